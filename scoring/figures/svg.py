@@ -9,7 +9,7 @@ from scoring.figures import description, frame
 RIGHT = 16.0
 ROW = 26.0
 GAP = 2.0
-#: A heat map of many systems may be this wide, so that its cells can show values.
+#: A heat map of many systems may have this width, so that its cells can show values.
 MAX_WIDTH = 1080.0
 
 

@@ -296,7 +296,7 @@ class AliiceBySentence(Aliice):
         return {}
 
 
-#: The judge decides this many citation marks per sentence, unless it judges all marks.
+#: Metrics that do not judge all marks judge at most this many marks per sentence.
 MAX_MARKS = 3
 
 
@@ -355,8 +355,8 @@ class Alce(CitationMetric):
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                # A response without sentences has recall 0, which counts with weight 1.
-                # A response without counted marks has precision 0, which counts fully.
+                # A response without sentences has recall 0 with weight 1.
+                # A response without marks that count has precision 0 with weight 1.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],

@@ -133,42 +133,42 @@ class Metric(ABC):
     #: The shape names the formula that computes the value, such as a mean or a ratio.
     #: `scripts/interval_coverage.py` simulates populations to check intervals by shape.
     shape: str = ""
-    #: Rule sets that are not official use this version, or ``version`` if it is 0.
+    #: Rule sets that are not official use this metric version unless the number is 0.
     own_version: int = 0
-    #: True if the metric compares texts, in NFC unless the rule set is official.
+    #: Texts are compared in NFC unless the rule set is official.
     compares_texts: bool = False
-    #: True if the value depends on the words that the tokenizer finds.
+    #: True if the metric's value depends on the words that its tokenizer finds.
     rests_on_tokens: bool = False
     #: The task selects this tokenizer from `scoring.metrics.tokenizers`.
     #: The empty text stands for the metric's default tokenizer.
     tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
-    #: False means that the value for a class also depends on the rows of other classes.
+    #: False if the metric's value for a class depends on rows of other classes.
     #: Class values that depend on other classes have no jackknife interval.
     is_decomposable: bool = True
-    #: False means that the metric says little about the instances of one gold label.
+    #: False if the metric says little about instances with one gold label.
     #: One gold label makes macro means small, precision 1 and correlations undefined.
     is_valid_in_one_label: bool = True
     #: The metric stays valid in classes of these kinds, as accuracy does for one label.
     stands_in: tuple[Fixed, ...] = ()
-    #: False means that tests cannot exchange rows of two runs, as for MAUVE clusters.
+    #: False if tests cannot exchange rows of two runs, as for clusters of MAUVE.
     #: Metrics without exchangeable rows have no comparisons and no instance values.
     is_exchangeable: bool = True
-    #: True means that the last matrix column, not the gold, marks the rows that count.
+    #: True if the last matrix column, not the gold, marks the rows that count.
     counts_by_last_column: bool = False
     #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False means that rare classes dominate the error and intervals may be too narrow.
+    #: False if rare classes dominate the error, so that intervals may be too narrow.
     holds_with_rare_classes: bool = True
     #: Signatures state the versions of these packages, which compute the value.
     packages: tuple[str, ...] = ()
     #: The option `engine` lets this package compute the value instead of Citeboard.
-    #: Without this option, verification compares the values of package and Citeboard.
+    #: Without the option `engine`, verification compares package and Citeboard.
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
-    #: The property ``parameters`` always contains these settings.
+    #: ``parameters`` always contains these settings of the metric.
     fixed: Parameters = {}
     #: The digest of the metric's declared task, or an empty text for other tasks.
     task: str = ""
@@ -215,7 +215,7 @@ class Metric(ABC):
     @property
     def value_range(self) -> tuple[float, float]:
         """Return the minimum and maximum of the metric and of its interval, which are
-        infinite if unbounded.
+        infinite for an unbounded range.
         """
         return self.ends or (0.0, self.scale or math.inf)
 
@@ -290,7 +290,7 @@ class Metric(ABC):
 
     def choose_tokenizer(self, options: Options | None) -> None:
         """Use the tokenizer that the task's options select. Official rules define their
-        own tokenizer and ignore the option.
+        own tokenizer and ignore the option for the tokenizer.
         """
         name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
         if name != OWN_TOKENIZER and not is_official(self.rules):
@@ -426,8 +426,8 @@ class Metric(ABC):
         return self
 
     def total(self, rows: Floats) -> float:
-        """Return the metric's value for a whole run. Subclasses override this if an
-        official program prints another value than the aggregate.
+        """Return the metric's value for a whole run. Subclasses override this method if
+        an official program prints another value than the aggregate.
         """
         return float(self.aggregate(rows.sum(axis=0)))
 
@@ -452,7 +452,7 @@ class WeightedMetric(Metric):
     has_interval: bool = True
     #: Only rows that are non-zero in these columns, as positives are, decide the value.
     #: An interval needs enough units with non-zero rows in each of these columns.
-    #: None means that all rows determine the value.
+    #: If ``carriers`` is None, all rows determine the value.
     carriers: tuple[int, ...] | None = None
 
     @abstractmethod
@@ -573,8 +573,8 @@ class CountMetric(Metric):
         self.fixed = {"average": average}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return precision, recall and 1 for each unit. Sums over units yield mean
-        precision and mean recall.
+        """Return precision, recall and 1 for each unit. The sums of these rows over
+        units yield mean precision and mean recall.
         """
         rows = sums.copy()
         rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])

@@ -1,9 +1,9 @@
 """BERTScore compares each token of a text with the most similar token of another text.
 
-Zhang and others introduced BERTScore at ICLR 2020. Values equal those of the package
-bert-score 0.3.13 to 1e-6 for each pair, before rescaling. The model embeds each
-distinct text once, in batches of similar length. The token vectors of gold texts are
-cached and reused for all runs.
+Zhang and others introduced BERTScore at ICLR 2020. BERTScore's values equal those of
+the package bert-score 0.3.13 to 1e-6 for each pair of texts, before rescaling. The
+model embeds each distinct text once, in batches of texts with similar length. The token
+vectors of gold texts are cached and reused for all runs.
 """
 
 import csv
@@ -178,7 +178,7 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # Embed all gold texts of the batch, including those of unanswered ones.
+            # Embed all gold texts of the batch, also those without an answer.
             # The cache key of the gold texts is thus the same for all runs.
             wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
             answered = _unique_texts(pairs[row][1] for row in rows)

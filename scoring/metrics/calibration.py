@@ -193,7 +193,7 @@ class CalibrationError(Metric):
     citation = ECE
     is_valid_in_one_label = False
     #: The bias of the calibration error is as large as its standard error.
-    #: Intervals of the error therefore do not reach their nominal coverage.
+    #: Intervals of the calibration error therefore miss their nominal coverage.
     has_honest_interval = False
 
     def __init__(
@@ -236,10 +236,10 @@ class DebiasedCalibrationError(CalibrationError):
 
     The estimate is 2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean
     confidence minus its accuracy r, n its number of instances, and e the error itself.
-    The estimate is the increase of the error when accuracies are resampled. The value
-    can be negative for a well calibrated run. The difference in a bin of one instance
-    is not corrected. For a calibrated run, the correction removes about two fifths of
-    the error.
+    The estimate is the increase of the error when accuracies are resampled. The
+    corrected error can be negative for a well calibrated run. The correction ignores
+    the difference in a bin of one instance. For a calibrated run, the correction
+    removes about two fifths of the expected calibration error.
     """
 
     citation = (

@@ -43,7 +43,7 @@ class Classification(Metric):
 
     citation = CITATION
     is_valid_in_one_label = False
-    #: The content of the metric's matrix, such as class counts or confusion matrices.
+    #: ``kind`` names the matrix's content, such as class counts or confusion matrices.
     kind = "classes"
     #: A mean over classes has an interval only if each class occurs in several units.
     #: Resampling may omit a class that occurs in few units.
@@ -443,7 +443,8 @@ class OneClass(Classification):
 
 class EachClass(OneClass):
     """Precision, recall or F1 of one class, shown in the results of the instances with
-    this gold label. The value is computed on all instances.
+    this gold label. The value is computed on all instances, including instances with
+    other gold labels.
     """
 
     is_valid_in_one_label = True
@@ -632,8 +633,8 @@ def part_of(
     *,
     zero: str = AS_ZERO,
 ) -> Floats:
-    """Return precision, recall or F1 of classes from counts. The quotient 0/0 is 0, or
-    NaN if ``zero`` is "left-out".
+    """Return precision, recall or F1 of each class from counts of instances. The
+    quotient 0/0 is 0, or NaN if ``zero`` is "left-out".
     """
     if zero == LEFT_OUT:
         doubled = 2 * both if part == "f1" else both

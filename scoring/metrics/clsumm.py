@@ -80,7 +80,8 @@ class Overlap(GoldFileCounts):
     """Precision, recall or F1 of reference sentences.
 
     A gold sentence counts as often as the gold lists it. A wrong sentence counts as
-    often as the run repeats it. Repeating a right sentence has no effect.
+    often as the run repeats it. Repeating a right sentence in the run has no effect on
+    the counts.
     """
 
     pooled_statistic = "overlap"
@@ -98,8 +99,9 @@ class CitanceOverlap(Overlap):
     """Mean precision and mean recall over citing sentences, and F1 of these two means.
 
     An answer without sentences has precision 0. Table 7 of the pilot task's paper
-    implies this rule, because precision decreases there if a high threshold removes
-    sentences. Answers to unknown citances do not count.
+    implies that an answer without sentences has precision 0, because precision
+    decreases there if a high threshold removes sentences. Answers to unknown citances
+    do not count.
     """
 
     citation = PILOT
@@ -123,7 +125,7 @@ class Facet(GoldFileCounts):
     the citance's reference sentences in task 1A.
 
     A facet that a run gives for an unknown citance is wrong. If ``is_conditional`` is
-    False, the result of task 1A is ignored.
+    False, facets count independently of the result of task 1A.
     """
 
     def __init__(
@@ -205,7 +207,7 @@ class WeightedFacet(base.Metric):
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
     ) -> base.Floats:
         """Return an array (n, 3 * (facets + 1)) with three counts for each facet. The
-        last three counts are for unknown facets.
+        last three columns count unknown facets.
         """
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -299,11 +301,11 @@ class PlainRouge(base.MeanMetric):
     over citances (task 1A) or topics (task 2).
 
     Words are stemmed, stop words are not removed, and each value is rounded as
-    ROUGE-1.5.5 prints it. A missing answer scores 0. Instances without a reference of
-    the kind do not count. The paper of the pilot task specifies no options, so we chose
-    these options. The option ``order`` sorts cited sentences as in the document, or
-    keeps the listed order. If the option ``over_limit`` is `truncate`, the compared
-    summaries are truncated too.
+    ROUGE-1.5.5 prints it. A missing answer scores 0. Instances without a reference text
+    of the selected kind do not count. The paper of the pilot task specifies no options,
+    so we chose these options. The option ``order`` sorts cited sentences as in the
+    document, or keeps the listed order. If the option ``over_limit`` is `truncate`, the
+    compared summaries are truncated too.
     """
 
     own_version = 2
@@ -428,8 +430,8 @@ class SpanRougeS(OfficialRouge):
     """ROUGE-S* as printed by the CL-SciSumm programs of 2017 and 2018.
 
     The official programs pass the answer as model and the gold as peer, which exchanges
-    precision and recall. The value is the mean over the citances of a gold file, then
-    over gold files. Metrics named ``_micro`` average over all citances. If
+    precision and recall. The value is averaged over the citances of a gold file, then
+    over gold files. Metrics whose name ends in ``_micro`` average over all citances. If
     ``counts_missing`` is True, a citance without an answer scores 0, as in 2017. If
     ``counts_missing`` is False, a citance without an answer is excluded, as in 2018.
     The program of 2018 divides by the number of citances plus 1e-7. The value is
@@ -464,8 +466,8 @@ class SpanRougeS(OfficialRouge):
     def instance_stats(
         self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]
     ) -> base.Floats:
-        """Return precision, recall, F1 and 1 if the citance counts, in the columns of
-        its gold file's block.
+        """Return an array with precision, recall, F1 and 1 if the citance counts, in
+        the block of columns of the citance's gold file.
         """
         rows = np.array(
             [self._row(*pair) for pair in zip(gold, answers, strict=True)], float
@@ -522,10 +524,10 @@ class PooledRouge(OfficialRouge):
     counts. The official program uses the last annotator's file in an unsorted directory
     listing. This metric uses the annotator's file with the first name, or with the last
     name for the later official program. ``end`` selects the annotator's file with the
-    lowest or highest F1 for each topic. A topic without a reference of the kind has no
-    value but is resampled. The official program computes no value for all kinds of
-    references together. Our value for all kinds of references uses all references (`-f
-    A`).
+    lowest or highest F1 for each topic. A topic without a reference of the selected
+    kind has no value, but bootstrap samples contain the topic. The official program
+    computes no value for all kinds of references together. Our value for all kinds of
+    references uses all references (`-f A`).
     """
 
     citation = CITATION

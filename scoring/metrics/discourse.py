@@ -49,7 +49,7 @@ ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
 #: The pattern matches at least 16 repetitions of a character that ends no sentence.
-#: The number of repetitions does not influence sentence boundaries.
+#: The number of repetitions of a character does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -651,9 +651,9 @@ class Divergence(Metric):
 
     P is the distribution of labels among all sentences of the system, Q the
     distribution among all sentences of the gold. The divergence is infinite if the
-    system has a label that the gold lacks. The value is undefined if system or gold has
-    no labelled sentence. Labels outside of the label set count as one label that the
-    gold never has. Official rules process sentences as CiteBench does. Raises
+    system has a label that the gold lacks. The divergence is undefined if system or
+    gold has no labelled sentence. Labels outside of the label set count as one label
+    that the gold never has. Official rules process sentences as CiteBench does. Raises
     OptionRefused for an invalid label set.
     """
 

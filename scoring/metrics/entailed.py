@@ -60,7 +60,7 @@ COLUMNS = (
     "pending_pairs",
 )
 PLACES = {name: index for index, name in enumerate(COLUMNS)}
-#: The metric `Consistency` splits citation texts into sentences by these rules.
+#: The metric `Consistency` splits citation texts by the splitter with this name.
 SPLITTER = "rules"
 
 

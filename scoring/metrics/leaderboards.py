@@ -339,7 +339,7 @@ class TopicCorrelation(LeaderboardCorrelation):
     leaderboard of the topic.
 
     The mean excludes topics with an undefined correlation. The mean over no topics is
-    undefined (NaN). The metric has no paired test.
+    undefined (NaN). This mean over topics has no paired test.
     """
 
     is_exchangeable = False

@@ -146,7 +146,9 @@ def weights_digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The language model that an option names. Messages call the option ``label``."""
+    """The language model that an option names. ``label`` is the option's name in
+    messages.
+    """
 
     label: str
     name: str

@@ -2,8 +2,8 @@
 distribution of the gold's texts.
 
 Pillutla and others introduced MAUVE at NeurIPS 2021 (Measuring the Gap Between Neural
-Text and Human Text using Divergence Frontiers). Values equal those of the package
-mauve-text 0.4.0 with faiss 1.15 for the same features.
+Text and Human Text using Divergence Frontiers). MAUVE's values equal those of the
+package mauve-text 0.4.0 with faiss 1.15 for the same feature vectors.
 """
 
 import math
@@ -127,7 +127,7 @@ def _divergences(shares: Floats, mixed: Floats) -> Floats:
     )
 
 
-#: The following settings of k-means are defaults of the package mauve-text.
+#: The following settings are defaults of the package mauve-text.
 EXPLAINED = 0.9
 TRIES, MAX_STEPS, SEED = 5, 500, 25
 #: Relative offset between the centres of the two halves of a split cluster.

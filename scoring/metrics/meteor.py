@@ -23,9 +23,9 @@ class NltkMeteor(TextMean):
     Words match if they are equal, have the same Porter stem, or are synonyms in
     WordNet. Recall has nine times the weight of precision, and a penalty of up to one
     half applies to matches that are not adjacent. Words are the lower-case tokens of
-    NLTK's Treebank tokenizer. Values differ from those of the authors' Java program,
-    which tokenises, matches and weights words differently. The value is undefined
-    unless the option ``wordnet`` names a folder.
+    NLTK's Treebank tokenizer. The values of this METEOR differ from those of the
+    authors' Java program, which tokenises, matches and weights words differently. The
+    value is undefined unless the option ``wordnet`` names a folder.
     """
 
     statistic = "meteor_nltk"

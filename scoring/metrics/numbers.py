@@ -32,10 +32,11 @@ MAX_SPREADS = 1000
 
 @dataclass(frozen=True)
 class Means:
-    """Means over instances, as arrays (…) that metrics of numbers need. ``x`` is the
-    gold minus a centre, ``z`` the answer minus the centre of the answers, and ``xx``,
-    ``zz`` and ``xz`` are products of ``x`` and ``z``. The last three fields are means
-    of the difference of gold and answer, of its absolute value and of its square.
+    """The means over instances from which metrics of numbers are computed, as arrays
+    (…). ``x`` is the gold minus a centre, ``z`` the answer minus the centre of the
+    answers, and ``xx``, ``zz`` and ``xz`` are products of ``x`` and ``z``. The last
+    three fields are means of the difference of gold and answer, of its absolute value
+    and of its square.
     """
 
     x: Floats

@@ -20,7 +20,7 @@ from typing import Any
 from tasks.types.declared.official_program import OfficialProgram
 from tasks.types.guarded.json_reader import read_json
 
-#: These folders are below the folder that replaces `/app`.
+#: Folders of an official program below the folder that replaces `/app`.
 PROGRAM, INPUT, OUTPUT = "program", "input", "output"
 REFERENCE, RESULT = f"{INPUT}/ref", f"{INPUT}/res"
 #: Codabench reads `scores.json`; both platforms read `scores.txt`.
@@ -52,8 +52,8 @@ def place(
     gold: tuple[str, bytes],
     answers: tuple[str, bytes],
 ) -> Placed:
-    """Write official program, gold and answers to the new folder ``app``. Inside a
-    sandbox, ``seen_as`` is the path of this folder.
+    """Write official program, gold and answers to the new folder ``app``. ``seen_as``
+    is the path of the folder ``app`` inside a sandbox.
     """
     for name in FOLDERS:
         (app / name).mkdir(parents=True)

@@ -1,10 +1,10 @@
 """Metrics that organisers define in the `measures.py` of a task folder.
 
-Each of these metrics represents one class of `measures.py`. Attributes of a class in
-`measures.py` are read when the task is declared. Methods of a class in `measures.py`
-run only through the function set by `own_measures.use`. By default no code runs. Each
-method call is executed twice with a newly loaded file, and both executions must return
-the same values.
+Each class of `measures.py` defines one metric. Attributes of a class in `measures.py`
+are read when the task is declared. Methods of a class in `measures.py` run only through
+the function set by `own_measures.use`. By default no code runs. Each method call is
+executed twice with a newly loaded file, and both executions must return the same
+values.
 """
 
 import pickle
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 # Uploaded `measures.py` files may use these modules.
-# A sandboxed process cannot import modules later.
+# A sandboxed process cannot import modules after its start.
 import numpy.linalg
 import numpy.random
 

@@ -162,7 +162,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         rows = np.repeat(np.arange(count), sizes)[hits]
         # Hits are ranked gold candidates.
         # Hits are sorted by rank, so the first hit of a row is the best.
-        # Sums over hits in rank order have the same rounding errors as elsewhere.
+        # Sums over hits in rank order have the same rounding errors as other programs.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)
@@ -552,7 +552,8 @@ class CocitedProbability(MeanMetric):
     one of the n cited papers. The co-citation probability of two papers is the number
     of papers that cite both, divided by the number of papers that cite at least one.
 
-    The value is undefined without the citation graph of the collection.
+    The co-citation probability is undefined without the citation graph of the
+    collection.
     """
 
     statistic = "cocited"

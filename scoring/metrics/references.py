@@ -28,8 +28,8 @@ SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehens
 
 
 class OfReferences(MeanMetric):
-    """The base class of metrics that average a measure between the answer and the best
-    of several references over instances.
+    """The base class of metrics that compare an answer with the best of several
+    references and average over instances.
 
     The best reference has the largest value in the column ``decisive``. A missing
     answer counts as an empty text.
@@ -283,8 +283,8 @@ class ShortAnswer(OfReferences):
 
 
 class Length(MeanMetric):
-    """The mean number of words of an answer, which whitespace or the task's tokenizer
-    separates. A missing answer has 0 words.
+    """The mean number of words of an answer, split by whitespace or by the task's
+    tokenizer. A missing answer has 0 words.
     """
 
     shape = "error"

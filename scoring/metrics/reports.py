@@ -51,10 +51,10 @@ class NuggetScore(Metric):
     nuggets only.
 
     A supported nugget has credit 1, and a partially supported nugget has credit .5, or
-    0 if ``is_strict``. A nugget without a valid label by the judge does not count. Under
-    official rules, the topics for which the run has nugget assignments count. Under
-    official rules, a topic without nuggets of the scope scores 0. Under corrected
-    rules, the topics with nuggets of the scope count. Under corrected rules, a topic
+    0 if ``is_strict``. A nugget without a valid label by the judge does not count.
+    Under official rules, the topics for which the run has nugget assignments count.
+    Under official rules, a topic without (vital) nuggets scores 0. Under corrected
+    rules, only topics with (vital) nuggets count. Under corrected rules, a topic
     without a report scores 0. The value is NaN if a nugget assignment is missing. In
     results for classes of nuggets, each nugget has the weight 1 / number of nuggets of
     the topic.

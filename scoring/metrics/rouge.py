@@ -1,5 +1,5 @@
 """ROUGE-1, -2, -L and -Lsum with the rules of the package rouge-score. Values of ROUGE
-are bit-identical to those of the package.
+are bit-identical to those of the package rouge-score.
 
 The source is Lin 2004 (ROUGE, a Package for Automatic Evaluation of Summaries),
 sections 2 (ROUGE-N), 3.1 (ROUGE-L) and 3.2 (ROUGE-Lsum, where a line is a sentence).
@@ -224,7 +224,7 @@ Numbers = NDArray[np.int64]
 #: The ends of texts and lines are represented by bytes that do not occur in ASCII.
 TEXT_END, LINE_END = b"\x80", b"\x81"
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
-#: All other bytes separate words.
+#: All bytes except letters, digits and these two bytes separate words.
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
@@ -375,7 +375,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: Blocks of at most this many tokens and paddings fit into the processor's cache.
+#: A block of at most this many tokens (with padding) fits into the processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
@@ -590,7 +590,7 @@ class _Sentences:
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
         # Cells of the block with equal tokens in a row form a group.
         # ``run`` contains the index of the group of each cell.
-        # ``number`` is the index of this group within the row.
+        # ``number`` contains the index of each cell's group within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (

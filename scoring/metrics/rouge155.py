@@ -143,8 +143,8 @@ def rouge155(
 def package_counts(
     model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure
 ) -> Counts:
-    """Return the counts that the package rouge-score computes for the same words.
-    Skip-bigrams are not supported.
+    """Return the counts that the package rouge-score computes for the words of model
+    and peer. Skip-bigrams are not supported.
     """
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]

@@ -39,7 +39,7 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     shape (pairs, 2), contains the numbers of symbols of answer and gold. Each position
     in ``symbols`` has a key that contains, from the highest bits, the index of the
     pair, the symbol, the following symbols (0 after the end of the text), and a bit for
-    answer or gold. The keys of a block of pairs are sorted once. For each order, equal
+    answer or gold. The keys of a block of pairs are sorted once. For each n, equal
     n-grams are adjacent in the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))

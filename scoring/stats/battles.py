@@ -96,9 +96,9 @@ class Standing:
 @dataclass(frozen=True)
 class Agreement:
     """The agreement of judges who compared the same two systems on the same topic.
-    ``share`` is the share of pairs of judges' labels that are equal, over all judges.
-    ``by_judges`` is the same share for each pair of judges. ``alpha`` is Krippendorff's
-    alpha, or NaN if alpha is undefined.
+    ``share`` is the share of equal labels over all pairs of judges. ``by_judges``
+    contains the share of equal labels for each pair of judges. ``alpha`` is
+    Krippendorff's alpha, or NaN if alpha is undefined.
     """
 
     share: Share
@@ -126,8 +126,8 @@ class Board:
 @dataclass(frozen=True)
 class Wins:
     """The numbers of wins between k systems on t topics, as a sparse table. The c cells
-    with at least one win are sorted by topic. ``topics``, ``winners`` and ``losers``
-    (c,) are indices, and ``counts`` (c,) are numbers of wins.
+    with a battle are sorted by topic. ``topics``, ``winners`` and ``losers`` (c,) are
+    indices, and ``counts`` (c,) are numbers of wins.
     """
 
     size: int
@@ -235,7 +235,6 @@ def _fit_strengths(wins: Floats) -> Floats:
         played[:, diagonal, diagonal] -= played.sum(axis=-1)
         # Log strengths are unique up to a constant.
         # Adding 1 / size fixes the sum of log strengths at 0.
-        # The log strengths then have the sum 0.
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(

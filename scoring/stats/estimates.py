@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats
 
 #: An estimated score needs this many topics, and this many labels of the rarer kind.
-#: With fewer human labels on one side, intervals would be too narrow.
+#: With fewer labels of the rarer kind, intervals would be too narrow.
 MIN_TOPICS, MIN_OF_A_KIND = 20, 10
 #: A sample with just enough rare labels overestimates the share of these labels.
-#: These factors widen intervals with 10, 11, … 19 labels on the rarer side.
-#: The factors extend an interval only in the direction away from the rarer side.
+#: These factors widen intervals with 10, 11, … 19 labels of the rarer kind.
+#: The factors extend an interval only at the end away from the rarer kind.
 #: A factor is the ratio of two distances from the number of rare labels.
 #: Both distances end at a lower 95 % Poisson limit of the number of rare labels.
 #: The first distance assumes at least 10 rare labels, the second has no condition.

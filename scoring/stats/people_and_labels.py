@@ -346,7 +346,7 @@ def read_judgements(
     The text of a claim identifies it. `recall` is 1 if the passages of the claim's
     citation marks entail the claim, else 0. `precision` is 1 if the citation mark earns
     credit, else 0. `utility` rates a response from 1 to 5, and `citation_utility` is 0
-    or 1. ``shown`` is the file's name in problems. Raises InputRefused with all lines
+    or 1. Error messages name the file by ``shown``. Raises InputRefused with all lines
     that are invalid or judge an item that the run does not contain.
     """
     problems: list[Problem] = []

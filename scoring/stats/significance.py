@@ -475,7 +475,7 @@ def power(
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # The distance is limited, because the power beyond is 1 and hardly computable.
+    # The effect is limited to 35 standard errors, since the power beyond is nearly 1.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
     # SciPy's result is NaN if the probability is too small to be computed.
