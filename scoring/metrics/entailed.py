@@ -175,8 +175,7 @@ class CitationMetric(Metric):
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
     """Return the claim and the cited passages that the entailment judge gets. As in
-    released programs, citation mark 0 refers to the last passage (index -1). As in
-    released programs, mark 0 refers to the last passage (index -1).
+    released programs, citation mark 0 refers to the last passage (index -1).
     """
     return Case(
         hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks)

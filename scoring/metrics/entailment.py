@@ -357,15 +357,15 @@ class LabelFile:
 def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
     """Read stored entailment labels from a file with one JSON object per line.
 
-    {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model":
-    "true@9d3f"}
-
     A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
     instead of `hypothesis`. Lines may also use the keys of evaluation logs, which are
     `claim` for the hypothesis, `result` for the label, and the SHA-1 digest of the
     premise. A line with only `model` sets the model of the following lines that name no
     model. Error messages name the file by ``shown``. Raises InputRefused with every
     line that is invalid or contradicts an earlier line.
+
+    {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model":
+    "true@9d3f"}
     """
     problems: list[Problem] = []
     labels = LabelFile("")

@@ -221,8 +221,7 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # NLTK measures the stem with the `l` of `logi` to accept short stems like
-        # `geo`.
+        # NLTK includes the `l` of `logi` in the stem, to accept stems like `geo`.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 

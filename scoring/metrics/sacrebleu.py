@@ -357,8 +357,8 @@ def tokens_13a(text: str) -> list[str]:
 
 
 def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
-    """Concatenate the texts. In addition, return the lengths of the texts, an array
-    (pairs, 2).
+    """Return the concatenated texts, and an array (pairs, 2) with the lengths of the
+    texts.
     """
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     return np.fromiter(

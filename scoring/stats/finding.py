@@ -113,18 +113,19 @@ TRENDS = (RISES, FALLS)
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """A paper's conclusion on a table, in one of these forms:
+    """A conclusion that a paper draws from a table of figures.
 
-    - *difference*: in each group of rows that share the fields ``by``, the figures that
-      match ``more`` are above those that match ``less``. The comparison uses the best
-      figures, the mean figures, or all pairs of figures;
-    - *ranks alike*, *ranks apart*: the means of ``more`` and of ``less`` do, or do not,
-      rank the groups in the same order;
-    - *rises*, *falls*: the means of ``more`` rise or fall along the values ``order`` of
-      the field ``along``;
-    - *open*: no figures can confirm the conclusion, for the reason ``why``.
+    A conclusion of the form *difference* states that in each group of rows with equal
+    fields ``by``, the figures that match ``more`` are above those that match ``less``.
+    The comparison uses the best figures, the mean figures, or all pairs of figures. The
+    form *ranks alike* states that the means of ``more`` and of ``less`` rank the groups
+    in the same order, and *ranks apart* states the contrary. The forms *rises* and
+    *falls* state that the means of ``more`` rise or fall along the values ``order`` of
+    the field ``along``. No figures can confirm a conclusion of the form *open*, for the
+    reason ``why``.
 
-    ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
+    ``sentence`` is the paper's claim in our words, and ``section`` is the location of
+    the claim in the paper. ``also``
     names further tables of the paper that contain figures of ``more`` or ``less``. If
     ``from_table``, we derived the claim from the table, because the paper's own
     sentence was not available. A claim that we derived is not attributed to the paper.

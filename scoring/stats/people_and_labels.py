@@ -339,15 +339,15 @@ def read_judgements(
     """Read people's judgements of claims and responses from a file with one JSON object
     per line.
 
-    {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1} {"annotator": "A",
-    "id": "q1", "claim": "It rains", "mark": 2, "precision": 0} {"annotator": "A", "id":
-    "q1", "utility": 4, "citation_utility": 1}
-
-    The text of a claim identifies it. `recall` is 1 if the passages of the claim's
+    A claim is identified by its text. `recall` is 1 if the passages of the claim's
     citation marks entail the claim, else 0. `precision` is 1 if the citation mark earns
     credit, else 0. `utility` rates a response from 1 to 5, and `citation_utility` is 0
     or 1. Error messages name the file by ``shown``. Raises InputRefused with all lines
     that are invalid or judge an item that the run does not contain.
+
+    {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}
+    {"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}
+    {"annotator": "A", "id": "q1", "utility": 4, "citation_utility": 1}
     """
     problems: list[Problem] = []
     judgements = Judgements()
