@@ -237,8 +237,8 @@ class DebiasedCalibrationError(CalibrationError):
     The estimate is 2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean
     confidence minus its accuracy r, n its number of instances, and e the error itself.
     The estimate is the increase of the error when accuracies are resampled. The
-    corrected error can be negative for a well calibrated run. The correction ignores
-    the difference in a bin of one instance. For a calibrated run, the correction
+    corrected error can be negative for a well calibrated run. The correction does not
+    change the difference in a bin of one instance. For a calibrated run, the correction
     removes about two fifths of the expected calibration error.
     """
 
@@ -259,7 +259,7 @@ class DebiasedCalibrationError(CalibrationError):
             drawn = errors * (
                 np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far))
             )
-        # The bias correction omits bins whose accuracy has no sampling error.
+        # The bias correction does not change bins whose accuracy has no sampling error.
         by_bin = np.where(errors > 0, 2 * np.abs(gaps) - drawn, np.abs(gaps))
         return quotient(
             np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1)
