@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 
 class Look(NamedTuple):
-    """The appearance of a series. ``pattern``, ``symbol`` and ``dash`` are values of
-    Plotly.
+    """The colour, hatching, symbol and line style of one series in a chart.
+    ``pattern``, ``symbol`` and ``dash`` are Plotly's names of a hatching, a symbol and
+    a line style.
     """
 
     color: str
@@ -17,7 +18,7 @@ class Look(NamedTuple):
     dash: str
 
 
-#: The palette of Okabe and Ito 2008 is used without black, the colour of texts.
+#: The colours are the palette of Okabe and Ito 2008 without black, the colour of texts.
 #: Yellow is the last colour of the palette.
 LOOKS = (
     Look("#0072B2", "", "circle", "solid"),
@@ -64,7 +65,9 @@ class Wording:
     months: tuple[str, ...] = MONTHS
 
     def number(self, value: float, decimals: int) -> str:
-        """Format a number for a figure. Zero never has a minus sign."""
+        """Format a number for a figure. A number that is rounded to zero has no minus
+        sign.
+        """
         return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
             ".", self.decimal_mark
         )
@@ -88,8 +91,8 @@ class Axis:
     """An axis.
 
     ``bounds`` are the ends of the axis unless a value lies outside the bounds.
-    ``labels`` are names for the positions 0, 1, 2, …. Dates are in seconds since the
-    epoch.
+    ``labels`` are the names that the axis shows at the positions 0, 1, 2 and so on. An
+    axis of dates measures seconds since the Unix epoch.
     """
 
     title: str = ""
@@ -108,8 +111,8 @@ class Axis:
 class Measured:
     """A value in a figure.
 
-    ``text`` is the value as formatted in tables. ``is_faint`` marks values that are
-    based on few data.
+    ``text`` is the value in the format of the site's tables. ``is_faint`` marks values
+    that are based on few data.
     """
 
     value: float | None
@@ -120,8 +123,8 @@ class Measured:
 
     @classmethod
     def of(cls, number: Any) -> Self:
-        """Convert a number with an interval to a measured value. If ``number`` is None,
-        the result has the value None.
+        """Return a ``Measured`` with the value and the interval of a number. If
+        ``number`` is None, the value of the ``Measured`` is None.
         """
         return (
             cls(value=number.value, low=number.low, high=number.high)
@@ -152,7 +155,9 @@ class Series:
 class HeatMap:
     """A heat map.
 
-    ``values`` and ``texts`` are lists of rows. Colours range from ``low`` to ``high``.
+    ``values`` and ``texts`` are lists of rows with the number and the text of each
+    cell. The colour of a cell shows the position of the cell's value between ``low``
+    and ``high``.
     """
 
     title: str
@@ -181,8 +186,8 @@ class _ByLabel:
 
     @property
     def drawn(self) -> Sequence[Series]:
-        """Return the series that a figure renders. If there are more series than
-        colours, the remaining series appear only in the table.
+        """Return the series that a figure renders. If a figure has more series than
+        colours, the remaining series appear only in the table beside the figure.
         """
         return self.series[:MAX_SERIES]
 
@@ -220,8 +225,8 @@ class Point:
 class PointSeries:
     """A series of points.
 
-    ``is_stepped`` connects points by steps. ``is_reference`` marks a thin line that
-    represents no data.
+    If ``is_stepped`` is True, steps connect the points instead of straight lines. If
+    ``is_reference`` is True, the series is a thin guide line that represents no data.
     """
 
     name: str

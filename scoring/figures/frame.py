@@ -1,4 +1,4 @@
-"""Parts of an SVG drawing: elements, axes, the plot area and the legend."""
+"""Draw the elements, axes, plot area and legend of an SVG chart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from scoring.figures.description import Axis, Look, Wording
 
 WIDTH = 720.0
 LINE = 18.0
-#: The maximum width of class names; longer names are truncated.
+#: Class names on an axis have at most this width in pixels.
+#: Longer names are truncated.
 MAX_NAME = 210.0
 TURNED = -40
 MAX_TURNED = 130.0
@@ -45,7 +46,7 @@ def values_across(field: Field, axis: Axis) -> str:
     lines = [
         tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named
     ]
-    # Leave out numbers that would overlap the previous number.
+    # The axis omits numbers that would overlap the previous number.
     numbers, end = [], float("-inf")
     for x, text in named:
         half = estimate_text_width(text) / 2
@@ -201,14 +202,16 @@ TIME_STEPS = (
     182 * DAY,
     365 * DAY,
 )
-#: The margin beyond the outermost value, as a fraction of the axis.
+#: An axis extends beyond the outermost value by this fraction of the axis.
 PADDING = 0.05
 MAX_TICKS = 6
 
 
 @dataclass(frozen=True)
 class Span:
-    """The range of an axis. ``low`` and ``high`` are decimal logarithms if ``is_log``."""
+    """The range of an axis. The ends ``low`` and ``high`` of a logarithmic axis are
+    decimal logarithms.
+    """
 
     low: float
     high: float
@@ -272,7 +275,7 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
             )
             for value in shown
         ]
-    # Use steps of 1, 2 or 5 times a power of ten, with a readable number of ticks.
+    # The ticks of an axis have steps of 1, 2 or 5 times a power of ten.
     width = over.high - over.low
     power = 10.0 ** math.floor(math.log10(width / MAX_TICKS))
     step = next(
@@ -301,7 +304,8 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
         yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
 
 
-#: Separate SVG files have these light colours, and pages those of the style sheet.
+#: SVG files outside of pages have these light colours.
+#: Drawings on pages have the colours of the style sheet.
 PAINT = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},
@@ -323,7 +327,7 @@ DASHES = {
     "longdashdot": "11 4 2 4",
     "12px 3px": "12 3",
 }
-#: The factor by which a text may be wider in a fallback font than in Arial.
+#: A fallback font may make a text wider than Arial by this factor.
 WIDEST = 1.12
 #: Widths of Arial's characters in em.
 _WIDTHS = {
@@ -347,10 +351,10 @@ _NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]"
 
 
 def tag(name: str, content: str = "", /, **attributes: object) -> str:
-    """Return the text of an XML element.
+    """Return an XML element as text.
 
-    Attributes with the value None are left out. Underscores in attribute names become
-    hyphens, so that ``text_anchor`` is written as `text-anchor`.
+    The element omits attributes with the value None. Underscores in attribute names
+    become hyphens, so that ``text_anchor`` is written as `text-anchor`.
     """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
@@ -420,7 +424,7 @@ def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
     )
 
 
-#: Paths of the symbols, relative to the centre of the symbol.
+#: SVG paths of the symbols of points, relative to the centre of the symbol.
 _SYMBOLS = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
     "square": "m-4-4h8v8h-8z",
@@ -430,7 +434,7 @@ _SYMBOLS = {
     "x": "m-2.5-4.6l2.5 2.5 2.5-2.5 2.1 2.1-2.5 2.5 2.5 2.5-2.1 2.1-2.5-2.5-2.5 2.5-2.1-2.1 2.5-2.5-2.5-2.5z",
     "star": "m0-6l1.5 4.2l4.4.1l-3.5 2.7l1.3 4.3l-3.7-2.5l-3.7 2.5l1.3-4.3l-3.5-2.7l4.4-.1z",
 }
-#: Patterns over the colour of a bar, in a square of 8 by 8 pixels.
+#: SVG paths of the hatchings that cover the colour of a bar, in tiles of 8 by 8 pixels.
 _HATCHES = {
     "/": "M-1 1l2-2M0 8l8-8M7 9l2-2",
     "\\": "M-1 7l2 2M0 0l8 8M7-1l2 2",

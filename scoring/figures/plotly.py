@@ -19,19 +19,20 @@ PATTERN = {
 }
 MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-#: Settings of axes with names.
+#: Plotly's settings for an axis that shows names instead of numbers.
 NAMES = {"automargin": True, "type": "category"}
-#: This text stands for a missing interval, since Plotly draws null with length 0.
+#: This text replaces a missing interval, because Plotly would draw null with length 0.
 NO_LENGTH = "none"
 
 Part = dict[str, Any]
 #: Plotly parses texts as HTML and turns `<a href>` into a link.
-#: Plotly decodes only these entities and would show escaped quotation marks literally.
+#: Plotly decodes only the HTML entities of `&`, `<` and `>`.
+#: Plotly shows other entities literally, such as those of quotation marks.
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def escaped(part: Any) -> Any:
-    """Escape all texts in a part of a Plotly figure for HTML."""
+    """Escape HTML in all texts of a Plotly figure or of a part of the figure."""
     if isinstance(part, str):
         return part.translate(ENTITIES)
     if isinstance(part, Mapping):
@@ -41,8 +42,8 @@ def escaped(part: Any) -> Any:
 
 @singledispatch
 def as_plotly(figure: object) -> Part:
-    """Convert a figure to the argument `{"data": …, "layout": …}` of
-    `plotly.graph_objects.Figure`.
+    """Return a figure as the argument of `plotly.graph_objects.Figure`, a mapping with
+    the keys `data` and `layout`.
     """
     raise TypeError(f"{type(figure).__name__} is no figure")
 

@@ -1,4 +1,6 @@
-"""The preview image for links to a board, with 1,200 by 630 pixels, in light colours."""
+"""Draw the image that previews a link to a leaderboard, with 1,200 by 630 pixels in
+light colours.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,23 +12,25 @@ PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
 #: The site's fonts, with fallbacks.
 SERIF, SANS = "Citeboard Serif, Charter, serif", "Citeboard Sans, Arial, sans-serif"
 LEFT, RIGHT, FIRST, STEP = 70.0, 1130.0, 290.0, 57.0
-#: The horizontal range in which intervals are drawn.
+#: Intervals are drawn between these two horizontal positions, in pixels.
 DRAWN_FROM, DRAWN_TO = 640.0, 960.0
 MAX_ROWS = 5
-#: Rows have this smaller distance above a sentence with the maximum number of lines.
+#: Rows of a preview image have this smaller distance above a sentence of three lines.
 STEP_ABOVE_SENTENCE = 51.0
-#: These maxima limit the rows above a sentence and the lines of the sentence.
+#: A preview image with a sentence has at most this many rows and lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
-#: The font size for which `fitting` and `width_of` compute widths.
+#: `fitting` and `estimate_text_width` compute widths for this font size.
 CHART_SIZE = 13.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardRow:
-    """A row of a preview image. ``text`` is the formatted value.
+    """A leaderboard row in the preview image of a link. ``text`` is the formatted
+    score.
 
-    ``rank``, ``text`` and ``value`` are empty if the board hides them. Baselines are in
-    italics with an open symbol, as on boards.
+    ``rank``, ``text`` and ``value`` are empty if the leaderboard hides the row's rank
+    and score. The names of baselines are in italics and the symbols of baselines are
+    not filled, as on leaderboards.
     """
 
     rank: str

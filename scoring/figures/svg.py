@@ -9,7 +9,7 @@ from scoring.figures import description, frame
 RIGHT = 16.0
 ROW = 26.0
 GAP = 2.0
-#: Drawings of many systems may be wider, so that their cells can show values.
+#: A heat map of many systems may have this width, so that its cells can show values.
 MAX_WIDTH = 1080.0
 
 
@@ -69,7 +69,8 @@ def _heat_map(figure: description.HeatMap) -> str:
         frame.words(left - 8, top + ROW * index + 17, name, width=names_width)
         for index, name in enumerate(figure.rows)
     ]
-    # Each cell has the low colour below the high colour, whose opacity is the value.
+    # Each heat map cell is a rectangle in the colour of low values.
+    # A second rectangle has the colour of high values and the opacity of the value.
     low, high = [], []
     for down, values in enumerate(figure.values):
         for across, value in enumerate(values):
@@ -108,7 +109,7 @@ def _bars(figure: description.Bars) -> str:
         left, frame.before_names(figure.labels, (frame.WIDTH - left - RIGHT) / groups)
     )
     room = (frame.WIDTH - left - RIGHT) / groups
-    # Ids must be unique on a page with several figures.
+    # The element ids of several figures on one page must differ.
     name = f"hatch-{crc32(repr(figure).encode()):08x}"
     hatches = {
         look: f"{name}-{number}"

@@ -1,4 +1,6 @@
-"""The official metrics in plain Python. Task types refer to them by `MetricRef`."""
+"""Look up the metrics of a task type. Metrics are implemented in plain Python, and task
+types refer to metrics by `MetricRef`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -35,8 +37,8 @@ _BY_KIND = {own.kind: own for own in (EachClass, EachType)}
 
 
 def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
-    """Build the metrics of a rule set from checked options. The first metric ranks
-    runs.
+    """Build the metrics of a rule set from checked options. The first metric of the
+    list determines the ranking of runs.
     """
     return [
         _built(task_type, metric, rules, options)
@@ -85,8 +87,8 @@ def known_metric(
 def metrics_by(
     task_type: TaskType, dimension: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
-    """Return the metrics that can be computed for each class of a dimension. The result
-    excludes averages over units such as topics.
+    """Return the metrics that can be computed for each class of instances in a
+    breakdown. The result excludes averages over units such as topics.
 
     If the classes are gold labels, return precision, recall and F1 of each label, and
     all metrics that are valid on instances with one gold label.
@@ -136,8 +138,9 @@ def names_by(
     rules: str,
     options: Options,
 ) -> list[str]:
-    """Return the names of metrics whose class results pages show and compare. If the
-    classes are gold labels, exclude metrics that are not valid for one label.
+    """Return the names of the metrics that pages show for each class of instances. If
+    the classes are gold labels, exclude metrics that are not valid on instances with a
+    single gold label.
     """
     if dimension not in task_type.label_dimensions:
         return list(names)
@@ -152,7 +155,7 @@ def names_by(
 
 def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
     """Return the metrics precision, recall and F1 of a single class, F1 first. The list
-    of metrics is empty if no metric stores counts of classes.
+    is empty if none of ``metrics`` counts the instances of each class.
     """
     for metric in metrics:
         if (
@@ -183,7 +186,7 @@ def _needs_models(
     try:
         options = kind.checked_options(dict(values))
     except OptionRefused:
-        # Scoring fails with the same error on every worker, with or without models.
+        # Refused options cause the same scoring error with and without language models.
         return False
     return any(
         metric.needs_model

@@ -51,14 +51,15 @@ from tasks.types.positional_citations.sentences import (
 
 
 class Aliice(CitationMetric):
-    """Recall is the share of entailed claims, precision the share of credited marks;
-    both are averaged over responses.
+    """Citation recall, precision or F1 of ALiiCE, averaged over responses. Recall is
+    the share of a response's claims that the cited passages entail, and precision is
+    the share of citation marks that earn credit.
 
-    A claim counts if it has marks and all of them refer to passages. Responses without
-    such a claim are excluded, so missing citations do not lower the score. The number
-    of excluded responses is reported next to the score. Precision is computed over all
-    marks of a response, as in the released program, or as the mean over its claims, as
-    the paper describes.
+    A claim counts if the claim has citation marks and all its marks refer to passages.
+    Responses without a claim that counts are excluded, so missing citations do not
+    lower the score. The number of excluded responses is reported next to the score.
+    Precision is computed over all marks of a response, as in the released program, or
+    as the mean over its claims, as the paper describes.
     """
 
     statistic = "aliice"
@@ -151,8 +152,8 @@ class Aliice(CitationMetric):
     def details(
         self, answers: Sequence[Part | None]
     ) -> Mapping[str, Mapping[str, Any]]:
-        """Return, for each response, its cited passages and its sentences with parse,
-        claims and verdicts.
+        """Return the cited passages and the sentences of each response, with the parse,
+        claims and verdicts of each sentence.
         """
         scored = [part for part in answers if isinstance(part, ScoredClaim)]
         verdicts = {
@@ -209,8 +210,8 @@ class AliiceDeviation(Aliice):
     points.
 
     The value is the population standard deviation (with divisor n) over the responses
-    with a claim that counts. The released program prints the deviation as a share.
-    Undefined if no response counts.
+    with a claim that counts. The released program prints the deviation as a share
+    between 0 and 1. The value is undefined if no response has a claim that counts.
     """
 
     shape = "deviation"
@@ -223,8 +224,9 @@ class AliiceDeviation(Aliice):
         return None
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return an array (units, 4) that has for each response the value, the square
-        of the value, 1 if the response counts, and the number of missing labels.
+        """Return an array (units, 4) with one row for each response, which contains the
+        response's value, the square of the value, 1 if the response counts, and the
+        number of missing labels.
         """
         column = {name: sums[..., place] for name, place in PLACES.items()}
         counts = column[f"{self.part}_weight"] > 0
@@ -244,8 +246,8 @@ class AliiceDeviation(Aliice):
         )
 
     def total(self, rows: Floats) -> float:
-        """Compute the deviation from the values, because sums of squares have rounding
-        errors if all values are equal.
+        """Compute the standard deviation from the responses' values, because sums of
+        squares have rounding errors if all values are equal.
         """
         values = rows[rows[:, 2] > 0, 0]
         return (
@@ -261,8 +263,8 @@ class AliiceDeviation(Aliice):
 
 
 class AliiceBySentence(Aliice):
-    """ALiiCE with each whole sentence as one claim, as in the sentence-level parser of
-    the released program.
+    """ALiiCE's recall, precision or F1 with each whole sentence as one claim, as in the
+    sentence-level parser of the released program.
     """
 
     statistic = "aliice_by_sentence"
@@ -294,17 +296,20 @@ class AliiceBySentence(Aliice):
         return {}
 
 
-#: Maximum number of judged marks per sentence, unless the metric judges all marks.
+#: Metrics that do not judge all marks judge at most this many marks per sentence.
 MAX_MARKS = 3
 
 
 class Alce(CitationMetric):
-    """Recall over all sentences of a response, and precision over the marks of its
-    sentences. Precision is 0 if the response has no marks.
+    """Citation recall, precision or F1 of ALCE, averaged over responses. Recall is the
+    share of a response's sentences that the cited passages entail. Precision is the
+    share of the response's citation marks that earn credit, or 0 if the response has no
+    marks.
 
-    If a mark of a sentence refers to no passage, the sentence is not entailed and
-    precision ignores its marks. Empty and missing responses score 0. The official
-    program excludes them.
+    If a citation mark refers to no passage, its sentence counts as not entailed, and
+    precision ignores all marks of the sentence. Empty and missing responses score 0,
+    except under official rules, which exclude these responses like the official
+    program.
     """
 
     citation = ALCE
@@ -318,8 +323,8 @@ class Alce(CitationMetric):
         self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
 
     def counted_marks(self, sentence: AlceSentence) -> tuple[int, ...]:
-        """Return the citation marks of a sentence that are judged, or none if any mark
-        refers to no passage.
+        """Return the citation marks of a sentence that the judge decides, or no marks
+        if any mark refers to no passage.
         """
         in_range = are_in_range(
             sentence.marks,
@@ -350,8 +355,8 @@ class Alce(CitationMetric):
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
-                # A response without sentences has weight 1 and recall 0.
-                # A response without counted marks has weight 1 and precision 0.
+                # A response without sentences has recall 0 with weight 1.
+                # A response without marks that count has precision 0 with weight 1.
                 counts = sentences[question.id] or not self.is_official
                 weights = {
                     "recall_weight": not sentences[question.id],

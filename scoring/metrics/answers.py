@@ -1,8 +1,8 @@
-"""Measures of an answer's correctness, length, similarity to the gold, and positions of
-citation marks.
+"""Metrics of an answer's correctness, length and similarity to the gold, and of the
+positions of its citation marks.
 
-Exact match and ROUGE-Lsum follow ALCE (Gao et al. 2023) and are computed on answers
-without marks.
+Exact match and ROUGE-Lsum are computed on answers without citation marks, as in ALCE
+(EMNLP 2023).
 """
 
 import math
@@ -68,8 +68,9 @@ def _plain(answer: object) -> str:
 
 
 class AnswerMetric(MeanMetric):
-    """The mean over responses of a measure of the answer. Rows of claims and sentences
-    do not count. A missing answer counts as an empty answer.
+    """The base class of metrics that average a measure of answers over responses.
+    Matrix rows of claims and sentences do not influence the mean. A missing answer
+    counts as an empty answer.
     """
 
     own_version = 2
@@ -92,15 +93,16 @@ class AnswerMetric(MeanMetric):
 
     @abstractmethod
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        """Return the values of ``columns`` for one response."""
+        """Return one response's value for each name in ``columns``."""
 
 
 class ExactMatch(AnswerMetric):
-    """The share of a question's short answers that the run's answer contains in any
-    spelling; in the strict form, 1 if all short answers occur, else 0.
+    """The share of a question's short gold answers that occur in the run's answer in
+    any accepted spelling. In the strict form, the value is 1 if all short answers
+    occur, else 0.
 
-    Punctuation, articles and case are ignored in both texts. Questions without short
-    answers do not count.
+    Punctuation, articles and case are ignored in gold and answer. Questions without
+    short answers do not count.
     """
 
     statistic = "exact_match"
@@ -121,13 +123,14 @@ class ExactMatch(AnswerMetric):
 
 
 class ListAnswers(AnswerMetric):
-    """Precision, recall and F1 for questions that ask for a list, as in QAMPARI: the
-    share of the answer's parts that are right, and the share of the gold answers that
-    are found. The answer without marks is split at commas and lines. The official
-    program splits its first line at commas. Parts and gold answers are compared without
-    punctuation, articles and case. Empty parts are dropped. Recall-5 is 100 % once five
-    answers are found. F1 is computed for each question, then averaged. Questions
-    without a list do not count.
+    """Precision, recall and F1 for questions that ask for a list, as in QAMPARI.
+    Precision is the share of the answer's parts that are right, and recall is the share
+    of the gold answers that the run's answer contains. The answer, without citation
+    marks, is split into parts at commas and line ends. The official program splits only
+    the first line of the answer at commas. Parts and gold answers are compared without
+    punctuation, articles and case. Empty parts are dropped. Recall-5 is 100 % if the
+    answer contains at least five gold answers, or all gold answers. F1 is computed for
+    each question, then averaged. Questions without a list of gold answers do not count.
     """
 
     statistic = "qampari"
@@ -168,9 +171,11 @@ class ListAnswers(AnswerMetric):
 
 
 class AnswerRouge(MeanMetric):
-    """ROUGE-Lsum F1 with stemming: the maximum over the references.
+    """ROUGE-Lsum F1 with stemming, averaged over questions, where each answer gets the
+    maximum over the references.
 
-    Each sentence is one line. Questions without a reference do not count.
+    Each sentence of answer and reference is a separate line. Questions without a
+    reference do not count.
     """
 
     statistic = "answer_rouge_lsum"
@@ -232,8 +237,8 @@ class AnswerRouge(MeanMetric):
 
 
 class Length(AnswerMetric):
-    """The number of whitespace-separated words: the mean, or the population standard
-    deviation over all responses.
+    """The number of whitespace-separated words of an answer, as the mean or the
+    population standard deviation over all responses.
     """
 
     shape = "error"
@@ -256,8 +261,8 @@ class LengthDeviation(Length):
 
 
 class PositionalShare(AnswerMetric):
-    """The share of responses with a mark inside a sentence: a word of the sentence
-    follows it.
+    """The share of responses with a citation mark inside a sentence, which means that a
+    word of the sentence follows the mark.
     """
 
     statistic = "positional"
@@ -271,14 +276,14 @@ class PositionalShare(AnswerMetric):
 
 
 class Cvcp(Metric):
-    """The coefficient of variation of citation positions: the standard deviation of the
-    positions of a sentence's marks over their mean.
+    """The coefficient of variation of citation positions, which is the standard
+    deviation of the positions of citation marks divided by their mean.
 
     The coefficient is 0 if all marks have the same position. The paper's formula
-    computes it within each cited sentence, then averages over the cited sentences of a
-    response, then over the responses with cited sentences. The pooled form, as in the
-    released program, uses all marks of all responses with character offsets as
-    positions. Undefined (NaN) without marks. Neither direction is better.
+    computes the coefficient within each cited sentence, then averages over the cited
+    sentences of a response, then over the responses with cited sentences. The pooled
+    form, as in the released program, uses all marks of all responses with character
+    offsets as positions. Undefined (NaN) without marks. Neither direction is better.
     """
 
     shape = "deviation"
@@ -307,8 +312,9 @@ class Cvcp(Metric):
     def instance_stats(
         self, gold: Sequence[Question | None], answers: Sequence[Part | None]
     ) -> Floats:
-        """Return an array (n, 5) for each sentence with its contribution to the mean,
-        its weight, and the number, sum and sum of squares of its marks' offsets.
+        """Return an array (n, 5) with one row for each cited sentence, which contains
+        the sentence's contribution to the mean, its weight, and the number, sum and sum
+        of squares of its citation marks' offsets.
         """
         cited = Counter(
             answer.question.id
@@ -337,19 +343,19 @@ class Cvcp(Metric):
         with np.errstate(invalid="ignore"):
             relative = squares * count / total**2 - 1
             spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
-            # If all marks are at the beginning, the mean is 0.
+            # If all marks are at the beginning of a text, the coefficient is undefined.
             return np.asarray(np.where(total > 0, spread, np.nan))
 
 
 class AnswerMauve(Mauve):
-    """MAUVE between questions with the run's answers and questions with gold answers,
-    as in ALCE and ALiiCE.
+    """MAUVE between the questions with the run's answers and the questions with gold
+    answers, as in ALCE and ALiiCE.
 
     If annotators gave several gold answers, the gold's field ``answer`` selects one, as
-    in the released programs. Without this field, the first gold answer is used. Texts
-    are truncated to 100 words, without marks and final punctuation. Questions without a
-    full gold answer do not count. If the run has no answer to a question, the compared
-    text is the question alone.
+    in the released programs. If the gold has no field ``answer``, the first gold answer
+    is used. The compared texts are truncated to 100 words, and have no citation marks
+    or final punctuation. Questions without a full gold answer do not count. If the run
+    has no answer to a question, the compared text is the question alone.
     """
 
     fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}

@@ -1,9 +1,10 @@
-"""The base classes of metrics. A metric computes one row per instance and sums rows.
+"""The base classes of metrics. A metric computes one matrix row per instance, and a
+value from any sum of rows.
 
-``instance_stats`` converts n instances to an (n, k) matrix. ``aggregate`` converts the
-sum of any of its rows to a value. The score, its interval (resampled weights times
-matrix), the values of classes (sums over their rows) and paired tests of two runs are
-all computed from this matrix.
+``instance_stats`` converts n instances to an (n, k) matrix. ``aggregate`` computes the
+metric's value from the sum of any rows of the matrix. The score, its interval
+(resampled weights times matrix), the values of classes (sums over their rows) and
+paired tests of two runs are all computed from this matrix.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class UnknownMetric(LookupError):
 class Requirement:
     """A resource that a metric needs, such as a model.
 
-    ``missing`` is empty if the resource is available. A text in ``missing`` explains
-    how to install the resource. ``place`` is the location of the resource. ``version``
-    is the resource's version, or the first digits of its digest.
+    ``missing`` is empty if the resource is available, and otherwise explains how to
+    install the resource. ``place`` is the location of the resource. ``version`` is the
+    resource's version, or the first digits of its digest.
     """
 
     kind: str
@@ -61,8 +62,9 @@ class Requirement:
 def looked_for(
     kind: str, name: str, look: Callable[[], tuple[str, str]]
 ) -> Requirement:
-    """Return a metric's requirement of this name. ``look`` returns the resource's
-    location and version without loading the resource, or raises Unavailable.
+    """Return a metric's requirement for the resource with this kind and name. ``look``
+    returns the resource's location and version without loading the resource, or raises
+    Unavailable.
     """
     try:
         place, version = look()
@@ -72,8 +74,8 @@ def looked_for(
 
 
 class Fixed(StrEnum):
-    """The reason why all runs have the same value in a class, or a restricted range of
-    values.
+    """The reason why a metric has the same value for all runs in a class of instances,
+    or only a restricted range of values.
     """
 
     ONE_LABEL = "one-label"
@@ -85,8 +87,8 @@ class Fixed(StrEnum):
 class ClassGold:
     """The gold of a class of instances. ``rows`` are the rows of the metric's matrix
     for the gold. ``labels`` is the number of labels that occur in the gold, None if
-    instances have no labels. ``is_band`` is True if the class is an interval of the
-    numbers that runs predict.
+    instances have no labels. ``is_band`` is True if the class contains the instances
+    whose gold number lies in an interval.
     """
 
     rows: Floats
@@ -95,8 +97,8 @@ class ClassGold:
 
 
 class UnitColumns(NamedTuple):
-    """The matrix columns that contain each unit's weighted value, weight and number of
-    missing labels.
+    """The indices of the matrix columns with each unit's weighted value, weight and
+    number of missing labels.
 
     ``of`` names the kind of unit that people label, such as nuggets, citations or
     claims.
@@ -109,12 +111,12 @@ class UnitColumns(NamedTuple):
 
 
 class Metric(ABC):
-    """A measure under one rule set.
+    """A measure of runs, such as accuracy, under one rule set.
 
     ``statistic`` names the matrix. Metrics with the same statistic, such as precision,
     recall and F1 of an overlap, share one matrix. If ``per_unit`` is True, the rows of
     each resampling unit are summed first, and ``unit_stats`` converts each sum to a
-    row. Metrics that average over topics use this.
+    row. Metrics that average over topics set ``per_unit``.
     """
 
     name: str
@@ -123,57 +125,58 @@ class Metric(ABC):
     #: The published scale of a metric ends at 1 for shares and at 100 for percentages.
     #: The scale 0 stands for counts, which have no maximum.
     scale: float = 1
-    #: The minimum and maximum of the value; None for 0 and ``scale``.
+    #: Minimum and maximum of the value.
+    #: None means a minimum of 0 and a maximum of ``scale``.
     ends: tuple[float, float] | None = None
     #: Each change of the metric's arithmetic increases this version number.
     version: int = 1
-    #: The shape names the formula from rows to value, such as a mean or a ratio.
+    #: The shape names the formula that computes the value, such as a mean or a ratio.
     #: `scripts/interval_coverage.py` simulates populations to check intervals by shape.
     shape: str = ""
-    #: Rule sets that are not official use this metric version; 0 means ``version``.
+    #: Rule sets that are not official use this metric version unless the number is 0.
     own_version: int = 0
-    #: The metric compares texts, in NFC unless the rule set is official.
+    #: Texts are compared in NFC unless the rule set is official.
     compares_texts: bool = False
-    #: True if the value depends on the words that the tokenizer finds.
+    #: True if the metric's value depends on the words that its tokenizer finds.
     rests_on_tokens: bool = False
     #: The task selects this tokenizer from `scoring.metrics.tokenizers`.
     #: The empty text stands for the metric's default tokenizer.
     tokenizer: str = ""
     citation: str = ""
     per_unit: bool = False
-    #: False means that rows of other classes change a class's value (``of_class``).
+    #: False if the metric's value for a class depends on rows of other classes.
     #: Class values that depend on other classes have no jackknife interval.
     is_decomposable: bool = True
-    #: False means that the metric says little about the instances of one gold label.
+    #: False if the metric says little about instances with one gold label.
     #: One gold label makes macro means small, precision 1 and correlations undefined.
     is_valid_in_one_label: bool = True
     #: The metric stays valid in classes of these kinds, as accuracy does for one label.
     stands_in: tuple[Fixed, ...] = ()
-    #: False means that tests cannot exchange rows of two runs, as for MAUVE clusters.
+    #: False if tests cannot exchange rows of two runs, as for clusters of MAUVE.
     #: Metrics without exchangeable rows have no comparisons and no instance values.
     is_exchangeable: bool = True
-    #: True means that the last matrix column, not the gold, marks the rows that count.
+    #: True if the last matrix column, not the gold, marks the rows that count.
     counts_by_last_column: bool = False
     #: False if no interval of the metric reaches its nominal coverage.
     has_honest_interval: bool = True
-    #: False means that rare classes dominate the error and intervals may be too narrow.
+    #: False if rare classes dominate the error, so that intervals may be too narrow.
     holds_with_rare_classes: bool = True
     #: Signatures state the versions of these packages, which compute the value.
     packages: tuple[str, ...] = ()
     #: The option `engine` lets this package compute the value instead of Citeboard.
-    #: Without the option, verification compares the values of package and Citeboard.
+    #: Without the option `engine`, verification compares package and Citeboard.
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
-    #: The constant part of ``parameters``.
+    #: ``parameters`` always contains these settings of the metric.
     fixed: Parameters = {}
-    #: The digest of the declared task that the metric belongs to; else empty.
+    #: The digest of the metric's declared task, or an empty text for other tasks.
     task: str = ""
 
     @property
     def unit_columns(self) -> UnitColumns | None:
-        """Return the matrix columns of labelled units, or None if human labels of a
-        sample cannot correct the metric.
+        """Return the matrix columns of the units that people label, or None if human
+        labels of a sample cannot correct the metric.
         """
         return None
 
@@ -185,7 +188,7 @@ class Metric(ABC):
 
     @property
     def normal_form(self) -> str:
-        """Return the Unicode normal form of compared texts, for the column key, or an
+        """Return the name of the Unicode normal form in which texts are compared, or an
         empty text if texts are not normalised.
         """
         return "nfc" if self.compares_texts and not is_official(self.rules) else ""
@@ -194,8 +197,8 @@ class Metric(ABC):
         return nfc(text) if self.normal_form else text
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return the reason why all runs have the same value in a class, or None if
-        values can differ.
+        """Return the reason why all runs have the same value in a class of instances,
+        or None if values can differ.
         """
         if self.is_valid_in_one_label:
             return None
@@ -204,15 +207,15 @@ class Metric(ABC):
         return Fixed.ONE_LABEL if gold.labels == 1 else None
 
     def is_constant(self, rows: Floats) -> bool:
-        """Return True if these rows show that the run gave the same answer to all
+        """Return True if a run's rows show that the run gave the same answer to all
         instances.
         """
         return False
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """Return the minimum and maximum of the metric and of its interval, infinite if
-        unbounded.
+        """Return the minimum and maximum of the metric and of its interval, which are
+        infinite for an unbounded range.
         """
         return self.ends or (0.0, self.scale or math.inf)
 
@@ -226,21 +229,20 @@ class Metric(ABC):
         """Return an array (units,) with the amount that each unit adds to the
         denominator of the value. Units that add 0 to the denominator do not influence
         the value. For example, a unit adds its number of answers to the denominator of
-        a precision. By default each unit with a non-zero row adds 1.
+        a precision. By default each unit with a non-zero row adds 1 to the denominator.
         """
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Return True if a jackknife over these units can estimate the error of the
-        value.
+        """Return True if a jackknife over the units with these rows can estimate the
+        standard error of the value.
 
-        ``rows`` are the rows of the units. The default is True, because callers require
-        at least three units.
+        The base class returns True, because callers require at least three units.
         """
         return True
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """Return the metric's values on the scale on which intervals are computed."""
+        """Convert values of the metric to the scale on which intervals are computed."""
         return np.asarray(values)
 
     def from_interval_scale(self, values: Floats) -> Floats:
@@ -288,7 +290,7 @@ class Metric(ABC):
 
     def choose_tokenizer(self, options: Options | None) -> None:
         """Use the tokenizer that the task's options select. Official rules define their
-        own tokenizer and ignore the option.
+        own tokenizer and ignore the option for the tokenizer.
         """
         name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
         if name != OWN_TOKENIZER and not is_official(self.rules):
@@ -301,8 +303,9 @@ class Metric(ABC):
 
     @property
     def signed_engine(self) -> Parameters:
-        """Return the package that computes the value, with its version, for the
-        signature, or an empty text without one. Raises Unavailable.
+        """Return the package that computes the metric's value, with its version, as a
+        mapping for the signature, or an empty mapping if Citeboard computes the value.
+        Raises Unavailable.
         """
         return (
             {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"}
@@ -319,10 +322,10 @@ class Metric(ABC):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Return the credits, from 0 to 1, of the parts of gold and answer for each
-        instance. Pages colour parts by credit. The task's form defines the parts, such
-        as labels or spans, and their order. The result for an instance is None if the
-        metric does not count single parts.
+        """For each instance, return the credits from 0 to 1 of the single parts of gold
+        and answer. Pages colour the parts of an answer by credit. The task's form
+        defines the parts, such as labels or spans, and their order. The result for an
+        instance is None if the metric does not count single parts.
         """
         return [None] * len(gold)
 
@@ -356,8 +359,8 @@ class Metric(ABC):
 
     @property
     def replaces(self) -> str:
-        """Return a text that marks column keys of values which need recomputing,
-        because a better resource has been installed since.
+        """Return the part of a column key that marks values from before the
+        installation of a better resource, or an empty text.
         """
         return ""
 
@@ -380,8 +383,9 @@ class Metric(ABC):
         return {}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Convert each unit's sum, (units, k), to a row, (units, m). ``aggregate``
-        takes sums of the units' rows. Only metrics with ``per_unit`` need this method.
+        """Convert (units, k) sums of matrix rows to (units, m) rows, one row per unit.
+        Metrics with ``per_unit`` override this method, and their method ``aggregate``
+        takes sums of the converted rows.
         """
         return sums
 
@@ -393,8 +397,8 @@ class Metric(ABC):
 
     def as_stored(self, *names: Container[str]) -> Metric | None:
         """Return the newest version of this metric that all runs have a stored matrix
-        for, or None if there is no such version. ``names`` are the matrix names of each
-        run.
+        for, or None if there is no such version. Each item of ``names`` contains the
+        names of one run's stored matrices.
         """
         return self if all(self.statistic in name for name in names) else None
 
@@ -403,52 +407,52 @@ class Metric(ABC):
         return rows
 
     def can_be_compared(self, rows: Floats) -> bool:
-        """Return True if ``paired_rows`` of a run's rows are precise enough for a
-        comparison of two runs.
+        """Return True if a run's ``paired_rows`` are precise enough to compare two
+        runs.
         """
         return True
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         """Return the metric's value for a class from the sums of the class's rows.
-        ``whole`` are the sums of all rows.
+        ``whole`` contains the sums of the rows of all classes.
         """
         return self.aggregate(sums)
 
     def of_label(self, label: str) -> Metric | None:
-        """Return the metric for the results of one gold label. The default is the
-        metric itself, computed on the label's rows. Subclasses may return a metric that
-        is computed on all rows, or None.
+        """Return the metric that is shown in the results of one gold label. The default
+        is the metric itself, computed on the label's rows. Subclasses may return a
+        metric that is computed on all rows, or None.
         """
         return self
 
     def total(self, rows: Floats) -> float:
-        """Return the value of a whole run. Subclasses override this if an official
-        program prints another value than the aggregate.
+        """Return the metric's value for a whole run. Subclasses override this method if
+        an official program prints another value than the aggregate.
         """
         return float(self.aggregate(rows.sum(axis=0)))
 
 
-#: A jackknife over more units divides the units at random into this many groups.
+#: A jackknife over more units than this divides the units into this many random groups.
 MAX_LEFT_OUT = 400
-#: Maximum number of weights in memory.
+#: Maximum number of resampling weights in memory at once.
 WEIGHTS = 4_000_000
 
 
 class WeightedMetric(Metric):
-    """A metric that is a function of weighted rows, not of sums of rows.
+    """A metric whose value is a function of weighted matrix rows, not of sums of rows.
 
     Weights are integers. A jackknife uses weights of 0 and 1, a bootstrap any weights.
-    The first column of resampled rows is the unit number (``unit_rows``).
+    The first column of the rows that ``unit_rows`` returns is the unit number.
     """
 
     shape = "weighted"
     counts_by_last_column = True
     interval_version = 3
-    #: False if a jackknife does not estimate the error of the value.
+    #: False if a jackknife does not estimate the standard error of the value.
     has_interval: bool = True
     #: Only rows that are non-zero in these columns, as positives are, decide the value.
     #: An interval needs enough units with non-zero rows in each of these columns.
-    #: None means that all rows determine the value.
+    #: If ``carriers`` is None, all rows determine the value.
     carriers: tuple[int, ...] | None = None
 
     @abstractmethod
@@ -461,8 +465,8 @@ class WeightedMetric(Metric):
         raise TypeError(f"{self.name} does not follow from sums")
 
     def carried(self, rows: Floats) -> Floats:
-        """Return an array (n, c) with the contribution of each of the (n, k) rows to
-        each of the c ``carriers``.
+        """Return an array (n, c) with 1 where the (n, k) rows are non-zero in the c
+        columns ``carriers``, else 0.
         """
         if self.carriers is None:
             return np.asarray(rows.any(axis=1, keepdims=True), dtype=np.float64)
@@ -511,8 +515,8 @@ class WeightedMetric(Metric):
 
 
 class MeanMetric(Metric):
-    """The mean of one column over the instances that count, times the scale (1 for
-    counts).
+    """The mean of one matrix column over the instances that count, times the scale (or
+    times 1 for counts).
 
     The matrix has the measured ``columns``, then a column that is 1 for rows that count
     and else 0. An answer without gold does not count. A gold instance without an answer
@@ -539,8 +543,8 @@ class MeanMetric(Metric):
         return rows[:, -1]
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return each unit's mean and the count 1, or zeros if no instance of the unit
-        counts.
+        """For each unit, return the mean and the count 1, or zeros if no instance of
+        the unit counts.
         """
         count = sums[:, -1]
         means = ratio(sums[:, self.columns.index(self.column)], count)
@@ -555,9 +559,9 @@ class CountMetric(Metric):
     """Precision, recall or F1 from a matrix with columns for true positives, false
     positives and false negatives.
 
-    The micro average pools the counts. The macro average is the mean precision or mean
-    recall over units. Macro F1 is computed *from these two means*, as in the CL-SciSumm
-    programs. 0/0 is 0.
+    The micro average is computed from the pooled counts of all instances. The macro
+    average is the mean precision or mean recall over units. Macro F1 is computed from
+    macro precision and macro recall, as in the CL-SciSumm programs. 0/0 is 0.
     """
 
     shape = "ratio"
@@ -569,8 +573,8 @@ class CountMetric(Metric):
         self.fixed = {"average": average}
 
     def unit_stats(self, sums: Floats) -> Floats:
-        """Return precision, recall and 1 for each unit. Sums over units yield mean
-        precision and mean recall.
+        """Return precision, recall and 1 for each unit. The sums of these rows over
+        units yield mean precision and mean recall.
         """
         rows = sums.copy()
         rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
@@ -631,8 +635,8 @@ def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
 
 
 def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
-    """Return the metric's value over the given instances, or NaN if it is undefined
-    without instances.
+    """Return the metric's value for the instances with these rows and unit numbers, or
+    NaN if the value is undefined without instances.
     """
     rows = (
         unit_rows(metric, stats, units)
@@ -653,8 +657,8 @@ def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) ->
 
 
 def finite(value: float | None) -> float | None:
-    """Return None for undefined and infinite values, which JSON and the database cannot
-    store.
+    """Return the value, or None for undefined and infinite values, which JSON and the
+    database cannot store.
     """
     return value if value is not None and math.isfinite(value) else None
 
@@ -675,7 +679,9 @@ def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
 
 
 def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
-    """Return mean precision, mean recall, or for `f1` the harmonic mean of both."""
+    """Return the measure that ``part`` names, which is mean precision, mean recall, or
+    for `f1` the harmonic mean of both.
+    """
     if part == "f1":
         return harmonic_mean(precision, recall)
     return precision if part == "precision" else recall
@@ -691,8 +697,8 @@ def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
 def f1_of_counts(
     both: Floats | float, answered: Floats | float, wanted: Floats | float
 ) -> Floats:
-    """Return F1 from the counts of common, answered and gold items, or 0 if both totals
-    are 0.
+    """Return F1 from the counts of common, answered and gold items, or 0 if there are
+    no answered and no gold items.
 
     F1 equals the harmonic mean of precision and recall up to rounding.
     """

@@ -1,10 +1,9 @@
-"""BERTScore: the similarity of each token of a text to its nearest token in another
-text.
+"""BERTScore compares each token of a text with the most similar token of another text.
 
-Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT (ICLR). Values equal
-those of the package bert-score 0.3.13 to 1e-6 for each pair, before rescaling. Each
-distinct text is embedded once, in batches of similar length. The vectors of the gold
-are cached between runs.
+Zhang and others introduced BERTScore at ICLR 2020. BERTScore's values equal those of
+the package bert-score 0.3.13 to 1e-6 for each pair of texts, before rescaling. The
+model embeds each distinct text once, in batches of texts with similar length. The token
+vectors of gold texts are cached and reused for all runs.
 """
 
 import csv
@@ -23,19 +22,19 @@ from tasks.types.problems import Unavailable
 
 DEFAULT_MODEL = "distilbert-base-uncased"
 EQUAL_TO = "bert-score-0.3.13"
-#: Number of pairs per batch, and of gold texts per cache file.
+#: A batch contains this number of pairs, and a cache file this number of gold texts.
 BLOCK = 1024
 
 
 class BertScore(base.TextMean):
     """The mean over instances of precision, recall or F1 of BERTScore, times 100.
 
-    Gold and answers are texts. An empty text scores 0 without the model. ``idf``
-    weights tokens by their inverse document frequency in the gold. ``baseline`` is
-    `no`, `yes` for the model's baseline table in bert-score, or the path of another
-    baseline table. Values are rescaled linearly between the baseline and 1. Unless the
-    options request BERTScore, no instance counts and the value is undefined. Raises
-    OptionRefused.
+    Gold and answers are texts. An empty text scores 0, for which no model is needed.
+    ``idf`` weights tokens by their inverse document frequency in the gold. The option
+    ``baseline`` is `no`, `yes` for the model's baseline table in bert-score, or the
+    path of another baseline table. Values are rescaled linearly between the baseline
+    and 1. Unless the options request BERTScore, no instance counts and the value is
+    undefined. Raises OptionRefused.
     """
 
     columns = base.PARTS
@@ -136,8 +135,8 @@ class Settings:
         return local_models.encoder(self.model, self.layer)
 
     def baseline_values(self) -> tuple[float, float, float]:
-        """Return the baseline values, which are precision, recall and F1 of unrelated
-        texts under the model and layer.
+        """Return precision, recall and F1 of unrelated texts under the model and layer,
+        which are the baseline for rescaling.
         """
         path: Path | None = Path(self.baseline)
         if self.baseline == "yes":
@@ -179,8 +178,8 @@ def bertscore(
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
             weights = weights or _Weights(settings, gold)
-            # The chunk embeds all gold texts, including those of unanswered instances.
-            # All runs thus have the same cache key for the chunk.
+            # Embed all gold texts of the batch, also those without an answer.
+            # The cache key of the gold texts is thus the same for all runs.
             wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
             answered = _unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
@@ -190,7 +189,7 @@ def bertscore(
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
                 # Special tokens have weight 0 but may be nearest to another token.
                 # Negative similarities become 0, as in bert-score's padded batches.
-                # bert-score does not pad a batch of one pair and may differ there.
+                # bert-score does not pad a batch of one pair, whose value may differ.
                 similar = np.maximum(answer.vectors @ text.vectors.T, 0)
                 precision = weights.mean(answer, similar.max(axis=1))
                 recall = weights.mean(text, similar.max(axis=0))
@@ -210,8 +209,8 @@ def _rescale(scores: base.Floats, settings: Settings) -> base.Floats:
 
 
 class _Weights:
-    """The weight of each token, which is 1 or the token's inverse document frequency
-    among the gold texts.
+    """Weights of tokens, which are 1 or the token's inverse document frequency among
+    the gold texts.
     """
 
     def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
@@ -273,8 +272,9 @@ def _kept_tokens(
 def package_bertscore(
     gold: Sequence[str], answers: Sequence[str], settings: Settings
 ) -> base.Floats:
-    """Return the (n, 3) values of the package bert-score, computed on the CPU. Pairs
-    with an empty text score 0 without the package.
+    """Return an array (n, 3) with precision, recall and F1 of the package bert-score,
+    computed on the CPU. Pairs with an empty text score 0 and are not passed to the
+    package.
     """
     base.package_version("bert-score")
     from bert_score import BERTScorer

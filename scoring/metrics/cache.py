@@ -1,8 +1,9 @@
 """A file cache for arrays.
 
-The name of a file is a digest of the inputs. CITEBOARD_CACHE_DIR sets the folder. The
-default is `citeboard` in the user's cache folder. Cached files can be removed at any
-time. Above CITEBOARD_CACHE_MB megabytes, the least recently used files are removed.
+The name of a cache file is a digest of the inputs from which the arrays were computed.
+CITEBOARD_CACHE_DIR sets the folder. The default cache folder is `citeboard` in the
+user's cache folder. Cached files can be removed at any time. If the cache exceeds
+CITEBOARD_CACHE_MB megabytes, the least recently used files are removed.
 """
 
 import hashlib
@@ -21,8 +22,8 @@ DEFAULT_MEGABYTES = 4096
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """Return a digest of a list of texts. Moving the boundary between two texts changes
-    the digest.
+    """Return a digest of a list of texts. Two lists that differ only in the boundaries
+    between texts have different digests.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -44,7 +45,7 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     """Return the cached arrays, or None if the file is missing or damaged."""
     path = folder() / kind / f"{digest}.npz"
     try:
-        # Open the file here: NumPy does not close damaged archives.
+        # The file is opened here, because NumPy does not close damaged archives.
         with path.open("rb") as opened, np.load(opened) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):
@@ -55,7 +56,9 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
 
 
 def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a cache file atomically. A full disk raises no error."""
+    """Write a cache file atomically. Errors of the file system, such as a full disk,
+    are ignored.
+    """
     target = folder() / kind
     with suppress(OSError):
         target.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from tasks.types.columns import NO_CLASS, present
 
 #: Default number of bins of the expected calibration error.
 BINS = 10
-#: Lower bound of probabilities in the log loss: the machine epsilon of 64-bit floats.
+#: The log loss raises smaller probabilities to this bound, the machine epsilon.
 SMALLEST = float(np.finfo(np.float64).eps)
 BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
 ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
@@ -29,9 +29,10 @@ ROUNDING = 1e-12
 class Forecasts:
     """Probabilities of n instances.
 
-    ``given`` (n, c) are the probabilities. ``wanted`` (n,) is the index of the gold
-    label, or -1 if the gold is not one of the labels. ``has_gold`` (n,) marks instances
-    with gold, ``is_given`` (n,) instances with probabilities.
+    ``given`` (n, c) contains the probabilities of c labels for n instances. ``wanted``
+    (n,) is the index of the gold label, or -1 if the gold is not one of the labels.
+    ``has_gold`` (n,) marks instances with gold, ``is_given`` (n,) instances with
+    probabilities.
     """
 
     given: Floats
@@ -43,8 +44,8 @@ class Forecasts:
 def forecasts_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> Forecasts:
-    """Return the forecasts from the answers' attribute ``probabilities``, a mapping of
-    label to probability. Answers may lack probabilities.
+    """Return the probabilities in the answers' attribute ``probabilities``, a mapping
+    of label to probability. Answers may lack probabilities.
     """
     numbers = {label: number for number, label in enumerate(labels)}
     by_row = [getattr(answer, "probabilities", None) for answer in answers]
@@ -65,8 +66,8 @@ def forecasts_of(
 def stated_confidences(
     answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return two (n,) arrays with the run's confidence in each predicted label (0 if
-    missing), and with True where the run gave a confidence.
+    """Return two (n,) arrays, which contain the run's confidence in each predicted
+    label (0 if missing), and True where the run gave a confidence.
     """
     stated = [getattr(answer, "confidence", None) for answer in answers]
     pairs = zip(stated, answers, strict=True)
@@ -81,11 +82,11 @@ def stated_confidences(
 def confidences_of(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return three (n,) arrays with the confidences, with True where the label is
-    right, and with True where the instance counts.
+    """Return three (n,) arrays, which contain the confidence, True where the label is
+    right, and True where the instance counts.
 
-    The confidence is the largest probability. If a run has no probabilities, it is the
-    confidence that the run gave for its label.
+    The confidence of an instance is the largest of its probabilities. If an answer has
+    no probabilities, the confidence is the number that the run gave for its label.
     """
     forecasts = forecasts_of(gold, answers, labels)
     stated, is_stated = stated_confidences(answers, labels)
@@ -101,10 +102,10 @@ def confidences_of(
 
 class LogLoss(MeanMetric):
     """The mean over instances of minus the natural logarithm of the probability of the
-    gold's label. Smaller probabilities are raised to 2.2e-16, as in scikit-learn. If a
-    run gives probabilities for some instances only, the gold label of every other
-    instance has probability 0. The value is undefined if a run gives no probabilities
-    at all.
+    gold's label. Probabilities below 2.2e-16 are raised to this bound, as in
+    scikit-learn. If a run gives probabilities for some instances only, the gold label
+    of every other instance has probability 0. The value is undefined if a run gives no
+    probabilities at all.
     """
 
     shape = "error"
@@ -174,24 +175,25 @@ class Brier(MeanMetric):
 
 
 class CalibrationError(Metric):
-    """The expected calibration error: the mean distance between confidence and
+    """The expected calibration error, which is the mean distance between confidence and
     accuracy.
 
     The confidence of an instance is its largest probability. Bins have equal width. The
     error is the mean over bins, weighted by number of instances, of the absolute
     difference between mean confidence and accuracy. A bin includes its upper bound, but
-    not its lower bound. If labels have equal probabilities, the first is the
-    prediction. If a run gives a label with a confidence instead of probabilities, this
-    label and confidence are used. Instances without any confidence are excluded.
-    Without instances the error is undefined (NaN). The error is biased upwards if bins
-    have few instances, because random differences increase it.
+    not its lower bound. If several labels have the largest probability, the first of
+    them is the prediction. If a run gives a label with a confidence instead of
+    probabilities, this label and confidence are used. Instances without any confidence
+    are excluded. The error is undefined (NaN) without instances. The error is biased
+    upwards if bins have few instances, because random differences increase it.
     """
 
     shape = "calibration"
     higher_is_better = False
     citation = ECE
     is_valid_in_one_label = False
-    #: The bias of the value is as large as its standard error.
+    #: The bias of the calibration error is as large as its standard error.
+    #: Intervals of the calibration error therefore miss their nominal coverage.
     has_honest_interval = False
 
     def __init__(
@@ -203,8 +205,8 @@ class CalibrationError(Metric):
         self.fixed = {"bins": bins, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return an array (n, 3b) for b bins with 1, the confidence, and 1 if the label
-        is right, each in the column of the instance's bin.
+        """Return an array (n, 3b) for b bins. In the columns of the instance's bin, the
+        row contains 1, the confidence, and 1 if the label is right.
         """
         return self.stats_of(*confidences_of(gold, answers, self.labels))
 
@@ -234,10 +236,10 @@ class DebiasedCalibrationError(CalibrationError):
 
     The estimate is 2 e - Σ share(bin) · E|N(d, r (1 - r) / n)|, where d is a bin's mean
     confidence minus its accuracy r, n its number of instances, and e the error itself.
-    The estimate is the increase of the error when accuracies are resampled. The value
-    can be negative for a well calibrated run. The difference in a bin of one instance
-    is not corrected. For a calibrated run, the correction removes about two fifths of
-    the error.
+    The estimate is the increase of the error when accuracies are resampled. The
+    corrected error can be negative for a well calibrated run. The correction does not
+    change the difference in a bin of one instance. For a calibrated run, the correction
+    removes about two fifths of the expected calibration error.
     """
 
     citation = (
@@ -257,7 +259,7 @@ class DebiasedCalibrationError(CalibrationError):
             drawn = errors * (
                 np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + far * (1 - 2 * ndtr(-far))
             )
-        # Bins whose accuracy has no sampling error are not corrected.
+        # The bias correction does not change bins whose accuracy has no sampling error.
         by_bin = np.where(errors > 0, 2 * np.abs(gaps) - drawn, np.abs(gaps))
         return quotient(
             np.where(counts > 0, by_bin * counts, 0.0).sum(axis=-1), counts.sum(axis=-1)
@@ -267,11 +269,11 @@ class DebiasedCalibrationError(CalibrationError):
 def calibration_p_value(sums: Floats) -> float:
     """Return the p-value of the null hypothesis that the run is calibrated.
 
-    ``sums`` are the summed rows of `CalibrationError`. The statistic is the expected
-    calibration error. The number of right labels in each bin is sampled from a binomial
-    distribution with the bin's mean confidence and a fixed seed (Bröcker and Smith
-    2007, Increasing the Reliability of Reliability Diagrams, Weather and Forecasting
-    22). NaN without instances.
+    ``sums`` are the summed rows of `CalibrationError`. The test statistic is the
+    expected calibration error. The number of right labels in each bin is sampled from a
+    binomial distribution with the bin's mean confidence and a fixed seed (Bröcker and
+    Smith 2007, Increasing the Reliability of Reliability Diagrams, Weather and
+    Forecasting 22). NaN without instances.
     """
     counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
     if not counts.sum():

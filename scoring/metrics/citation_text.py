@@ -1,7 +1,8 @@
 """Metrics of the length of citation texts, and of the share of texts that refer to the
 citing paper.
 
-Funkquist et al. 2023, CiteBench: appendix A.4 for lengths, table 11 for key phrases.
+Lengths follow appendix A.4 of the CiteBench paper (Funkquist and others 2023), and key
+phrases follow its table 11.
 """
 
 import math
@@ -21,8 +22,8 @@ CITEBENCH = (
 
 
 class Length(TextMean):
-    """The mean number of whitespace-separated words. A missing prediction has 0
-    words.
+    """The mean number of whitespace-separated words of the predicted citation texts. A
+    missing prediction has 0 words.
     """
 
     shape = "error"
@@ -57,7 +58,8 @@ class Length(TextMean):
 
 class LengthRatio(Length):
     """The number of words in all predictions divided by the number of words in all gold
-    texts; 1 means equal length. Undefined if the gold has no words.
+    texts. The ratio 1 means equal length. The ratio is undefined if the gold has no
+    words.
     """
 
     scale = 1
@@ -74,8 +76,8 @@ class LengthRatio(Length):
 class SelfReference(TextMean):
     """The share of texts, in percent, that refer to the citing paper itself.
 
-    A text counts if it contains one of five phrases, ignoring case: our work, in this
-    paper, we present, we introduce, the main objective of our work.
+    A text counts if the text contains `our work`, `in this paper`, `we present`, `we
+    introduce` or `the main objective of our work`, ignoring case.
     """
 
     statistic = "self_reference"

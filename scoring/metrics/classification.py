@@ -1,8 +1,9 @@
 """Metrics of classification, such as accuracy, precision, recall, F1, Cohen's kappa and
-Matthews' correlation. Values equal those of scikit-learn.
+Matthews' correlation. The values of all metrics equal those of scikit-learn.
 
-Metrics are computed from three counts for each class, which are the instances with this
-gold class, with this answer, and with both. Weighted kappas need the confusion matrix.
+Metrics are computed from three counts for each class, which are the numbers of
+instances with this gold class, with this answered class, and with both. Weighted kappas
+need the confusion matrix.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ from tasks.types.columns import NO_CLASS, present
 
 CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
 
-#: Macro means, kappas and correlations need each class in this many units.
-#: Kappas and macro means have no interval if a class occurs in fewer units.
+#: Kappas, correlations and macro means need each class in this many units.
+#: If a class occurs in fewer units, these metrics have no interval.
 MIN_UNITS_OF_A_CLASS = 5
 
 Label = str | int
@@ -42,7 +43,7 @@ class Classification(Metric):
 
     citation = CITATION
     is_valid_in_one_label = False
-    #: The content of the matrix.
+    #: ``kind`` names the matrix's content, such as class counts or confusion matrices.
     kind = "classes"
     #: A mean over classes has an interval only if each class occurs in several units.
     #: Resampling may omit a class that occurs in few units.
@@ -69,8 +70,8 @@ class Classification(Metric):
         return int(np.count_nonzero(class_counts(rows)[1].sum(axis=0))) <= 1
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Return True if each class occurs in ``MIN_UNITS_OF_A_CLASS`` units, or in all
-        units if there are fewer.
+        """Return True if each class occurs in at least ``MIN_UNITS_OF_A_CLASS`` units,
+        or in all units of a run with fewer units.
         """
         if not self.needs_each_class:
             return True
@@ -108,10 +109,10 @@ class Classification(Metric):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """Return an array (n, 3c + 1) for c classes with indicators of the gold class,
-        of the answered class and of both, then 1 if gold exists.
+        """Return an array (n, 3c + 1) for c classes, which contains indicators of the
+        gold class, of the answered class and of both, then 1 if gold exists.
 
-        Instances with several labels have a 1 for each label.
+        An instance with several labels has the indicator 1 for each label.
         """
         if any(isinstance(labels, tuple) for labels in gold):
             assert self.labels is not None
@@ -134,7 +135,7 @@ class Classification(Metric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Mark a label as right if both gold and answer have it."""
+        """Mark a label as right if both gold and answer have this label."""
         sides = zip(gold, answers, counting(gold, answers), strict=True)
         return [
             self.part_marks(own, answer) if counts else None
@@ -157,7 +158,7 @@ def _label_marks(own: Any, answer: Any) -> Marks:
 
 
 def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return True for the instances that confusion matrices count, which have gold and
+    """Return a mask of the instances that confusion matrices count, which have gold and
     an answer that the rule set does not exclude.
     """
     return np.asarray(present(gold) & ~left_out(answers))
@@ -195,14 +196,15 @@ class Accuracy(Classification):
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
-        """Return None, because the share of right answers is valid in any class."""
+        """Return None, because accuracy is valid in any class of instances."""
 
     def aggregate(self, sums: Floats) -> Floats:
         _, _, both, count = class_counts(sums)
         return quotient(both.sum(axis=-1), count)
 
 
-#: The value of 0/0 for a class: 0, or undefined. Averages exclude undefined classes.
+#: The quotient 0/0 for a class is 0 or undefined.
+#: Averages exclude undefined classes.
 AS_ZERO, LEFT_OUT = "0", "left-out"
 
 
@@ -211,9 +213,9 @@ def _fixed_zero(zero: str) -> dict[str, str]:
 
 
 class ClassAverage(Classification):
-    """Precision, recall or F1, averaged over classes, or of one class. ``macro`` is the
-    plain mean over classes, ``weighted`` the mean weighted by the frequency of the
-    class in the gold. ``micro`` pools the counts. By default 0/0 is 0, as with
+    """Precision, recall or F1, averaged over classes. The ``macro`` average is the
+    plain mean over classes, and the ``weighted`` average is weighted by the frequency
+    of the class in the gold. ``micro`` pools the counts. By default 0/0 is 0, as with
     scikit-learn's ``zero_division=0``, and a class without instances counts as 0 in a
     macro average. If ``zero`` is "left-out", 0/0 is undefined and averages exclude the
     class, as with ``zero_division=np.nan``.
@@ -239,7 +241,9 @@ class ClassAverage(Classification):
         self.stands_in = (Fixed.ONE_LABEL,) if average == "micro" else ()
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return None for a micro average, which pools the answers of all classes."""
+        """Return None for a micro average, because a micro average is valid in any
+        class of instances.
+        """
         return None if self.average == "micro" else super().fixed_by(gold)
 
     def denominators(self, rows: Floats) -> Floats:
@@ -260,7 +264,7 @@ class ClassAverage(Classification):
         if self.zero == LEFT_OUT:
             is_defined = ~np.isnan(by_class)
             weights = is_defined * (1.0 if self.average == "macro" else support)
-            # If all weights are 0, use the unweighted mean, as scikit-learn does.
+            # If all classes have weight 0, the mean is unweighted, as in scikit-learn.
             weights = np.where(weights.any(-1, keepdims=True), weights, is_defined)
             total = (np.where(is_defined, by_class, 0) * weights).sum(axis=-1)
             return quotient(total, weights.sum(axis=-1))
@@ -270,16 +274,16 @@ class ClassAverage(Classification):
 
 
 class BalancedAccuracy(Classification):
-    """The mean recall of the classes that occur in the gold. The value is undefined
-    (NaN) if no class occurs.
+    """The mean recall of the classes that occur in the gold. The balanced accuracy is
+    undefined (NaN) if no class occurs in the gold.
     """
 
     shape = "classes"
     stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
-        """Return None, because with one gold label, the value is the recall of this
-        label.
+        """Return None, because the balanced accuracy of instances with one gold label
+        is the recall of this label.
         """
 
     citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
@@ -300,8 +304,9 @@ class Coverage(Classification):
     def instance_stats(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
-        """Return an array (n, 2) with 1 if the instance is answered, and 1 if it has
-        gold. A substitute label without a confidence is not an answer.
+        """Return an array (n, 2) with 1 if the instance has an answer, and 1 if the
+        instance has gold. An instance whose label has ``is_answer`` False counts as
+        unanswered.
         """
         answered = [
             answer is not None and getattr(answer, "is_answer", True)
@@ -324,7 +329,7 @@ class LabelSets(MeanMetric):
     """The mean over instances of a measure that compares two sets of labels. ``column``
     selects exact match, Hamming loss (the share of labels in only one of both sets),
     Jaccard's coefficient, precision, recall or F1. 0/0 is 0, as with scikit-learn's
-    ``zero_division=0``. A missing answer is an empty set.
+    ``zero_division=0``. A missing answer counts as an empty set of labels.
     """
 
     columns = ("exact", "hamming", "jaccard", "precision", "recall", "f1")
@@ -362,8 +367,8 @@ class LabelSets(MeanMetric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Mark a label as right if both gold and answer have it. Under exact match, all
-        labels of an instance are right or all are wrong.
+        """Mark a label as right if both gold and answer have this label. Under exact
+        match, all labels of an instance are right or all are wrong.
         """
         found = [
             None if own is None else _label_marks(own, answer)
@@ -409,8 +414,9 @@ class OneClass(Classification):
             self.stands_in = (Fixed.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return None if the value is valid in the class. Recall needs an instance with
-        the label, and the false positive rate needs an instance with another label.
+        """Return None if the metric is valid on the instances of the class. Recall
+        needs an instance with the label, and the false positive rate needs an instance
+        with another label.
         """
         has_label = gold.rows[:, self.place]
         is_valid = (self.part == "recall" and has_label.any()) or (
@@ -436,8 +442,9 @@ class OneClass(Classification):
 
 
 class EachClass(OneClass):
-    """A metric of one class, reported in the results of the class with this gold label.
-    The value is computed on all instances.
+    """Precision, recall or F1 of one class, shown in the results of the instances with
+    this gold label. The value is computed on all instances, including instances with
+    other gold labels.
     """
 
     is_valid_in_one_label = True
@@ -462,8 +469,9 @@ class EachClass(OneClass):
 
 
 class FalsePositiveRate(OneClass):
-    """The share of the instances of other classes that the run assigns to this class.
-    Undefined (NaN) if no instance has another class.
+    """The share of the instances of other classes that the run assigns to the class
+    ``label``. The false positive rate is undefined (NaN) if no instance has another
+    class.
     """
 
     higher_is_better = False
@@ -486,13 +494,13 @@ class FalsePositiveRate(OneClass):
 
 
 class Kappa(Classification):
-    """Cohen's kappa: agreement beyond the chance agreement of the two distributions of
-    classes.
+    """Cohen's kappa, which measures the agreement beyond the chance agreement of the
+    class distributions of gold and answers.
 
-    Undefined (NaN) over no instances, and if the chance agreement is 1. Missing and
-    invalid answers form an additional class that never occurs in the gold. A missing or
-    invalid answer always disagrees with the gold. Rule sets that exclude missing
-    answers exclude them here too.
+    Kappa is undefined (NaN) over no instances, and if the chance agreement is 1.
+    Missing and invalid answers form an additional class that never occurs in the gold.
+    A missing or invalid answer always disagrees with the gold. Under rule sets that
+    exclude missing answers, kappa excludes missing answers too.
     """
 
     shape = "kappa"
@@ -517,8 +525,8 @@ class Matthews(Classification):
 
     The coefficient is 1 if all answers are right, and 0 if the answers are no better
     than chance. Missing and invalid answers form an additional class that never occurs
-    in the gold. The value is 0 if all gold, or all answers, have one class. The value
-    is undefined (NaN) over no instances.
+    in the gold. The coefficient is 0 if all gold labels or all answers are equal. The
+    value is undefined (NaN) over no instances.
     """
 
     shape = "kappa"
@@ -545,8 +553,8 @@ class QuadraticKappa(Classification):
     """Kappa with disagreements weighted by the squared distance between ordered
     classes.
 
-    Missing and invalid answers have the maximum distance from each class. Undefined
-    (NaN) over no instances and if the expected disagreement is 0.
+    Missing and invalid answers have the maximum distance from each class. Weighted
+    kappa is undefined (NaN) over no instances and if the expected disagreement is 0.
     """
 
     shape = "kappa"
@@ -563,8 +571,8 @@ class QuadraticKappa(Classification):
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> Floats:
         """Return an array (n, c * (c + 1)) with flattened confusion matrices of single
-        instances, with the gold in rows. The last column is for answers without a
-        class.
+        instances, with the gold in rows. The last column of each confusion matrix
+        counts answers without a class.
         """
         wanted, answered, count = self.codes(gold, answers)
         rows = np.flatnonzero(wanted >= 0)
@@ -604,10 +612,10 @@ class LinearKappa(QuadraticKappa):
 
 
 def confusions(sums: Floats) -> Floats:
-    """Reshape sums of ``QuadraticKappa`` to (…, c, c + 1), with gold in rows and
-    answers in columns.
+    """Reshape sums of the rows of ``QuadraticKappa`` to (…, c, c + 1) confusion
+    matrices, with gold in rows and answers in columns.
 
-    The last column counts answers without a class.
+    The last column of a confusion matrix counts answers without a class.
     """
     size = int(sums.shape[-1] ** 0.5)
     return sums.reshape(*sums.shape[:-1], size, size + 1)
@@ -625,8 +633,8 @@ def part_of(
     *,
     zero: str = AS_ZERO,
 ) -> Floats:
-    """Return precision, recall or F1 of classes from counts. The quotient 0/0 is 0, or
-    NaN if ``zero`` is "left-out".
+    """Return precision, recall or F1 of each class from counts of instances. The
+    quotient 0/0 is 0, or NaN if ``zero`` is "left-out".
     """
     if zero == LEFT_OUT:
         doubled = 2 * both if part == "f1" else both

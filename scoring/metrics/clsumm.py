@@ -1,9 +1,10 @@
 """Metrics of CL-Summ tasks 1A and 1B, computed from counts of reference sentences and
 of facets.
 
-Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task (BIRNDL). Counts equal
-those of the official programs. The corrected rules pair gold and answers differently,
-and count each pair like the official programs.
+Jaidka and others describe the tasks in `Overview of the CL-SciSumm 2016 Shared Task`
+(BIRNDL). The counts of reference sentences and facets equal those of the official
+programs. The corrected rules pair gold and answers differently from the official
+programs, but count each pair in the same way.
 """
 
 from abc import abstractmethod
@@ -42,13 +43,14 @@ PILOT = (
 
 
 class GoldFileCounts(base.CountMetric):
-    """The base class of counts with a macro average over gold files. A topic has one
-    gold file per annotator. The resampling units are topics.
+    """The base class of metrics that count reference sentences or facets, with a macro
+    average over gold files. A topic has one gold file per annotator. The resampling
+    units are topics.
     """
 
     citation = CITATION
 
-    #: The micro average reads the matrix of this name.
+    #: The micro average is computed from the matrix with this name.
     #: The matrix of the macro average has a block of columns for each gold file.
     pooled_statistic = ""
 
@@ -78,7 +80,8 @@ class Overlap(GoldFileCounts):
     """Precision, recall or F1 of reference sentences.
 
     A gold sentence counts as often as the gold lists it. A wrong sentence counts as
-    often as the run repeats it. Repeating a right sentence has no effect.
+    often as the run repeats it. Repeating a right sentence in the run has no effect on
+    the counts.
     """
 
     pooled_statistic = "overlap"
@@ -95,9 +98,10 @@ class Overlap(GoldFileCounts):
 class CitanceOverlap(Overlap):
     """Mean precision and mean recall over citing sentences, and F1 of these two means.
 
-    An answer without sentences has precision 0. The pilot's table 7 implies this rule,
-    because precision decreases there if a high threshold removes sentences. Answers to
-    unknown citances do not count.
+    An answer without sentences has precision 0. Table 7 of the pilot task's paper
+    implies that an answer without sentences has precision 0, because precision
+    decreases there if a high threshold removes sentences. Answers to unknown citances
+    do not count.
     """
 
     citation = PILOT
@@ -118,10 +122,10 @@ class CitanceOverlap(Overlap):
 
 class Facet(GoldFileCounts):
     """Precision, recall or F1 of facets. A facet counts only if the run found one of
-    the citance's sentences in task 1A.
+    the citance's reference sentences in task 1A.
 
-    A facet for an unknown citance is wrong. If ``is_conditional`` is False, the result
-    of task 1A is ignored.
+    A facet that a run gives for an unknown citance is wrong. If ``is_conditional`` is
+    False, facets count independently of the result of task 1A.
     """
 
     def __init__(
@@ -163,8 +167,8 @@ def facet_marks(
     *,
     is_conditional: bool,
 ) -> list[Marks | None]:
-    """Return the credit of each row's facet. A facet that is neither right nor wrong
-    has no credit.
+    """For each pair of gold and answer, return the credit of the facet. A facet that is
+    neither right nor wrong has no credit.
     """
     marks: list[Marks | None] = []
     for wanted, answer in zip(gold, answers, strict=True):
@@ -181,8 +185,8 @@ def facet_marks(
 
 class WeightedFacet(base.Metric):
     """The mean of the facets' F1, weighted by the facets' frequency in the gold, as in
-    the pilot's table 4. Facets that do not occur in the gold have weight 0. Without any
-    gold the value is 0.
+    table 4 of the pilot task's paper. Facets that do not occur in the gold have weight
+    0. The mean is 0 if there is no gold.
     """
 
     shape = "classes"
@@ -203,7 +207,7 @@ class WeightedFacet(base.Metric):
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
     ) -> base.Floats:
         """Return an array (n, 3 * (facets + 1)) with three counts for each facet. The
-        last three counts are for unknown facets.
+        last three columns count unknown facets.
         """
         blocks = np.zeros((len(gold), len(FACETS) + 1, 3))
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
@@ -233,9 +237,9 @@ class WeightedFacet(base.Metric):
 def in_file_blocks(
     rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]
 ) -> base.Floats:
-    """Convert (n, k) counts to (n, files * (k + 1)), in which each row of counts fills
-    the block of one gold file. The attribute ``file`` of gold or answer selects the
-    block. The last column of the filled block is 1.
+    """Convert (n, k) counts to (n, files * (k + 1)) columns, with one block of k + 1
+    columns for each gold file. Each row fills the block that the attribute ``file`` of
+    gold or answer selects. The last column of the filled block is 1.
     """
     pairs = zip(gold, answers, strict=True)
     numbers = [
@@ -254,7 +258,7 @@ def over_files(
     sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]
 ) -> base.Floats:
     """Apply ``value`` to the (…, width) sums of each gold file, and sum the results
-    over each unit's files.
+    over the gold files of each unit.
     """
     blocks = sums.reshape(len(sums), -1, width + 1)
     values = value(blocks[..., :width].reshape(-1, width)).reshape(
@@ -271,36 +275,37 @@ MEASURES = {
     "l": Measure("l"),
     "su4": Measure("s", 4, with_words=True),
 }
-#: The program of 2018 divides by the number of citances plus this number.
+#: The CL-SciSumm program of 2018 divides by the number of citances plus this number.
 ALMOST_NOTHING = 1e-7
 RESAMPLES = 1000
 
 
 class References(Protocol):
-    """The references for an answer. ``of_kind`` returns the references of one kind, or
-    of all kinds for None, sorted by annotator file name.
+    """The reference texts with which ROUGE compares an answer. ``of_kind`` returns the
+    reference texts of one kind, or all if the kind is None, sorted by the file names of
+    the annotators.
     """
 
     def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
 
 
 class Lines(Protocol):
-    """A compared text with one sentence per line."""
+    """A text for ROUGE, with one sentence per line."""
 
     @property
     def lines(self) -> Sequence[str | bytes]: ...
 
 
 class PlainRouge(base.MeanMetric):
-    """ROUGE averaged over all references of a kind (`-f A`), then over citances (1A) or
-    topics (2).
+    """ROUGE averaged over all references of a kind (option `-f A` of ROUGE-1.5.5), then
+    over citances (task 1A) or topics (task 2).
 
     Words are stemmed, stop words are not removed, and each value is rounded as
-    ROUGE-1.5.5 prints it. A missing answer scores 0. Instances without a reference of
-    the kind do not count. The pilot's paper specifies no options. We chose these.
-    ``order`` sorts cited sentences as in the document, or keeps the listed order. If
-    the option ``over_limit`` is `truncate`, the summaries in the pairs are truncated
-    too.
+    ROUGE-1.5.5 prints it. A missing answer scores 0. Instances without a reference text
+    of the selected kind do not count. The paper of the pilot task specifies no options,
+    so we chose these options. The option ``order`` sorts cited sentences as in the
+    document, or keeps the listed order. If the option ``over_limit`` is `truncate`, the
+    compared summaries are truncated too.
     """
 
     own_version = 2
@@ -362,8 +367,8 @@ class PlainRouge(base.MeanMetric):
         return precision, recall, f1, 1
 
     def _comparable(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
-        """Return the lines in the form in which they are compared. Lines in bytes are
-        not changed.
+        """Return the lines in the Unicode normal form in which ROUGE compares texts.
+        Lines in bytes are not changed.
         """
         return [
             line if isinstance(line, bytes) else self.comparable(line) for line in lines
@@ -371,10 +376,11 @@ class PlainRouge(base.MeanMetric):
 
 
 class OfficialRouge(base.Metric):
-    """The base of the shared tasks' ROUGE, with stemming and without stop words.
+    """The base class of ROUGE as in the shared tasks' programs, with stemming and
+    without stop words.
 
-    The value is undefined without a stop word file. We may not distribute the stop word
-    file of ROUGE-1.5.5.
+    The value is undefined without a stop word file. Citeboard contains no stop word
+    file, because the file of ROUGE-1.5.5 may not be distributed.
     """
 
     shape = "ratio"
@@ -387,7 +393,7 @@ class OfficialRouge(base.Metric):
     @cached_property
     def reading(self) -> Reading | None:
         """Return ROUGE's settings for reading texts, or None without a stop word file.
-        Raises OptionRefused if the file cannot be read.
+        Raises OptionRefused if the stop word file cannot be read.
         """
         if not self.stop_words:
             return None
@@ -421,15 +427,15 @@ class OfficialRouge(base.Metric):
 
 
 class SpanRougeS(OfficialRouge):
-    """ROUGE-S* as the programs of 2017 and 2018 print it.
+    """ROUGE-S* as printed by the CL-SciSumm programs of 2017 and 2018.
 
-    The programs pass the answer as model and the gold as peer, which exchanges
-    precision and recall. The value is the mean over the citances of a gold file, then
-    over gold files. Metrics named ``_micro`` average over all citances. If
+    The official programs pass the answer as model and the gold as peer, which exchanges
+    precision and recall. The value is averaged over the citances of a gold file, then
+    over gold files. Metrics whose name ends in ``_micro`` average over all citances. If
     ``counts_missing`` is True, a citance without an answer scores 0, as in 2017. If
     ``counts_missing`` is False, a citance without an answer is excluded, as in 2018.
-    The program of 2018 divides by the number of citances plus 1e-7. Undefined without a
-    stop word file.
+    The program of 2018 divides by the number of citances plus 1e-7. The value is
+    undefined without a stop word file.
     """
 
     citation = f"{CITATION}; {LIN}"
@@ -460,8 +466,8 @@ class SpanRougeS(OfficialRouge):
     def instance_stats(
         self, gold: Sequence[CitedSpan | None], answers: Sequence[CitedSpan | None]
     ) -> base.Floats:
-        """Return precision, recall, F1 and 1 if the citance counts, in the block of
-        columns of its gold file.
+        """Return an array with precision, recall, F1 and 1 if the citance counts, in
+        the block of columns of the citance's gold file.
         """
         rows = np.array(
             [self._row(*pair) for pair in zip(gold, answers, strict=True)], float
@@ -511,14 +517,17 @@ class SpanRougeS(OfficialRouge):
 
 
 class PooledRouge(OfficialRouge):
-    """ROUGE-2 or ROUGE-SU* (printed as RSU4), with stemming, without stop words.
+    """ROUGE-2 or ROUGE-SU* (which the official program prints as RSU4), with stemming
+    and without stop words.
 
-    XML tags of the gold files are read as text. Only one annotator's file counts. The
-    program uses the last file of an unsorted directory listing. This metric uses the
-    first file by name, or the last file for the later program. ``end`` selects the file
-    with the lowest or highest F1 for each topic. A topic without a reference of the
-    kind has no value but is resampled. The program computes no value for all kinds
-    together. Our value for all kinds uses all references (`-f A`).
+    XML tags of the gold files are read as text. Only the gold file of one annotator
+    counts. The official program uses the last annotator's file in an unsorted directory
+    listing. This metric uses the annotator's file with the first name, or with the last
+    name for the later official program. ``end`` selects the annotator's file with the
+    lowest or highest F1 for each topic. A topic without a reference of the selected
+    kind has no value, but bootstrap samples contain the topic. The official program
+    computes no value for all kinds of references together. Our value for all kinds of
+    references uses all references (`-f A`).
     """
 
     citation = CITATION
@@ -622,8 +631,9 @@ def bootstrap_weights(topics: int) -> base.Floats:
     """Return an array (1000, topics) with the frequency of each topic in each bootstrap
     sample of ROUGE-1.5.5.
 
-    Sample i starts with `srand(i)`. Topics are sampled by ``int(rand(n))``. Perl uses
-    the 48-bit generator of the C library.
+    Bootstrap sample i starts with Perl's `srand(i)`. Topics are sampled by Perl's
+    ``int(rand(n))``. Perl's random numbers come from the 48-bit generator of the C
+    library.
     """
     weights = np.zeros((RESAMPLES, topics))
     for seed in range(RESAMPLES):
@@ -640,8 +650,8 @@ Places = NDArray[np.intp]
 def skip_counts(
     model: Sequence[str], peer: Sequence[str], *, with_words: bool = False
 ) -> Counts:
-    """Count skip-bigrams of two texts as ROUGE-1.5.5 does. ``with_words`` adds all
-    single words except the last word of each text.
+    """Count skip-bigrams of two texts as ROUGE-1.5.5 does. ``with_words`` also counts
+    all single words except the last word of each text.
     """
     shorter, longer = sorted((model, peer), key=len)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(shorter))}

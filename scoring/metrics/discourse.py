@@ -1,12 +1,14 @@
-"""Sentence splitting, sentence labels and divergences between label distributions.
+"""Split citation texts into sentences, label the sentences, and compare label
+distributions by divergences.
 
-The rules follow CiteBench (Funkquist et al. 2023, section 5 and its notebook on
-citation classification). For intents, CiteBench runs spaCy's rule-based sentencizer and
-joins a sentence that does not end in a full stop with the next sentence, without a
-space. For CORWA, CiteBench runs NLTK's Punkt and joins sentences after `et. al.`,
-`al.`, `e.g.` and `i.e.` with a space. The splitter `rules` contains our rules for
-scholarly prose and needs no data. Under other than official rules, texts are split like
-the answers of positional citations.
+The official rules follow section 5 of the CiteBench paper (2023) and CiteBench's
+notebook on citation classification. For intents, CiteBench runs spaCy's rule-based
+sentencizer and joins a sentence that does not end in a full stop with the next
+sentence, without a space. For CORWA, CiteBench runs NLTK's Punkt and joins sentences
+with a space after abbreviations such as `e.g.`, which end no sentence. The splitter
+`rules` contains our own splitting rules for scholarly prose and needs no data. Unless
+the rule set is official, citation texts are split like the answers of positional
+citations.
 """
 
 import hashlib
@@ -42,12 +44,12 @@ from tasks.types.text import punkt_name, punkt_sentences
 
 #: Sentences with at most this many tokens are dropped.
 SHORT = 5
-#: CiteBench recognises only citation marks with one digit: `[10]` is not a mark.
+#: CiteBench recognises only citation marks with one digit, so `[10]` is not a mark.
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
 _GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_GLUED = max(map(len, _GLUED))
-#: The pattern matches a run of one repeated ASCII character that ends no sentence.
-#: The length of a run of equal characters does not influence sentence boundaries.
+#: The pattern matches at least 16 repetitions of a character that ends no sentence.
+#: The number of repetitions of a character does not influence sentence boundaries.
 _LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
@@ -107,7 +109,7 @@ _NEVER_LAST = frozenset(
 _SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
 _END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
 _NEXT = re.compile(r"\s*+(\S)")
-#: Longer words before a full stop are not compared with abbreviations.
+#: Longer words before a full stop are not looked up among the abbreviations.
 _MAX_WORD = 64
 _BEGINNING = re.compile(r"[\"'“‘(\[\s]*(?:[A-Z0-9À-ÖØ-ÞΑ-Ω]|\ue000|<|\\|\$|\{\{)")
 _INITIAL = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
@@ -116,8 +118,9 @@ Splitter = Callable[[str], list[str]]
 
 
 def by_rules(text: str) -> list[str]:
-    """Split a text by our rules, which treat a mark such as `[0]` as an ordinary word.
-    Under other than official rules, metrics use `sentences_of` instead.
+    """Split a text into sentences by our rules, which treat a citation mark such as
+    `[0]` as an ordinary word. Rule sets that are not official use `sentences_of`
+    instead of this function.
     """
     return [text[start:end] for start, end in sentence_spans(text)]
 
@@ -158,7 +161,7 @@ def glued(sentences: Sequence[str]) -> list[str]:
 
 SPLITTERS: dict[str, Splitter] = {
     "rules": by_rules,
-    #: The splitter of answers, except under official rules.
+    #: Rule sets that are not official use this splitter.
     "blocks": sentences_of,
     "sentencizer": by_sentencizer,
     "punkt": by_punkt,
@@ -185,7 +188,7 @@ def counted_sentences(
     text: str, splitter: str, *, marked_only: bool = False
 ) -> list[str]:
     """Return the sentences of more than five tokens. If ``marked_only`` is True, return
-    only those with a one-digit mark.
+    only sentences with a citation mark of one digit.
     """
     long = [
         sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT
@@ -217,9 +220,10 @@ def _sentencizer() -> Any:
         import spacy
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
-    # Accept texts of any practical length: memory use is linear in the number of words.
+    # Texts may have any practical length, because memory use is linear in their length.
     pipeline.max_length = 1 << 30
-    # Match a run as one token: spaCy would split off its characters in quadratic time.
+    # A sequence of one repeated character is one token.
+    # Splitting a long sequence into characters would take spaCy quadratic time.
     tokenizer: Any = pipeline.tokenizer
     tokenizer.token_match = _LONG_RUN.match
     return pipeline
@@ -228,8 +232,8 @@ def _sentencizer() -> Any:
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence, without surrounding whitespace.
 
-    Callers replace citation marks by the character U+E000. A mark directly after a full
-    stop, as in superscript styles, belongs to the preceding sentence.
+    Callers replace citation marks by the character U+E000. A citation mark directly
+    after a full stop, as in superscript styles, belongs to the preceding sentence.
     """
     start = 0
     for mark in _END.finditer(text):
@@ -248,7 +252,7 @@ def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
     lowered = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’").lower().strip("([{")
     if lowered in _NEVER_LAST or _INITIAL.search(before):
         return False
-    # “etc. The” is a sentence end, “etc. (2” is not.
+    # A sentence ends after `etc.` before a capital letter, but not before a bracket.
     following = _NEXT.match(text, mark.end())
     return lowered not in _SELDOM_LAST or bool(following and following[1].isupper())
 
@@ -261,12 +265,12 @@ def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 FORMAT = "citeboard-tagger-1"
 MODEL, MANIFEST = "model.npz", "manifest.json"
-#: TfidfVectorizer extracts words, word pairs, and two to five characters within words.
+#: The classifier's features are words, pairs of words, and 2 to 5 characters in a word.
 BLOCKS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
 }
-#: The number of sentences per batch.
+#: The tagger labels this number of sentences at once.
 BATCH = 4096
 #: Folders of the bundled taggers, keyed by the taggers' names in options.
 SHIPPED = {
@@ -276,14 +280,15 @@ SHIPPED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Tagger:
-    """A classifier of sentences: TF-IDF of words and characters with logistic
+    """A sentence classifier with TF-IDF features of words and characters and logistic
     regression, stored without pickle.
 
-    `model.npz` contains the arrays. `manifest.json` describes their origin and
-    accuracy. Loading these files executes no code. Tags equal those of the original
-    scikit-learn model exactly. ``terms`` and ``idf`` map blocks of features to arrays.
-    ``weights`` is (rows, terms of all blocks) with one row per label. With two labels,
-    ``weights`` has a single row, for the second label.
+    `model.npz` contains the arrays. `manifest.json` describes the origin and the
+    accuracy of the classifier. Loading a stored classifier executes no code. The
+    predicted labels equal those of the original scikit-learn model exactly. ``terms``
+    and ``idf`` map each block of features to the terms and their inverse document
+    frequencies. ``weights`` is an array (rows, terms of all blocks) with one row per
+    label. With two labels, ``weights`` has a single row, for the second label.
     """
 
     labels: tuple[str, ...]
@@ -293,8 +298,8 @@ class Tagger:
     intercepts: Floats
 
     def tag(self, sentences: Sequence[str]) -> list[str]:
-        """Return the most probable label of each sentence, and the first of equally
-        probable labels.
+        """Return the most probable label of each sentence, or the first of several
+        equally probable labels.
         """
         from scipy.sparse import hstack
 
@@ -325,7 +330,7 @@ class Tagger:
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of the labels and all arrays."""
+        """Return the SHA-256 digest of the classifier's labels and arrays."""
         digest = hashlib.sha256(FORMAT.encode())
         for name, array in sorted(self._arrays().items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -345,8 +350,8 @@ class Tagger:
         }
 
     def save(self, folder: Path, description: Mapping[str, Any]) -> None:
-        """Write the tagger to a folder. ``description`` adds entries to the
-        manifest.
+        """Write the tagger to a folder. ``description`` adds entries to the file
+        `manifest.json`.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / MODEL).open("wb") as file:
@@ -363,8 +368,8 @@ class Tagger:
 
     @classmethod
     def load(cls, folder: Path) -> "Tagger":
-        """Load a tagger. Raises Unavailable if the folder has no tagger, or if its
-        digest differs from the manifest.
+        """Load a tagger. Raises Unavailable if the folder has no tagger, or if the
+        tagger's digest differs from the manifest.
         """
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
@@ -437,8 +442,8 @@ def _floats(array: NDArray[Any]) -> Floats:
 
 
 class Text(Protocol):
-    """The text of a gold target or of a prediction, and sentence labels for some
-    schemes.
+    """The text of a gold target or of a prediction, with the sentence labels that its
+    file supplies for some label schemes.
     """
 
     @property
@@ -450,10 +455,11 @@ class Text(Protocol):
 
 @dataclass(frozen=True)
 class Labelling:
-    """A label scheme with the task's options.
+    """The sentence labels of one scheme, such as citation intents, under a task's
+    options.
 
-    Resources are loaded on first use. If ``is_official`` is True, sentences are
-    processed as in CiteBench. Raises OptionRefused for an invalid set of labels.
+    The sentence tagger is loaded on first use. If ``is_official`` is True, sentences
+    are processed as in CiteBench. Raises OptionRefused for an invalid set of labels.
     """
 
     scheme: str
@@ -473,7 +479,7 @@ class Labelling:
     @property
     def treatment(self) -> str:
         """Return the name of the rule that selects sentences. Official rules always use
-        CiteBench's selection.
+        CiteBench's selection of sentences.
         """
         return (
             declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
@@ -512,8 +518,8 @@ class Labelling:
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """Return the parameters of the sentence labels for the signature. Raises
-        Unavailable.
+        """Return the settings of the sentence labels, as written in the signature.
+        Raises Unavailable.
         """
         tagger = self.tagger
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
@@ -571,7 +577,7 @@ class Source(IntEnum):
 
 SIDES = ("run", "gold")
 RUN, GOLD = range(2)
-#: The last columns of the matrix count texts by label source, for run and gold.
+#: The last matrix columns count the texts of run and gold by source of the labels.
 TAIL = len(SIDES) * len(Source)
 
 
@@ -588,11 +594,11 @@ def count_matrix(
     datasets: Sequence[str],
     sides: Sequence[tuple[Labelled | None, Labelled | None]],
 ) -> Floats:
-    """Return the (n, D·2·(L+1) + 6) matrix of n instances, for D data sets and L
-    labels.
+    """Return an array (n, D·2·(L+1) + 6) with the label counts of n instances, for D
+    data sets and L labels.
 
-    ``sides`` are the labelled texts of run and gold. None stands for a missing text,
-    which does not count as unlabelled.
+    ``sides`` contains the labelled texts of run and gold for each instance. None in
+    ``sides`` stands for a missing text, which does not count as an unlabelled text.
     """
     names = list(dict.fromkeys(datasets))
     column = {label: index for index, label in enumerate(labels)}
@@ -632,7 +638,7 @@ def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
     }
 
 
-#: For each source of labels, the names of the notes with the number of texts.
+#: Names of the notes that state the number of texts for each source of labels.
 _NOTES = {
     Source.SUPPLIED: "texts_of_the_{side}_with_{scheme}_labels_of_their_own",
     Source.TAGGED: "texts_of_the_{side}_with_{scheme}_labels_of_the_tagger",
@@ -644,17 +650,17 @@ class Divergence(Metric):
     """KL(P || Q) in nats.
 
     P is the distribution of labels among all sentences of the system, Q the
-    distribution among all sentences of the gold. Infinite if the system has a label
-    that the gold lacks. The value is undefined if system or gold has no labelled
-    sentence. Labels outside of the label set count as one label that the gold never
-    has. Official rules process sentences as CiteBench does. Raises OptionRefused for an
-    invalid label set.
+    distribution among all sentences of the gold. The divergence is infinite if the
+    system has a label that the gold lacks. The divergence is undefined if system or
+    gold has no labelled sentence. Labels outside of the label set count as one label
+    that the gold never has. Official rules process sentences as CiteBench does. Raises
+    OptionRefused for an invalid label set.
     """
 
     shape = "divergence"
     own_version = 2
     higher_is_better: bool | None = False
-    #: Corrected intervals may extend below 0, since few sentences bias values upwards.
+    #: Bias-corrected intervals may be negative, as few sentences bias values upwards.
     ends = (-math.inf, math.inf)
     fixed = {"form": "pooled"}
     citation = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
@@ -672,8 +678,8 @@ class Divergence(Metric):
 
     @property
     def needs_model(self) -> bool:
-        """Return True for an external tagger. The bundled tagger loads within a
-        second.
+        """Return True for a tagger that is not bundled and may load slowly. The bundled
+        tagger loads within a second.
         """
         return bool(self.labelling.folder) and not self.labelling.is_shipped
 
@@ -691,8 +697,8 @@ class Divergence(Metric):
     def instance_stats(
         self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]
     ) -> Floats:
-        """Return the (n, D·2·(L+1) + 6) matrix of `count_matrix`. Answers without gold
-        are excluded.
+        """Return the matrix of `count_matrix`, an array (n, D·2·(L+1) + 6). Answers
+        without gold are excluded.
         """
         paired = [
             answer if gold_answer else None
@@ -733,11 +739,12 @@ class Divergence(Metric):
 
 
 class SmoothedDivergence(Divergence):
-    """The divergence computed after adding half a sentence per label to the counts of
-    system and gold. The value is finite if both have a sentence.
+    """The divergence computed after adding half a sentence per label to the label
+    counts of system and gold. The smoothed divergence is finite if system and gold each
+    have a sentence.
 
-    Labels outside of the set count as one label. Krichevsky and Trofimov 1981, The
-    Performance of Universal Encoding.
+    Labels outside of the label set count as one label. The smoothing is that of
+    Krichevsky and Trofimov 1981 (The Performance of Universal Encoding).
     """
 
     fixed = {"form": "smoothed"}
@@ -751,9 +758,10 @@ class SmoothedDivergence(Divergence):
 
 
 class SuppliedDivergence(Divergence):
-    """The divergence of the labels that run and gold supply. The tagger is ignored.
+    """The divergence between the sentence labels that run and gold supply themselves.
+    The tagger is ignored.
 
-    The metric never ranks, because a run's authors choose the run's labels.
+    This divergence never ranks runs, because a run's authors choose the run's labels.
     """
 
     higher_is_better = None
@@ -775,10 +783,11 @@ class SuppliedDivergence(Divergence):
 
 class PublishedDivergence(Divergence):
     """The mean over data sets of KL(P || Q) in nats. P is the mean over all data sets
-    of the system's label distributions; Q is the gold's distribution in one data set.
-    If the system has no sentence in a data set, zeros replace the system's distribution
-    for this data set. P may then sum to less than 1, and the value may be negative. In
-    results for classes, P is computed on all data sets and Q on the gold of the class.
+    of the system's label distributions, and Q is the gold's label distribution in one
+    data set. If the system has no sentence in a data set, zeros replace the system's
+    distribution for this data set. The shares in P may then sum to less than 1, and the
+    divergence may be negative. In results for classes, P is computed on all data sets
+    and Q on the gold of the class.
     """
 
     is_decomposable = False
@@ -805,7 +814,7 @@ def shares(counts: Floats) -> Floats:
 
 
 def divergence(p: Floats, q: Floats) -> Floats:
-    """Return KL(P || Q) in nats over the last axis of (…, L) shares, or NaN if either
+    """Return KL(P || Q) in nats over the last axis of (…, L) shares, or NaN if P or Q
     is undefined.
     """
     p, q = np.broadcast_arrays(
@@ -816,10 +825,10 @@ def divergence(p: Floats, q: Floats) -> Floats:
 
 
 def macro_average(counts: Floats) -> Floats:
-    """Return the mean of the data sets' shares, (…, L), from (…, D, L) counts. An empty
-    data set has zeros.
+    """Return the mean of the data sets' label shares, an array (…, L), from (…, D, L)
+    counts of labels. A data set without labels contributes zeros to the mean.
 
-    NaN if all data sets are empty.
+    The mean is NaN if all data sets are empty.
     """
     share = shares(counts)
     is_empty = np.asarray(np.isnan(share).any(axis=-1))
@@ -828,9 +837,9 @@ def macro_average(counts: Floats) -> Floats:
 
 
 def published_divergence(system: Floats, gold: Floats) -> Floats:
-    """Return the published divergence, (…, D), of the system's macro average from each
-    data set's gold.
+    """Return an array (…, D) with the divergence of the system's macro average from the
+    gold of each data set, as CiteBench computes it.
 
-    Both arguments are (…, D, L) counts.
+    ``system`` and ``gold`` are (…, D, L) counts of labels.
     """
     return divergence(macro_average(system)[..., None, :], shares(gold))

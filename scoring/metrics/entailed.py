@@ -1,8 +1,9 @@
-"""The base of the citation metrics of ALiiCE and ALCE, and two metrics for the share of
-sentences that a premise entails.
+"""The base class of the citation metrics of ALiiCE and ALCE, and two metrics for the
+share of sentences that a premise entails.
 
 A matrix row contains the contribution of one claim to the mean over responses, and the
-claim's weight. The value of a class is computed from the sum of the class's rows.
+claim's weight. The value for a class of claims is computed from the sum of the class's
+rows.
 """
 
 from abc import abstractmethod
@@ -48,7 +49,7 @@ from tasks.types.positional_citations.sentences import (
 )
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
-#: The columns `recall` and `precision_per_claim` share one weight column.
+#: The matrix columns `recall` and `precision_per_claim` share one weight column.
 COLUMNS = (
     "recall",
     "recall_weight",
@@ -59,16 +60,18 @@ COLUMNS = (
     "pending_pairs",
 )
 PLACES = {name: index for index, name in enumerate(COLUMNS)}
-#: The splitter of citation texts in `Consistency`.
+#: The metric `Consistency` splits citation texts by the splitter with this name.
 SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
-    """Citation recall, precision or F1.
+    """The base class of citation recall, precision and F1, computed from entailment
+    labels.
 
-    NaN if no response counts or if a label is missing. Recall needs only the labels of
-    whole claims. Official rules interpret marks as the released programs do. Raises
-    OptionRefused if the options name no source of labels.
+    The value is undefined (NaN) if no response counts or if an entailment label is
+    missing. Citation recall needs only the entailment labels of whole claims. Official
+    rules interpret citation marks as the released programs do. Raises OptionRefused if
+    the options name no source of entailment labels.
     """
 
     shape = "ratio"
@@ -121,8 +124,8 @@ class CitationMetric(Metric):
 
     @abstractmethod
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
-        """Return the cases that the entailment judge decides, in the order of the
-        rows.
+        """Return the claims with passages that the entailment judge decides, in the
+        order of the matrix rows.
         """
 
     def labels_used(
@@ -171,8 +174,8 @@ class CitationMetric(Metric):
 
 
 def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
-    """Return the case for the entailment judge. As in released programs, mark 0 refers
-    to the last passage (index -1).
+    """Return the claim and the cited passages that the entailment judge gets. As in
+    released programs, citation mark 0 refers to the last passage (index -1).
     """
     return Case(
         hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks)
@@ -180,7 +183,7 @@ def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
 
 
 def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
-    """Return the matrix columns for one claim of a response."""
+    """Return the values of one claim of a response for the columns of the matrix."""
     of_claim = len(verdict.credits)
     return {
         "recall": (verdict.entailed is True) / claims,
@@ -204,8 +207,8 @@ def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
 def described(
     text: str, marks: Sequence[int], verdict: Verdict | None
 ) -> dict[str, Any]:
-    """Return the JSON description of a claim for pages. A claim without marks, or with
-    an invalid mark, has no verdict.
+    """Return the JSON description of a claim for pages. A claim without citation marks,
+    or with an invalid mark, has no verdict.
     """
     return {
         "text": text,
@@ -219,8 +222,8 @@ def described(
 
 
 class ShareEntailed(CitationMetric):
-    """The mean share of sentences that a premise entails. Each row of the matrix has
-    one premise and several sentences.
+    """The mean share of sentences that a premise entails. Each row of the metric's
+    matrix represents one premise and several sentences.
     """
 
     @property
@@ -229,12 +232,14 @@ class ShareEntailed(CitationMetric):
 
     @abstractmethod
     def asked(self, gold: Any, answer: Any) -> list[Case]:
-        """Return the entailment cases of one row."""
+        """Return the pairs of premises and hypotheses that the entailment judge decides
+        for one matrix row.
+        """
 
     @abstractmethod
     def size(self, gold: Any, sentences: int) -> int | None:
-        """Return the number of sentences of a row, which is the denominator of the
-        row's share, or None if the row does not count.
+        """Return the number of sentences of a matrix row, which is the denominator of
+        the row's share, or None if the row does not count.
         """
 
     def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
@@ -263,10 +268,10 @@ class ShareEntailed(CitationMetric):
 
 
 class ClaimRecall(ShareEntailed):
-    """The mean over questions of the share of claims that the answer entails. The
-    premise is the answer without marks (official rules: its first line). The hypothesis
-    is the claim. An empty or missing answer entails nothing. Questions without claims
-    do not count.
+    """The mean over questions of the share of a question's gold claims that the run's
+    answer entails. The premise is the answer without citation marks, or only its first
+    line under official rules. The hypothesis is a gold claim. An empty or missing
+    answer entails nothing. Questions without claims do not count.
     """
 
     statistic = "claim_recall"
@@ -286,9 +291,10 @@ class ClaimRecall(ShareEntailed):
 
 class Consistency(ShareEntailed):
     """The mean over instances of the share of a text's sentences that the cited
-    abstracts entail. The premise is all abstracts, one per line. The hypothesis is a
-    sentence without marks. Sentences without a letter or digit are ignored. Empty and
-    missing texts score 0. Undefined if a label is missing.
+    abstracts entail. The premise is the concatenation of all cited abstracts, one per
+    line. The hypothesis is a sentence of the text without citation marks. Sentences
+    without a letter or digit are ignored. Empty and missing texts score 0. The value is
+    undefined if an entailment label is missing.
     """
 
     statistic = "consistency"

@@ -1,7 +1,7 @@
-"""Entailment of claims by passages: judges, stored labels, and verdicts.
+"""Decide by a judge, or look up in stored labels, whether cited passages entail claims.
 
-This module is plain Python and reads labels from files. A site stores labels in its
-database.
+This module is plain Python and reads entailment labels from files. The website stores
+entailment labels in its database.
 """
 
 import hashlib
@@ -32,15 +32,15 @@ from tasks.types.text import json_kind, json_lines
 
 @dataclass(frozen=True)
 class Pair:
-    """A premise and a hypothesis, exactly as the model receives them."""
+    """A premise and a hypothesis, exactly as the entailment model receives them."""
 
     premise: str
     hypothesis: str
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the SHA-256 of premise and of hypothesis, which form the key of stored
-        labels.
+        """Return the SHA-256 digests of premise and hypothesis, which form the key of
+        stored labels.
         """
         return sha256(self.premise), sha256(self.hypothesis)
 
@@ -60,8 +60,8 @@ def passage_text(passage: Passage) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A claim and the passages that the claim's marks refer to, in the order of the
-    marks.
+    """A claim and the passages that the claim's citation marks refer to, in the order
+    of the marks.
     """
 
     hypothesis: str
@@ -78,7 +78,7 @@ class Case:
     @cached_property
     def first_places(self) -> Mapping[str, int]:
         """Return the index of the first citation mark of each distinct passage. All
-        marks of a passage have the same verdict.
+        citation marks of a passage have the same verdict.
         """
         return {
             passage: self.passages.index(passage)
@@ -89,8 +89,9 @@ class Case:
         return Pair(passage, self.hypothesis)
 
     def others(self, passage: str) -> Pair:
-        """Return the claim paired with all passages except ``passage``. If several
-        marks refer to ``passage``, only the first is left out.
+        """Return the pair of the claim with all cited passages except ``passage``. If
+        several citation marks refer to ``passage``, only the first of these marks is
+        left out.
         """
         first = self.first_places[passage]
         return Pair(
@@ -101,18 +102,20 @@ class Case:
 
 class Judge(Protocol):
     """A judge decides whether premises entail hypotheses. ``name`` identifies the judge
-    in signatures. Judges with the same name never disagree.
+    in signatures. Two judges with the same name never give different labels.
     """
 
     @property
     def name(self) -> str: ...
 
     def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
-        """Return True, False or None (unknown) for each pair. Raises Unavailable."""
+        """For each pair, return True if the premise entails the hypothesis, False if
+        not, or None if unknown. Raises Unavailable.
+        """
 
 
 class Nobody:
-    """A judge that decides no pair."""
+    """An entailment judge that decides no pair of premise and hypothesis."""
 
     name = "none"
 
@@ -140,7 +143,7 @@ class WordOverlap:
 
 
 class Watched:
-    """A judge that delegates to another judge and records its answers."""
+    """An entailment judge that asks another judge and records the answers."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -158,11 +161,12 @@ class Verdict:
     """The verdict on a case:
 
     ``entailed`` and the credit of each mark are None if the verdict is pending.
-    ``pending`` are all undecided pairs that may influence the verdict. ``next`` are the
-    undecided pairs that the verdict needs in any case. If a claim has several marks,
-    ``alone`` contains True for each mark whose passage by itself entails the claim, and
-    ``others`` contains True for each mark without whose passage the remaining passages
-    entail the claim. Undecided and unneeded entries are None.
+    ``pending`` contains all undecided pairs that may influence the verdict. ``next``
+    contains the undecided pairs that the verdict needs in any case. If a claim has
+    several citation marks, ``alone`` contains True for each mark whose passage by
+    itself entails the claim. ``others`` contains True for each mark that is not
+    necessary, because the remaining passages entail the claim. Entries of ``alone`` and
+    ``others`` for undecided and unneeded pairs are None.
     """
 
     entailed: bool | None
@@ -181,10 +185,10 @@ def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
     """Return a verdict for each case, which is a claim with cited passages. The judge
     decides only pairs that can influence a verdict, and each pair once.
 
-    Source: Gao et al. 2023, Enabling Large Language Models to Generate Text with
-    Citations (EMNLP), section 4. A mark earns credit if all passages together entail
-    the claim, and the mark's passage suffices by itself or is necessary. If the judge
-    returns None, the verdict is pending.
+    The rules are those of section 4 of the ALCE paper (Gao and others, EMNLP 2023). A
+    citation mark earns credit if all cited passages together entail the claim, and the
+    mark's passage suffices by itself or is necessary. If the judge returns None, the
+    verdict is pending.
     """
     answers: dict[Pair, bool | None] = {}
 
@@ -232,9 +236,9 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
 
 
 class _View:
-    """The undecided or decided credit of all marks that refer to one passage. All
-    passages together entail the claim. ``asked`` are the pairs that may influence the
-    credit, and ``waiting`` is the pair to decide next.
+    """The credit of all citation marks that refer to one passage, if all passages
+    together entail the claim. The credit may be undecided. ``asked`` contains the pairs
+    that may influence the credit, and ``waiting`` is the pair to decide next.
     """
 
     def __init__(
@@ -256,11 +260,11 @@ class _View:
 
 
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
-#: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256.
+#: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256 digest.
 Key = tuple[str, str]
-#: This JSON key marks files that a site exported from its database.
+#: This JSON key marks label files that a site exported from its database.
 KEPT = "kept"
-#: Number of hexadecimal digits of a label digest in signatures.
+#: Number of hexadecimal digits of an entailment label digest in signatures.
 DIGEST_LENGTH = 12
 _DIGESTS = {
     "premise_sha256": re.compile("[0-9a-f]{64}"),
@@ -269,9 +273,9 @@ _DIGESTS = {
 
 
 class EntailmentLabels:
-    """A judge that looks up stored labels of a model. ``name`` contains the digest of
-    the label file, because two label files of a model may differ. Labels from a site's
-    database need no digest.
+    """An entailment judge that looks up the stored labels of a model. ``name`` contains
+    the digest of the label file, because two label files of a model may differ. For
+    labels from a site's database, ``name`` contains no digest.
     """
 
     def __init__(self, entailed: Mapping[Key, bool], model: str, name: str) -> None:
@@ -295,7 +299,7 @@ class EntailmentLabels:
 
 
 def stored_labels(path: Path) -> EntailmentLabels:
-    """Read a label file. Raises Unavailable if the file does not exist, InputRefused
+    """Read a label file. Raises Unavailable if the file does not exist, or InputRefused
     with all invalid lines.
     """
     with needed(f"there is no file of labels {path}", OSError):
@@ -305,9 +309,9 @@ def stored_labels(path: Path) -> EntailmentLabels:
 def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
     """Return a short digest of the used entailment labels, or “none” without labels.
 
-    Unused labels of the label file do not influence the digest. Some hypotheses are
-    secret claims of the gold, and a plain digest would confirm guesses of them. With
-    the gold's nonce the digest is therefore an HMAC.
+    Labels of the label file that no score used do not influence the digest. Some
+    hypotheses are secret gold claims, and a plain digest would let readers confirm a
+    guessed claim. If the gold has a nonce, the digest is therefore an HMAC.
     """
     lines = [
         f"{premise} {hypothesis} {entailed:d}\n"
@@ -320,12 +324,14 @@ def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
 
 
 def kept_line(model: str) -> str:
-    """Return the first line of a label file from a site's database."""
+    """Return the first line of an entailment label file that a site exports from its
+    database.
+    """
     return f"{json.dumps({'model': model, KEPT: True}, ensure_ascii=False)}\n"
 
 
 def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int]:
-    """Return a label as a record of a label file."""
+    """Return an entailment label as a JSON record of a label file."""
     return {
         "premise_sha256": sha256(pair.premise),
         "hypothesis": pair.hypothesis,
@@ -336,9 +342,10 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 
 @dataclass(frozen=True)
 class LabelFile:
-    """The labels of a file, with file name and line of each label. ``model`` is empty
-    if the file names no model. ``is_kept`` is True for a file from a site's database.
-    Files from a database contain no contradictions.
+    """The entailment labels of a file, with the file name and the line number of each
+    label. ``model`` is empty if the label file names no model. ``is_kept`` is True for
+    a label file that a site exported from its database. Label files from a site's
+    database contain no contradictions.
     """
 
     model: str
@@ -348,17 +355,17 @@ class LabelFile:
 
 
 def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
-    """Read stored labels, one JSON object per line.
+    """Read stored entailment labels from a file with one JSON object per line.
+
+    A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
+    instead of `hypothesis`. Lines may also use the keys of evaluation logs, which are
+    `claim` for the hypothesis, `result` for the label, and the SHA-1 digest of the
+    premise. A line with only `model` sets the model of the following lines that name no
+    model. Error messages name the file by ``shown``. Raises InputRefused with every
+    line that is invalid or contradicts an earlier line.
 
     {"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model":
     "true@9d3f"}
-
-    A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
-    instead of `hypothesis`. The keys of evaluation logs are accepted too, which are
-    `claim` for the hypothesis, `result` for the label, and the premise's SHA-1. A line
-    with only `model` sets the model of the following lines that name no model.
-    ``shown`` is the file's name in problems. Raises InputRefused with every line that
-    is invalid or contradicts an earlier line.
     """
     problems: list[Problem] = []
     labels = LabelFile("")
@@ -424,7 +431,7 @@ def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
 
 
 def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each fault of a label line as a message with the expected form."""
+    """Yield each fault of a line in a label file, as a message with the expected form."""
     digests = [key for key in _DIGESTS if key in record]
     for key in digests:
         if not isinstance(record[key], str) or not _DIGESTS[key].fullmatch(record[key]):
@@ -465,7 +472,9 @@ def _entailed_value(record: Mapping[str, Any]) -> Any:
 
 
 def stored_model(options: Mapping[str, str]) -> str | None:
-    """Return the model whose stored labels the options use, or None."""
+    """Return the model whose stored labels the options select, or None if the options
+    select no stored labels.
+    """
     source, _, model = options.get(declared.ENTAILMENT.name, "").partition(":")
     return model if source == declared.STORE and model else None
 
@@ -482,15 +491,16 @@ def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
     return {**options, **labels}
 
 
-#: The model of the ALCE and ALiiCE papers, with 11 billion parameters.
+#: This entailment model of the ALCE and ALiiCE papers has 11 billion parameters.
 TRUE = "google/t5_xxl_true_nli_mixture"
 ENTAILED = "1"
 BATCH = 8
 
 
 def judge_of(options: Options) -> Judge:
-    """Return the judge that the options select. Raises OptionRefused, Unavailable if
-    the judge is missing, InputRefused if its label file is invalid.
+    """Return the entailment judge that the options select. Raises OptionRefused for
+    invalid options, Unavailable if the judge is missing, and InputRefused if its label
+    file is invalid.
     """
     source, name = declared.entailment_source(options)
     if source == declared.LABELS:
@@ -506,8 +516,8 @@ def judge_of(options: Options) -> Judge:
 
 
 def deciders(options: Options) -> tuple[Requirement, ...]:
-    """Return the resources that the judge needs, without checking labels in a site's
-    database.
+    """Return the resources that the entailment judge needs, without checking labels in
+    a site's database.
     """
     source, name = declared.entailment_source(options)
 
@@ -529,12 +539,13 @@ def deciders(options: Options) -> tuple[Requirement, ...]:
 
 
 class ModelJudge:
-    """A judge that loads a model on the first pair and caches its answers.
+    """An entailment judge that loads a language model for the first pair and caches the
+    model's answers.
 
-    A sequence-to-sequence model gets the prompt of TRUE (Honovich et al. 2022, TRUE:
-    Re-evaluating Factual Consistency Evaluation, NAACL). A sequence classifier receives
-    premise and hypothesis as a pair. A premise that is too long is truncated. A pair is
-    entailed if the most likely label begins with “entail”.
+    A sequence-to-sequence model gets the prompt of the model TRUE (Honovich and others,
+    NAACL 2022). A sequence classifier receives premise and hypothesis as a pair. A
+    premise that is too long is truncated. The hypothesis counts as entailed if the most
+    likely label begins with “entail”.
     """
 
     def __init__(self, model: str, *, batch: int = BATCH, device: str = AUTO) -> None:
@@ -549,8 +560,8 @@ class ModelJudge:
         return [self._known[pair] for pair in pairs]
 
     def decided(self, pairs: Sequence[Pair]) -> Iterator[list[tuple[Pair, bool]]]:
-        """Yield the model's answers to pairs that are not cached, in batches of similar
-        length.
+        """Yield the model's answers to the pairs that are not cached, in batches of
+        pairs with similar length.
 
         The same pairs must always form the same batches, because padding changes the
         last digits of the model's output.
@@ -577,8 +588,8 @@ def model_judge(model: str) -> ModelJudge:
 
 
 def model_folder(model: str) -> Path:
-    """Return the folder of a model, given by path or by its name in the download cache.
-    Downloads nothing. Raises Unavailable.
+    """Return the folder of an entailment model, given by path or by its name in the
+    download cache. Downloads nothing. Raises Unavailable.
     """
     folder = Path(model)
     if folder.is_dir():
@@ -600,10 +611,10 @@ def model_folder(model: str) -> Path:
 
 
 def model_name(model: str, folder: Path) -> str:
-    """Return the model's name for signatures, `NAME@REVISION`.
+    """Return the model's name in signatures, which has the form `NAME@REVISION`.
 
     The revision of a downloaded model is the name of its folder. A model in another
-    folder has a digest of the files as revision, and the last component of the path as
+    folder has a digest of its files as revision, and the last component of the path as
     name.
     """
     revision = (
@@ -690,7 +701,8 @@ def _load_tokenizer_and_model(folder: Path, device: str) -> tuple[Any, Any]:
             AutoTokenizer,
         )
     chosen = chosen_device(device)
-    # GPUs compute in bfloat16 as in both papers, CPUs in float32, which is faster.
+    # GPUs compute in bfloat16, as in both papers.
+    # CPUs compute in float32, which is faster.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
     with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]

@@ -1,7 +1,8 @@
 """Metrics of entities encoded by token tags, as in conlleval and seqeval.
 
-An entity is right if the gold has an entity with the same tokens and type. Counts are
-pooled over all sentences, and 0/0 is 0. A sentence without an answer has no entities.
+An answered entity is right if the gold has an entity with the same tokens and type.
+Counts of entities are pooled over all sentences, and 0/0 is 0. A sentence without an
+answer has no entities.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from tasks.types.columns import present
 
 
 class EntityRows(Classification):
-    """A classification matrix that counts entities, with the entity types as classes."""
+    """The base class of metrics that count entities, with the entity types as classes."""
 
     citation = "Tjong Kim Sang and De Meulder 2003, Introduction to the CoNLL-2003 Shared Task, CoNLL"
     kind = "entities"
@@ -45,7 +46,7 @@ class EntityRows(Classification):
         return stats
 
     def part_marks(self, own: Any, answer: Any) -> Marks | None:
-        """Mark an entity as right if both gold and answer have it."""
+        """Mark an entity as right if both gold and answer contain this entity."""
         wanted, given = tuple(own), tuple(answer or ())
         return Marks(
             tuple(float(entity in given) for entity in wanted),
@@ -65,8 +66,8 @@ class Entities(EntityRows, ClassAverage):
         self.stands_in = ()
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return EMPTY_GOLD if the gold of the class has no entity, because no answer
-        can be right.
+        """Return EMPTY_GOLD if the gold of the class has no entity, because no answered
+        entity can be right.
         """
         size = len(self.labels or ())
         return None if gold.rows[:, :size].any() else Fixed.EMPTY_GOLD
@@ -77,8 +78,9 @@ class OneType(EntityRows, OneClass):
 
 
 class EachType(EntityRows, EachClass):
-    """A metric of one entity type, reported in the results of this entity type. The
-    value is computed on all sentences.
+    """Precision, recall or F1 of one entity type, shown in the results of this entity
+    type. The value is computed on all sentences, including sentences without an entity
+    of this type.
     """
 
     one_class = OneType

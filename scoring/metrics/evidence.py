@@ -1,5 +1,5 @@
-"""Metrics of evidence for claims: those of SciFact, for documents and sentences, and
-those of FEVER.
+"""Metrics of evidence for claims, which are SciFact's metrics of documents and
+sentences, and the metrics of FEVER.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from tasks.types.columns import present
 
 SCIFACT = "Wadden et al. 2020, Fact or Fiction: Verifying Scientific Claims, EMNLP"
 FEVER = "Thorne et al. 2018, FEVER: a Large-scale Dataset for Fact Extraction and VERification, NAACL"
-#: The maximum number of answered sentences per document that can be evidence.
+#: At most this number of answered sentences per document counts as evidence.
 MAX_SENTENCES = 3
-#: SciFact's measures in the order of their columns. Each measure has three columns.
+#: The names of SciFact's four measures, in the order of the matrix columns.
 MEASURES = (
     "abstract_label_only",
     "abstract_rationalized",
@@ -28,14 +28,14 @@ MEASURES = (
 
 class SciFact(Metric):
     """Precision, recall or F1 of one of SciFact's four measures, counted over all
-    claims; 0/0 is 0.
+    claims. 0/0 is 0.
 
     `abstract_label_only` counts documents with the right label. `abstract_rationalized`
-    also requires that the first three answered sentences contain a complete evidence
-    set. `sentence_selection` counts answered sentences that belong to a completely
-    answered evidence set. A sentence that is answered twice counts twice.
-    `sentence_label` also requires the right label of the document. A missing answer
-    counts as an empty one.
+    counts documents with the right label whose first three answered sentences contain a
+    complete evidence set. `sentence_selection` counts answered sentences that belong to
+    a completely answered evidence set. A sentence that is answered twice counts twice.
+    `sentence_label` counts the sentences of `sentence_selection` in documents with the
+    right label. A missing answer counts as an answer without documents.
     """
 
     shape = "ratio"
@@ -66,9 +66,9 @@ class SciFact(Metric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Mark the documents, or the sentences and evidence sets, that the measure
-        counts. `abstract_rationalized` also marks the evidence set that makes a
-        document right.
+        """Mark the documents, or the sentences and evidence sets, that SciFact's
+        measure counts. For `abstract_rationalized`, also mark the evidence set that
+        makes a document right.
         """
         return [
             None if own is None else self._marked(own, answer or {})
@@ -91,11 +91,11 @@ class SciFact(Metric):
 
 @dataclass(frozen=True)
 class _Document:
-    """A document in gold and answer: its evidence sets, its answered sentences, and
-    whether its label is right.
+    """The evidence sets, the answered sentences and the label's correctness for one
+    document of a claim.
 
-    ``first`` are the answered sentences within the limit. Only answered sentences
-    within the limit can complete an evidence set.
+    ``first`` contains the answered sentences within the maximum number of sentences.
+    Only answered sentences within this maximum can complete an evidence set.
     """
 
     sets: Sequence[Any]
@@ -123,7 +123,7 @@ class _Document:
         if measure == "abstract_label_only":
             return [None] * len(self.sets)
         if measure == "abstract_rationalized":
-            # One complete set is enough.
+            # If one evidence set is complete, the other sets are not marked as missed.
             missed = None if self.credit(measure) else 0.0
             return [
                 1.0 if self.is_right and own <= self.first else missed
@@ -143,7 +143,7 @@ class _Document:
                 for index, number in enumerate(self.given)
             ]
         right = {n for own in self.sets if self._counts(own, measure) for n in own}
-        # A repeated sentence counts towards the limit and is never right.
+        # A repeated sentence counts towards the maximum number and is never right.
         return [
             float(number in right and number not in self.given[:index])
             for index, number in enumerate(self.given)
@@ -184,14 +184,16 @@ def _counted(gold: Any, answer: Any) -> list[float]:
 
 
 class Fever(MeanMetric):
-    """Label accuracy, FEVER score, and precision, recall and F1 of sentences, as in the
-    official program.
+    """Label accuracy, FEVER score, and precision, recall and F1 of evidence sentences,
+    as in the official program of FEVER.
 
     The FEVER score is the share of claims with the right label and complete evidence.
-    Only the first five sentences of a claim count. Precision and recall are means over
-    claims whose gold is not the abstaining label: precision is the share of answered
-    sentences that are in any evidence set, 1 without answered sentences. Recall is 1 if
-    a complete set was answered. F1 is the harmonic mean of both means.
+    Only the first five answered sentences of a claim count. Precision and recall are
+    means over the claims whose gold label is not the abstaining label. The precision of
+    a claim is the share of its answered sentences that are in any evidence set, or 1
+    without answered sentences. The recall of a claim is 1 if the answer contains a
+    complete evidence set, else 0. F1 is the harmonic mean of mean precision and mean
+    recall.
     """
 
     statistic = "fever"
@@ -233,7 +235,7 @@ class Fever(MeanMetric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Mark the label, or the sentences and evidence sets, that the measure
+        """Mark the label, or the sentences and evidence sets, that FEVER's measure
         counts.
         """
         return [
@@ -252,7 +254,7 @@ class Fever(MeanMetric):
         elif self.column == "score":
             label = float(is_right and (own.label == self.abstain or any(whole)))
         counts = self.column != "label" and own.label != self.abstain
-        # One complete set is enough.
+        # If one evidence set is complete, the other sets are not marked as missed.
         missed = None if any(whole) else 0.0
         sets = [1.0 if is_whole else missed for is_whole in whole] if counts else []
         known = frozenset().union(*own.sentences)

@@ -1,8 +1,8 @@
 """Correlations between the leaderboard of a judge and the true leaderboard.
 
-Each function computes its value for many weight vectors at once, which makes jackknifes
-and permutation tests fast. Values equal those of autojudge-evaluate 1.1.0, the program
-of TREC AutoJudge.
+Each function computes a correlation for many weight vectors at once, which makes
+jackknifes and permutation tests fast. The correlations equal those of
+autojudge-evaluate 1.1.0, the program of TREC AutoJudge.
 """
 
 import math
@@ -15,18 +15,18 @@ import numpy as np
 from scoring.metrics.base import Floats, MeanMetric, WeightedMetric, quotient, ratio
 from tasks.types.base import Marks
 
-#: Correlations are undefined for fewer systems.
+#: Correlations of leaderboards are undefined for fewer systems than this number.
 MIN_SYSTEMS = 3
-#: Indices of the first columns of the matrix.
+#: Indices of the matrix columns with true score, judge's score and place of a system.
 TRUTH, JUDGE, PLACE = range(3)
 #: Each topic has a column for the true score and a column for the judge's score.
-#: The third column of a topic is 1 if the true leaderboard has the system there.
+#: The topic's third column is 1 if the true leaderboard has a score of the system.
 COLUMNS_PER_TOPIC = 3
 
 
 class SystemScore(Protocol):
-    """A system's score on one leaderboard, and the system's scores for single topics,
-    if any.
+    """A system's score on a leaderboard, and the system's scores for single topics if
+    the leaderboard has topics.
     """
 
     @property
@@ -38,8 +38,8 @@ class SystemScore(Protocol):
 
 @dataclass(frozen=True)
 class Systems:
-    """The true scores and the judge's scores of n systems, (n,) each. ``places`` (n,)
-    order systems with equal scores.
+    """The true scores and the judge's scores of n systems, as two (n,) arrays. The
+    array ``places`` (n,) determines the order of systems with equal scores.
     """
 
     truth: Floats
@@ -48,20 +48,22 @@ class Systems:
 
 
 def signs(values: Floats) -> Floats:
-    """Return an array (n, n) with the sign of column value minus row value."""
+    """Return an array (n, n) whose entry is the sign of the column's value minus the
+    row's value.
+    """
     return np.sign(values[None, :] - values[:, None])
 
 
 def pair_sum(matrix: Floats, weights: Floats) -> Floats:
-    """Return the (…) sums of an (n, n) matrix over pairs, weighted by (…, n)
-    weights.
+    """Return the sums of an (n, n) matrix over all pairs, weighted by each of the (…,
+    n) weight vectors.
     """
     return np.asarray(((weights @ matrix) * weights).sum(axis=-1))
 
 
 def kendall(systems: Systems, weights: Floats) -> Floats:
-    """Return Kendall's τ-b of judge and truth, or NaN if all true scores or all judge's
-    scores are equal.
+    """Return Kendall's τ-b between the judge's scores and the true scores, or NaN if
+    all true scores or all judge's scores are equal.
     """
     truth, judge = signs(systems.truth), signs(systems.judge)
     ordered = pair_sum(np.abs(truth), weights) * pair_sum(np.abs(judge), weights)
@@ -69,11 +71,11 @@ def kendall(systems: Systems, weights: Floats) -> Floats:
 
 
 def pair_shares(systems: Systems, weights: Floats) -> Floats:
-    """Return an array (n,) with the share of correctly ordered pairs for each system. A
-    pair consists of the system and a system with another true score. A pair is
-    correctly ordered if the judge's scores have the same order as the true scores.
+    """Return an array (n,) with each system's share of correctly ordered pairs. A pair
+    consists of the system and a system with a different true score. A pair is correctly
+    ordered if the judge's scores have the same order as the true scores.
 
-    ``weights`` are (n,). NaN for systems with weight 0 or without such pairs.
+    ``weights`` are (n,). The share is NaN for systems with weight 0 or without a pair.
     """
     truth, judge = signs(systems.truth), signs(systems.judge)
     alike = (truth * judge > 0).astype(np.float64)
@@ -82,8 +84,8 @@ def pair_shares(systems: Systems, weights: Floats) -> Floats:
 
 
 def varies(values: Floats, weights: Floats) -> Floats:
-    """Return an array (…) with 1 if values with positive weight differ, else 0. Values
-    are (n,) or (…, n).
+    """Return an array (…) with 1 if the values with positive weight differ, else 0. The
+    array ``values`` has the shape (n,) or (…, n).
     """
     chosen = weights > 0
     largest = np.where(chosen, values, -np.inf).max(axis=-1)
@@ -92,8 +94,8 @@ def varies(values: Floats, weights: Floats) -> Floats:
 
 
 def product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Return Pearson's correlation of (n,) or (…, n) values, or NaN if x or y is
-    constant.
+    """Return Pearson's correlation between ``x`` and ``y``, arrays (n,) or (…, n), or
+    NaN if one of the arrays is constant.
     """
     total = weights.sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, np.nan)
@@ -114,31 +116,32 @@ def scaled(values: Floats) -> Floats:
 
 
 def pearson(systems: Systems, weights: Floats) -> Floats:
-    """Return Pearson's correlation of judge and truth, or NaN if all true scores or all
-    judge's scores are equal.
+    """Return Pearson's correlation between the judge's scores and the true scores, or
+    NaN if all true scores or all judge's scores are equal.
     """
     return product_moment(scaled(systems.truth), scaled(systems.judge), weights)
 
 
 def mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """Return (…, n) ranks among weighted values. The smallest value has the lowest
-    rank. Tied values have the mean of their ranks.
+    """Return the ranks of values, an array (…, n), where each value counts with its
+    weight. The smallest value has the lowest rank. Tied values have the mean of their
+    ranks.
     """
     return np.asarray(weights @ ((signs(values) + 1) / 2))
 
 
 def spearman(systems: Systems, weights: Floats) -> Floats:
-    """Return Spearman's correlation of judge and truth, or NaN if all true scores or
-    all judge's scores are equal.
+    """Return Spearman's correlation between the judge's scores and the true scores, or
+    NaN if all true scores or all judge's scores are equal.
     """
     truth, judge = (mid_ranks(side, weights) for side in (systems.truth, systems.judge))
     return product_moment(truth, judge, weights)
 
 
 def tauap_b(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-AP-b, which is the mean of two values of τ-AP. The reference of one
-    value is the true leaderboard, the reference of the other value the judge's
-    leaderboard. τ-AP is 0 if all scores of the reference are equal.
+    """Return τ-AP-b, which is the mean of two values of the rank correlation τ-AP. The
+    reference is the true leaderboard for one value of τ-AP and the judge's leaderboard
+    for the other. τ-AP is 0 if all scores of the reference are equal.
     """
     both = (systems.truth, systems.judge), (systems.judge, systems.truth)
     return np.asarray(np.mean([_tauap_of(*own, weights) for own in both], axis=0))
@@ -147,9 +150,9 @@ def tauap_b(systems: Systems, weights: Floats) -> Floats:
 def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
     """Return τ-AP of ``other`` with ``leading`` as the reference.
 
-    For each system, compute which share of the systems ranked higher in ``leading`` is
-    also ranked higher in ``other``. τ-AP is twice the mean share minus 1. Systems at
-    the top of ``leading`` are excluded.
+    For each system, compute which share of the systems that ``leading`` ranks higher is
+    also ranked higher in ``other``. τ-AP is twice the mean of these shares minus 1.
+    Systems that no system precedes in ``leading`` are excluded.
     """
     above = (signs(leading) > 0).astype(np.float64)
     number = weights @ above.T
@@ -161,10 +164,11 @@ def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
 
 
 def tau_gap(systems: Systems, weights: Floats) -> Floats:
-    """Return τ-GAP of judge and truth.
+    """Return the rank correlation τ-GAP between the judge's scores and the true scores.
 
-    Gaps are differences of true scores. The judge's scores order the systems, and
-    ``places`` order ties. NaN if all true scores are equal.
+    The gaps in τ-GAP are differences of true scores. The judge's scores determine the
+    order of the systems, and ``places`` determines the order of ties. τ-GAP is NaN if
+    all true scores are equal.
     """
     judged, places = signs(systems.judge), signs(systems.places)
     above = (judged > 0) | ((judged == 0) & (places < 0))
@@ -190,10 +194,10 @@ def best_weights(systems: Systems, weights: Floats, count: int) -> Floats:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A correlation coefficient. ``value`` takes (…, n) weights and returns (…) values.
-    ``of_ranks`` is True if the value depends only on the order of the judge's scores.
-    ``shares`` returns the credit of each system from (n,) weights, or None if the
-    coefficient has no credit for single systems.
+    """A correlation coefficient. ``value`` computes (…) coefficients from (…, n)
+    weights. ``of_ranks`` is True if the coefficient depends only on the order of the
+    judge's scores. ``shares`` returns the credit of each system from (n,) weights, or
+    None if the coefficient has no credit for single systems.
     """
 
     value: Callable[[Systems, Floats], Floats]
@@ -231,9 +235,9 @@ COEFFICIENTS = {
 class LeaderboardCorrelation(WeightedMetric):
     """The correlation of a judge's leaderboard with the true leaderboard.
 
-    If ``best`` is a number, the correlation uses only this number of systems with the
-    highest true scores. A system that the judge omits scores 0. Undefined (NaN) for
-    fewer than three systems.
+    If ``best`` is a number, the correlation uses only this number of systems, those
+    with the highest true scores. A system that the judge omits scores 0. The
+    correlation is undefined (NaN) for fewer than three systems.
     """
 
     ends = (-1.0, 1.0)
@@ -253,11 +257,12 @@ class LeaderboardCorrelation(WeightedMetric):
     def instance_stats(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> Floats:
-        """Return (n, 4 + 3 t) for n systems and t topics of the truth.
+        """Return an array (n, 4 + 3 t) for n systems and t topics of the true
+        leaderboard.
 
-        The columns are true score, judge's score and place. Each topic has columns for
-        true score, judge's score, and 1 if the truth has the system. The last column is
-        1.
+        The first columns are the true score, the judge's score, and the system's place
+        in the file. Each topic has columns for the true score, the judge's score, and 1
+        if the true leaderboard has a score of the system. The last column is 1.
         """
         topics = sorted({topic for own in gold for topic in own.topics})
         rows = np.zeros((len(gold), PLACE + 2 + COLUMNS_PER_TOPIC * len(topics)))
@@ -315,8 +320,8 @@ class LeaderboardCorrelation(WeightedMetric):
         return np.where(weights.sum(axis=-1) >= MIN_SYSTEMS, value, np.nan)
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """Return rows with the judge's scores replaced by ranks or standard scores. A
-        test cannot exchange raw scores of two judges, because the judges may use
+        """Replace the judge's scores in rows by ranks or standard scores. A paired test
+        cannot exchange the raw scores of two judges, because the judges may use
         different scales.
         """
         shared = rows.copy()
@@ -330,10 +335,11 @@ class LeaderboardCorrelation(WeightedMetric):
 
 
 class TopicCorrelation(LeaderboardCorrelation):
-    """The mean over topics of the correlation of both leaderboards within the topic.
+    """The mean over topics of the correlation between the judge's and the true
+    leaderboard of the topic.
 
-    Topics with an undefined correlation are excluded. The mean over no topics is
-    undefined (NaN). The metric has no paired test.
+    The mean excludes topics with an undefined correlation. The mean over no topics is
+    undefined (NaN). This mean over topics has no paired test.
     """
 
     is_exchangeable = False
@@ -345,7 +351,9 @@ class TopicCorrelation(LeaderboardCorrelation):
     def marks(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> list[Marks | None]:
-        """Return no marks, because each topic orders the systems differently."""
+        """Return no credits of systems, because each topic orders the systems
+        differently.
+        """
         return [None] * len(gold)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
@@ -362,10 +370,11 @@ class TopicCorrelation(LeaderboardCorrelation):
 
 
 class RankDistance(MeanMetric):
-    """The mean absolute difference between a system's rank by the judge and its true
-    rank.
+    """The mean absolute difference between a system's rank on the judge's leaderboard
+    and its rank on the true leaderboard.
 
-    Tied scores have the mean of their ranks. A system that the judge omits scores 0.
+    Systems with equal scores have the mean of their ranks. A system that the judge
+    omits scores 0.
     """
 
     statistic = "rank-distances"
@@ -378,8 +387,8 @@ class RankDistance(MeanMetric):
     def instance_stats(
         self, gold: Sequence[SystemScore], answers: Sequence[SystemScore | None]
     ) -> Floats:
-        """Return an array (n, 2) with the difference between a system's two ranks, and
-        1.
+        """Return an array (n, 2) with the difference between the system's two ranks,
+        and 1.
         """
         truth = np.array([own.score for own in gold], dtype=np.float64)
         judge = np.array(

@@ -1,8 +1,8 @@
 """Locate and load language models on this machine.
 
-A digest of its weights identifies a model. Torch and transformers (4.57 or 5) are
-imported only when a model is loaded. Texts are prepared as in the package bert-score
-0.3.13.
+A language model is identified by a digest of its weights. Torch and transformers (4.57
+or 5) are imported only when a language model is loaded. Texts are prepared as in the
+package bert-score 0.3.13.
 """
 
 import hashlib
@@ -34,8 +34,8 @@ Vectors = NDArray[np.float32]
 
 #: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
 BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
-#: bert-score found that these layers correlate best with human judgements.
-#: Models without an entry in this table use their last layer.
+#: In bert-score's tests, these model layers correlate best with human judgements.
+#: Models without an entry in this table use the vectors of their last layer.
 BEST_LAYERS = {
     "distilbert-base-uncased": 5,
     "bert-base-uncased": 9,
@@ -44,7 +44,7 @@ BEST_LAYERS = {
 }
 #: A `model_max_length` from this number on means that the tokenizer has no maximum.
 UNTOLD = 10**6
-#: The files that determine a model's vectors.
+#: The weights in these files determine the vectors that a language model computes.
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 SETTINGS = (
     "config.json",
@@ -55,15 +55,15 @@ SETTINGS = (
     "merges.txt",
     "*.model",
 )
-#: Tokenizers of these models encode a word differently after a space.
-#: bert-score adds a space before each text for the models in this list.
+#: Tokenizers of these language models encode a word differently after a space.
+#: bert-score adds a space before each text for language models with these names.
 SPACE_SENSITIVE = ("roberta", "gpt2")
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """The tokens of a text as (t,) ids and (t, d) unit vectors."""
+    """The tokens of a text as an array (t,) of ids and an array (t, d) of unit vectors."""
 
     ids: NDArray[np.int64]
     vectors: Vectors
@@ -94,8 +94,9 @@ PACKAGED = {
 
 
 def folder_of(model: str) -> Path | None:
-    """Return the folder of a model, given by path, by a name in ``PACKAGED`` or by its
-    name on the Hugging Face hub, or None if missing.
+    """Return the folder of a language model, or None if the folder is missing. The
+    model is given by its path, by a name in ``PACKAGED`` or by its name on the Hugging
+    Face hub.
     """
     if (Path(model) / "config.json").is_file():
         return Path(model)
@@ -116,8 +117,8 @@ def folder_of(model: str) -> Path | None:
 
 
 def found_folder(label: str, model: str) -> Path:
-    """Return the folder of the model that an option names. Raises Unavailable if the
-    folder is missing.
+    """Return the folder of the language model that an option names. Raises Unavailable
+    if the folder is missing.
     """
     if folder := folder_of(model):
         return folder
@@ -126,7 +127,9 @@ def found_folder(label: str, model: str) -> Path:
 
 @lru_cache(maxsize=8)
 def weights_digest(folder: Path) -> str:
-    """Return the SHA-256 of a model's weights and settings. Raises Unavailable."""
+    """Return the SHA-256 digest of a language model's weights and settings. Raises
+    Unavailable.
+    """
     digest = hashlib.sha256()
     names = sorted(
         {path for pattern in (*WEIGHTS, *SETTINGS) for path in folder.glob(pattern)}
@@ -143,7 +146,9 @@ def weights_digest(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The model that an option names. ``label`` is its name in messages."""
+    """The language model that an option names. ``label`` is the option's name in
+    messages.
+    """
 
     label: str
     name: str
@@ -156,8 +161,8 @@ class NamedModel:
 
     @property
     def signed(self) -> str:
-        """Return the model's name in signatures, which is a prefix of the digest of its
-        weights. Raises Unavailable.
+        """Return the language model's name in signatures, which is a prefix of the
+        digest of its weights. Raises Unavailable.
         """
         return f"sha256-{weights_digest(self.folder)[:12]}"
 
@@ -166,8 +171,8 @@ class NamedModel:
 
 
 def layer_of(model: str, chosen: str) -> int:
-    """Return the index of the model's layer whose vectors are used. Raises Unavailable
-    if the model lacks this layer.
+    """Return the index of the model layer whose vectors BERTScore uses. Raises
+    Unavailable if the model lacks this layer.
     """
     config = json.loads(
         (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
@@ -185,8 +190,9 @@ def layer_of(model: str, chosen: str) -> int:
 
 
 def longest_input(tokenizer: Any, config: Any) -> int:
-    """Return the maximum number of input tokens. If only the model configuration states
-    a maximum, subtract two positions.
+    """Return the maximum number of tokens that a language model reads. If the tokenizer
+    states no maximum, the maximum is the number of positions in the model configuration
+    minus 2.
     """
     most: int = tokenizer.model_max_length
     positions: int = getattr(config, "max_position_embeddings", None) or 512
@@ -194,7 +200,9 @@ def longest_input(tokenizer: Any, config: Any) -> int:
 
 
 class Encoder:
-    """A model truncated after a layer, and its tokenizer."""
+    """A language model without the layers after a selected layer, and the model's
+    tokenizer.
+    """
 
     def __init__(self, model: str, layer: int) -> None:
         folder = NamedModel("BERTScore", model).folder
@@ -202,7 +210,7 @@ class Encoder:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
         from transformers.utils import logging
 
-        # Standard error contains progress and problems only, one JSON object per line.
+        # Progress bars are off, because standard error contains only JSON objects.
         quiet: Any = logging.disable_progress_bar
         quiet()
         with needed(
@@ -217,7 +225,7 @@ class Encoder:
             self.device
         )
         self.layer = layer
-        # The encoder drops layers above the selected layer if each layer is a module.
+        # Layers after the selected layer are dropped if they are torch modules.
         lists = (
             module for module in self.model.modules() if isinstance(module, ModuleList)
         )
@@ -243,7 +251,9 @@ class Encoder:
         return list(map(list, numbers))
 
     def embed(self, texts: Sequence[str]) -> list[Embedded]:
-        """Return the embedded tokens of each text, from batches of similar length."""
+        """Return the token vectors of each text, computed in batches of texts with
+        similar length.
+        """
         import torch
 
         ids = dict(enumerate(self.ids(texts)))
@@ -275,8 +285,8 @@ class Encoder:
 def padded(
     ids: Mapping[int, Sequence[int]], at_once: int
 ) -> Iterator[tuple[list[int], Any, Any]]:
-    """Yield batches of texts of similar length, the longest first. A batch has the keys
-    of the texts, their padded tokens, and the attention mask.
+    """Yield batches of texts of similar length, the longest first. A batch contains the
+    keys of the texts, the padded tokens of the texts, and the attention mask.
     """
     import torch
 
@@ -284,7 +294,7 @@ def padded(
     while waiting:
         size = max(1, at_once // len(ids[waiting[0]]))
         batch, waiting = waiting[:size], waiting[size:]
-        # The mask excludes the padding.
+        # The attention mask excludes the padding of the texts.
         tokens = torch.zeros((len(batch), len(ids[batch[0]])), dtype=torch.long)
         mask = torch.zeros_like(tokens)
         for row, place in enumerate(batch):
@@ -295,13 +305,13 @@ def padded(
 
 @lru_cache(maxsize=1)
 def encoder(model: str, layer: int) -> Encoder:
-    """Return the loaded encoder of a model, and cache the encoder for the next call.
-    Raises Unavailable.
+    """Return the loaded encoder of a language model, and cache the encoder for the next
+    call. Raises Unavailable.
     """
     return Encoder(model, layer)
 
 
-#: Environment variable with the device, such as `cpu`, `cuda` or `cuda:1`.
+#: This environment variable selects the device, such as `cpu`, `cuda` or `cuda:1`.
 VARIABLE = "CITEBOARD_DEVICE"
 AUTO = "auto"
 
@@ -327,9 +337,10 @@ def is_gpu(device: str) -> bool:
 
 
 OPTION = "learned_model"
-#: Number of pairs per batch. Pairs are sorted by length to reduce padding.
+#: A batch contains this number of pairs of gold and answer.
+#: Pairs are sorted by length to reduce padding.
 AT_ONCE = 16
-#: Maximum number of tokens if neither model nor tokenizer defines a maximum.
+#: Maximum number of input tokens if neither model nor tokenizer defines a maximum.
 MAX_TOKENS = 512
 
 
@@ -338,8 +349,8 @@ class Learned(MeanMetric):
     answer, as in BLEURT.
 
     The model is a sequence classifier with one output, in the format of transformers.
-    Models have different scales, so values of two models never share a column. An empty
-    or missing answer counts as an empty text.
+    Regression models have different scales, so a column never contains values of two
+    models. An empty or missing answer counts as an empty text.
     """
 
     statistic = "learned"

@@ -1,9 +1,9 @@
-"""MAUVE: the similarity between the distribution of a run's texts and that of the
-gold's texts.
+"""MAUVE measures the similarity between the distribution of a run's texts and the
+distribution of the gold's texts.
 
-Pillutla et al. 2021, MAUVE: Measuring the Gap Between Neural Text and Human Text using
-Divergence Frontiers (NeurIPS). Values equal those of the package mauve-text 0.4.0 with
-faiss 1.15 for the same features.
+Pillutla and others introduced MAUVE at NeurIPS 2021 (Measuring the Gap Between Neural
+Text and Human Text using Divergence Frontiers). MAUVE's values equal those of the
+package mauve-text 0.4.0 with faiss 1.15 for the same feature vectors.
 """
 
 import math
@@ -21,22 +21,23 @@ from tasks.types.columns import present
 
 OPTION = "mauve_model"
 EQUAL_TO = "mauve-text-0.4.0"
-#: The paper defines the scaling of divergences and the curve's mixture weights.
+#: The MAUVE paper defines the scaling of divergences and the curve's mixture weights.
 SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
-#: The cluster number of empty texts. The gold has no empty texts.
+#: Empty texts of a run have this cluster number.
 EMPTY = -1
 
 
 class Mauve(Metric):
-    """The area under the divergence curve of two cluster distributions: that of the
-    gold's texts and that of the run's texts.
+    """The area under the divergence curve between the cluster distributions of the
+    gold's texts and of the run's texts.
 
-    The feature of a text is the last layer's vector of its last token. Clusters are
-    computed from the features of gold and run together. Each row contains the cluster
-    numbers of the two texts. Cluster numbers have no meaning outside of a run, so the
-    metric has no interval and no values of classes. Empty texts form a separate
-    cluster. Without empty texts the value equals that of the package. Undefined for
-    fewer than two gold texts.
+    The feature vector of a text is the last layer's vector of the text's last token.
+    Clusters are computed from the feature vectors of gold and run together. Each matrix
+    row contains the cluster numbers of the gold's text and of the run's text. Cluster
+    numbers have no meaning outside of a run, so the metric has no interval and no
+    values of classes. Empty texts form a separate cluster. If no text is empty, the
+    value equals that of the package mauve-text. The value is undefined for fewer than
+    two gold texts.
     """
 
     shape = "corpus"
@@ -65,8 +66,8 @@ class Mauve(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """Return an array (n, 3) with the cluster of the gold's text, the cluster of
-        the answer, and 1 if the row counts.
+        """Return an array (n, 3) with the cluster number of the gold's text, the
+        cluster number of the answer, and 1 if the instance counts.
         """
         counts = present(gold).astype(np.float64)
         stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
@@ -104,11 +105,12 @@ class Mauve(Metric):
 
 
 def area(first: Floats, second: Floats) -> float:
-    """Return the area under the curve of two distributions over the same clusters,
-    between 0 and 1. The points of the curve run from (1, 0) to (0, 1) in the order of
-    ``MIXTURES``. The package mauve-text sorts the points of the curve. Values differ
-    from the package only if both distributions are exactly equal. Our value is then 1,
-    and the package's value is between 0.75 and 1.
+    """Return the area under the divergence curve of two distributions over the same
+    clusters, between 0 and 1. The points of the divergence curve run from (1, 0) to (0,
+    1) in the order of ``MIXTURES``. The package mauve-text sorts the points of the
+    divergence curve instead. Our value differs from that of the package only for two
+    equal distributions, for which our value is 1 and that of the package is between
+    0.75 and 1.
     """
     mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
     across = np.exp(-SCALING * np.array([0.0, *_divergences(second, mixed), math.inf]))
@@ -125,7 +127,7 @@ def _divergences(shares: Floats, mixed: Floats) -> Floats:
     )
 
 
-#: Defaults of the package mauve-text.
+#: The following settings are defaults of the package mauve-text.
 EXPLAINED = 0.9
 TRIES, MAX_STEPS, SEED = 5, 500, 25
 #: Relative offset between the centres of the two halves of a split cluster.
@@ -137,14 +139,15 @@ Labels = NDArray[np.intp]
 
 
 def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
-    """Return the cluster numbers of the vectors of gold and run. The number of clusters
-    is a tenth of the size of the smaller sample, and at least 2.
+    """Cluster the vectors of gold and run together, and return the cluster numbers of
+    both. The number of clusters is a tenth of the size of the smaller sample, and at
+    least 2.
     """
     count = max(2, round(min(len(first), len(second)) / 10))
     both = np.vstack([second, first]).astype(np.float64)
     lengths = np.linalg.norm(both, axis=1, keepdims=True)
     vectors = both / np.where(lengths > 0, lengths, 1)
-    # Use the smallest number of principal components that explain enough variance.
+    # Vectors are reduced to the first principal components with enough variance.
     left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     variance = sizes**2
     explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)
@@ -172,8 +175,8 @@ def _sample_points(points: Vectors, count: int, seed: int) -> Vectors:
 
 
 def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
-    """Return the nearest final centre of each point, and the total distance to the
-    centres of the previous step.
+    """Run k-means, and return the nearest final centre of each point, and the total
+    distance to the centres of the previous step.
     """
     labels, distance = _nearest(points, centres)
     for _ in range(MAX_STEPS):
@@ -226,15 +229,15 @@ def _random(seed: int) -> Iterator[int]:
         yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()
 
 
-#: Maximum number of tokens per text, as in the package.
+#: Maximum number of tokens per text, as in the package mauve-text.
 MAX_TOKENS = 1024
 #: Maximum number of tokens per batch, including padding.
 BATCH_TOKENS = 2048
 
 
 def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
-    """Return the last layer's vector of the last token of each non-empty text, keyed by
-    the index of the text.
+    """For each non-empty text, return the last layer's vector of the last token, keyed
+    by the index of the text.
     """
     import torch
 

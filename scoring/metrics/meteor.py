@@ -20,12 +20,12 @@ OPTION = "wordnet"
 class NltkMeteor(TextMean):
     """The mean over instances of NLTK's METEOR, times 100. An empty text scores 0.
 
-    Words match exactly, by their Porter stem, or by a synonym of WordNet. Recall has
-    nine times the weight of precision, and a penalty of up to one half applies to
-    matches that are not adjacent. Words come from NLTK's Treebank tokenizer, in lower
-    case. Values differ from those of the authors' Java program, which tokenises,
-    matches and weights words differently. Undefined unless the option ``wordnet`` names
-    a folder.
+    Words match if they are equal, have the same Porter stem, or are synonyms in
+    WordNet. Recall has nine times the weight of precision, and a penalty of up to one
+    half applies to matches that are not adjacent. Words are the lower-case tokens of
+    NLTK's Treebank tokenizer. The values of this METEOR differ from those of the
+    authors' Java program, which tokenises, matches and weights words differently. The
+    value is undefined unless the option ``wordnet`` names a folder.
     """
 
     statistic = "meteor_nltk"
@@ -106,8 +106,8 @@ LEXICOGRAPHER_FILES = 45
 
 
 def missing_files(folder: Path) -> str:
-    """Return a message that names the first missing file, or an empty text if no file
-    is missing.
+    """Return a message that names the first missing WordNet file, or an empty text if
+    no file is missing.
     """
     absent = [name for name in NEEDED if not (folder / name).is_file()]
     return (
@@ -120,7 +120,7 @@ def missing_files(folder: Path) -> str:
 @lru_cache(maxsize=2)
 def reader(folder: Path) -> Any:
     """Return NLTK's reader of the WordNet files in a folder. Raises Unavailable if a
-    file is missing.
+    file of WordNet is missing.
     """
     if fault := missing_files(folder):
         raise Unavailable(fault)
@@ -152,14 +152,14 @@ def reader(folder: Path) -> Any:
                 return io.StringIO(
                     "".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES))
                 )
-            # Read the file into memory: NLTK never closes files.
+            # The file is read into memory, because NLTK never closes files.
             return SeekableUnicodeStreamReader(
                 io.BytesIO((folder / name).read_bytes()), "utf-8"
             )
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Do nothing, because METEOR uses one version of WordNet and no other
-            languages.
+            """Do nothing, because METEOR uses one version of WordNet, and no language
+            except English.
             """
 
     with warnings.catch_warnings():
@@ -168,7 +168,7 @@ def reader(folder: Path) -> Any:
 
 
 class Synonyms:
-    """The methods of WordNet that NLTK's METEOR calls, with cached results."""
+    """The WordNet methods that NLTK's METEOR calls, with cached results."""
 
     def __init__(self, wordnet: Any) -> None:
         self._wordnet = wordnet

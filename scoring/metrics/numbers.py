@@ -1,7 +1,9 @@
-"""Agreement of predicted numbers with the gold: correlations, errors, concordance.
+"""Metrics of the agreement of predicted numbers with the gold, which are correlations,
+errors and concordance.
 
-Values equal those of SciPy and scikit-learn. The metrics of this module are computed
-from sums of products. Rank correlations are in ``scoring.metrics.weighted``.
+The values of the metrics equal those of SciPy and scikit-learn. The metrics of this
+module are computed from sums of products. Rank correlations are in
+``scoring.metrics.weighted``.
 """
 
 import math
@@ -18,22 +20,23 @@ from scoring.metrics.classification import QuadraticKappa
 from tasks.types.base import OptionRefused
 from tasks.types.columns import present
 
-#: Variances below this multiple of the mean square are rounding errors.
+#: Variances of numbers below this multiple of the mean square are rounding errors.
 ROUNDING = 1e-14
 MIN_LEVELS = 2
-#: Number of columns of matrices of version 1, which did not centre numbers.
+#: Number of columns of matrices of version 1, in which numbers were not centred.
 EARLIER_COLUMNS = 7
-#: Answers further from the gold's centre make two runs incomparable.
+#: Two runs are not compared if answers have a larger distance from the gold's centre.
 #: The unit of this maximum distance is the standard deviation of the answers.
 MAX_SPREADS = 1000
 
 
 @dataclass(frozen=True)
 class Means:
-    """Means over instances, (…) each. ``x`` is the gold minus its centre, ``z`` the
-    answer minus the centre of the answers, ``xx``, ``zz`` and ``xz`` are their
-    products. The last three fields are the difference of gold and answer, its absolute
-    value and its square.
+    """The means over instances from which metrics of numbers are computed, as arrays
+    (…). ``x`` is the gold minus a centre, ``z`` the answer minus the centre of the
+    answers, and ``xx``, ``zz`` and ``xz`` are products of ``x`` and ``z``. The last
+    three fields are means of the difference of gold and answer, of its absolute value
+    and of its square.
     """
 
     x: Floats
@@ -59,24 +62,25 @@ class Means:
 
 
 def variance(mean: Floats, square: Floats) -> Floats:
-    """Return the variance of numbers from mean and mean square, or 0 if the result is a
-    rounding error.
+    """Return the variance of numbers from their mean and mean square, or 0 if the
+    result is a rounding error.
     """
     return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
 
 
 class Moments(Metric):
-    """A metric computed from sums of gold and answers, of their squares and products.
+    """A metric computed from sums of gold and answers, and of their squares and
+    products.
 
-    Squares of large numbers lose digits. Numbers are therefore centred on the median of
-    the gold, which is the same for all runs. A second copy of the answers is centred on
-    the median of the answers. Instances without an answer do not count. NaN if no
-    instance counts.
+    Sums of squares of large numbers lose precision. Gold and answers are therefore
+    centred on the median of the gold, which is the same for all runs. A second copy of
+    the answers is centred on the median of the answers. Instances without an answer do
+    not count. The value is NaN if no instance counts.
     """
 
     shape = "moments"
     statistic = "centred-moments"
-    #: Matrices of version 1 have this name and shape (n, 7), without centred numbers.
+    #: Matrices of version 1 have this name, the shape (n, 7) and no centred numbers.
     #: The columns of version 1 are x, y, x², y², xy, |x - y| and 1.
     earlier_statistic = "moments"
     version = 2
@@ -92,8 +96,8 @@ class Moments(Metric):
         and 1.
 
         The columns x and y are gold and answer, both minus the median of the gold. The
-        column z is the answer minus the median of the answers. A row is zero if the
-        instance lacks gold or an answer.
+        column z is the answer minus the median of the answers. All columns of an
+        instance are 0 if the instance lacks gold or an answer.
         """
         counts = present(gold) & present(answers)
         wanted, answered = (
@@ -114,8 +118,9 @@ class Moments(Metric):
         return super().as_stored(*names)
 
     def paired_rows(self, rows: Floats) -> Floats:
-        """Return rows with answers centred on the gold's median. Tests exchange answers
-        between two runs, so the answers of both runs need the same centre.
+        """Return the matrix rows with answers centred on the gold's median. Tests
+        exchange answers between two runs, so the answers of both runs need the same
+        centre.
         """
         if rows.shape[1] == EARLIER_COLUMNS:
             return rows
@@ -139,8 +144,8 @@ def median_of(values: Floats) -> float:
 
 
 def means_of(columns: Floats) -> Means:
-    """Convert (…, 11) means of the columns of ``Moments``, or (…, 7) of version 1, to
-    ``Means``.
+    """Convert means of the (…, 11) columns of ``Moments``, or of the (…, 7) columns of
+    its version 1, to ``Means``.
     """
     if columns.shape[-1] == EARLIER_COLUMNS:
         x, y, xx, yy, xy, size, _ = np.moveaxis(columns, -1, 0)
@@ -150,8 +155,8 @@ def means_of(columns: Floats) -> Means:
 
 
 class Pearson(Moments):
-    """Pearson's correlation. The value is undefined if all gold values or all answers
-    are equal.
+    """Pearson's correlation. Pearson's correlation is undefined if all gold values or
+    all answers are equal.
     """
 
     def of_means(self, means: Means) -> Floats:
@@ -174,8 +179,8 @@ class Pearson(Moments):
 
 
 class Concordance(Moments):
-    """Lin's concordance correlation. The value is undefined if all gold values and
-    answers are the same number.
+    """Lin's concordance correlation. The concordance is undefined if all gold values
+    and answers are the same number.
     """
 
     citation = "Lin 1989, A Concordance Correlation Coefficient to Evaluate Reproducibility, Biometrics 45"
@@ -186,8 +191,8 @@ class Concordance(Moments):
 
 
 class Determination(Moments):
-    """R²: the share of the gold's variance that the answers explain. The value is
-    undefined if the gold has no variance.
+    """R², the share of the gold's variance that the answers explain. R² is undefined if
+    all gold values are equal.
     """
 
     citation = (
@@ -233,8 +238,8 @@ class MeanSquare(SquaredError):
 
 
 class LevelKappa(QuadraticKappa):
-    """Quadratic weighted kappa of numbers. Gold and answers are rounded to the nearest
-    level, halves up.
+    """Quadratic weighted kappa of predicted numbers and gold numbers. Gold and answers
+    are rounded to the nearest level, and upwards in the middle of two levels.
     """
 
     def __init__(self, name: str, rules: str, *, levels: Sequence[float]) -> None:

@@ -1,5 +1,5 @@
-"""Metrics computed by a task's official program. A metric is one number for a whole
-run, without intervals, tests or values of classes.
+"""Metrics that the official program of a task computes. The metric of an official
+program is one number for a whole run, without intervals, tests or values of classes.
 """
 
 import math
@@ -33,7 +33,7 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import Problem, Unavailable
 from tasks.types.tables import TableForm, written_table
 
-#: Packages of the site that programs may import, keyed by module name.
+#: Packages of the site that official programs may import, keyed by module name.
 PACKAGES = {
     "nltk": "nltk",
     "pandas": "pandas",
@@ -42,15 +42,15 @@ PACKAGES = {
     "scipy": "scipy",
     "sklearn": "scikit-learn",
 }
-#: Time limit of a program in the offline scorer, in seconds.
+#: Time limit of an official program in the offline scorer, in seconds.
 MAX_SECONDS = 600
 Scores = Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramCall:
-    """An official program and the files that the program reads, with the gold and one
-    run's answers.
+    """A call of an official program, with the files that the program reads for the gold
+    and one run's answers.
     """
 
     text: str
@@ -75,7 +75,7 @@ def failed(message: str, expected: str = "") -> ProgramFailed:
 
 def differs() -> ProgramFailed:
     """Return the exception for an official program whose second execution gave other
-    values.
+    values than the first.
     """
     message = "the official program gives other numbers when it runs again"
     return failed(message, "the same for the same gold and answers")
@@ -98,8 +98,8 @@ def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
 
 
 def run_unconfined(call: ProgramCall) -> Floats:
-    """Run the official program twice, with all permissions of this process. Raises
-    ProgramFailed.
+    """Run the official program twice with the permissions of this process, without a
+    sandbox. Raises ProgramFailed.
     """
     first, second = _run_once(call), _run_once(call)
     if not np.array_equal(first, second):
@@ -140,10 +140,10 @@ def _run_once(call: ProgramCall) -> Floats:
 class OfficialMeasure(Metric):
     """A value that the official program writes under the key ``column``.
 
-    Every row of the matrix contains the number of rows and the values of all columns.
-    The value is defined only for the whole split: it is NaN for parts of the split and
-    for classes. If the program reads lines, the value is also NaN if the run lacks an
-    answer. The metric has no interval and no test.
+    Every matrix row contains the number of rows and the values of all columns. The
+    value is defined only for the whole split, and is NaN for parts of the split and for
+    classes. If the official program reads one answer per line, the value is NaN if the
+    run lacks an answer. The metric has no interval and no test.
     """
 
     shape = "program"
@@ -198,7 +198,7 @@ class OfficialMeasure(Metric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Return an array (n, 1 + columns) with the number of rows, 0 if the value is
-        undefined, and the program's numbers.
+        undefined, and the official program's numbers.
         """
         if missing := missing_imports(program_of(self.text)):
             raise Unavailable(_lacking(missing[0]))
@@ -239,7 +239,7 @@ def _lacking(module: str) -> str:
 def written_files(
     layout: Layout, gold: Sequence[Any], answers: Sequence[Any]
 ) -> tuple[bytes, bytes] | None:
-    """Return the contents of the gold file and the answer file, or None if the
+    """Return the contents of the gold file and the answer file, or None if the official
     program's format cannot represent the run.
     """
     sides = [list(map(_plain, side)) for side in (gold, answers)]
@@ -260,8 +260,8 @@ def _is_label(value: Any) -> bool:
 
 
 def _plain(value: Any) -> str | float | None:
-    """Return a label, a number or a text as the official program reads it. Return None
-    for a missing answer and for several references.
+    """Return the label, number or text that the official program reads as one answer.
+    Return None for a missing answer and for a gold value with several references.
     """
     if value is None or getattr(value, "is_left_out", False):
         return None
@@ -290,12 +290,12 @@ def _values_as_lines(layout: Layout, values: Sequence[str | float | None]) -> by
 
 
 def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
-    """Return a one-hot vector for each label, one per line."""
+    """Return a one-hot vector for each label, one vector per line."""
     lines = []
     for value in values:
         places = ["0"] * layout.width
         label = _value_line(value)
-        # `int` raises an error for thousands of digits.
+        # Python's `int` raises an error for numbers with thousands of digits.
         is_short = len(label) <= len(str(MAX_WIDTH))
         if is_short and label.isdecimal() and 1 <= int(label) <= layout.width:
             places[int(label) - 1] = "1"
@@ -306,7 +306,7 @@ def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> byte
 def _table(
     layout: Layout, names: Sequence[int], values: Sequence[str | float | None]
 ) -> bytes:
-    """Return the instances with a value as a table or as JSON lines."""
+    """Return the instances with a gold or answered value as a table or as JSON lines."""
     rows = [
         {layout.id: str(name), layout.field: value}
         for name, value in zip(names, values, strict=True)

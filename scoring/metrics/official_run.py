@@ -1,10 +1,10 @@
 """Create the folders, variables and files that an official program expects, and read
-its scores.
+the scores that the program writes.
 
 Codabench uses `/app/program`, `/app/input/ref`, `/app/input/res` and `/app/output`.
-CodaLab passes the same folders as environment variables. The sandbox has no folder
-`/app`. String literals of the program that start with `/app` are therefore rewritten to
-a folder of the sandbox.
+CodaLab passes these four folders as environment variables. The sandbox has no folder
+`/app`. String literals of the official program that start with `/app` are therefore
+rewritten to a folder of the sandbox.
 """
 
 import ast
@@ -20,7 +20,7 @@ from typing import Any
 from tasks.types.declared.official_program import OfficialProgram
 from tasks.types.guarded.json_reader import read_json
 
-#: Folders below the folder that replaces `/app`.
+#: Folders of an official program below the folder that replaces `/app`.
 PROGRAM, INPUT, OUTPUT = "program", "input", "output"
 REFERENCE, RESULT = f"{INPUT}/ref", f"{INPUT}/res"
 #: Codabench reads `scores.json`; both platforms read `scores.txt`.
@@ -53,7 +53,7 @@ def place(
     answers: tuple[str, bytes],
 ) -> Placed:
     """Write official program, gold and answers to the new folder ``app``. ``seen_as``
-    is the path of this folder inside the sandbox.
+    is the path of the folder ``app`` inside a sandbox.
     """
     for name in FOLDERS:
         (app / name).mkdir(parents=True)
@@ -113,7 +113,7 @@ def _environment(temporary: str) -> dict[str, str]:
 
 def scores_in(app: Path) -> dict[str, float]:
     """Return the numbers that the official program wrote, keyed by name, or an empty
-    mapping if the file is missing or invalid.
+    mapping if the program wrote no valid file.
     """
     output = app / OUTPUT
     if text := _text(output / SCORES):
@@ -134,8 +134,8 @@ def scores_in(app: Path) -> dict[str, float]:
 
 
 def numbers_in(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers among the official program's values. Infinite values become
-    NaN.
+    """Return the numbers among the values that the official program wrote. Infinite
+    values become NaN.
     """
     return {
         str(name): float(value) if abs(value) < LARGEST else math.nan

@@ -1,9 +1,10 @@
 """Metrics that organisers define in the `measures.py` of a task folder.
 
-Each metric represents one class of `measures.py`. Attributes of the class are read when
-the task is declared. Methods of the class run only through the function set by
-`own_measures.use`. By default no code runs. Each call is executed twice with a newly
-loaded file, and both executions must return the same values.
+Each class of `measures.py` defines one metric. Attributes of a class in `measures.py`
+are read when the task is declared. Methods of a class in `measures.py` run only through
+the function set by `own_measures.use`. By default no code runs. Each method call is
+executed twice with a newly loaded file, and both executions must return the same
+values.
 """
 
 import pickle
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-# Uploaded files may use these modules, and a sandboxed process cannot import later.
+# Uploaded `measures.py` files may use these modules.
+# A sandboxed process cannot import modules after its start.
 import numpy.linalg
 import numpy.random
 
@@ -35,8 +37,8 @@ PROGRAM = "scoring.metrics.own:answer"
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A method call. The class ``called`` is instantiated as the metric ``name`` of the
-    rule set.
+    """A method call. The class ``called`` of `measures.py` is instantiated as the
+    metric ``name`` of the rule set.
     """
 
     text: str
@@ -50,7 +52,9 @@ class Call:
 
 @contextmanager
 def trusted() -> Iterator[None]:
-    """Allow `measures.py` files to run in this process within the context."""
+    """Allow the code of `measures.py` files to run in this process while the context
+    manager is active.
+    """
     before = own_measures.Chosen.compute
     own_measures.use(twice)
     try:
@@ -60,8 +64,8 @@ def trusted() -> Iterator[None]:
 
 
 def twice(call: Call | ProgramCall) -> Floats:
-    """Execute a call of the organisers' code twice and compare the values. Raises
-    MeasureFailed.
+    """Execute a method of the organisers' code twice, and raise MeasureFailed if the
+    values differ. Raises MeasureFailed.
     """
     if isinstance(call, ProgramCall):
         return run_unconfined(call)
@@ -104,7 +108,7 @@ def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute the pickled call in the current folder."""
+    """Execute the pickled method call that is stored in the current folder."""
     call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
         values = twice(call)
@@ -116,8 +120,8 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
-    """Validate and return the values that a sandboxed process computed. Raises
-    MeasureFailed.
+    """Validate and return the values that a sandboxed process computed for a method
+    call. Raises MeasureFailed.
     """
     match told:
         case {"shape": [*shape]} if all(
@@ -183,8 +187,8 @@ class OwnMeasure(Metric):
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Sequence[Marks | None]:
-        """Return the credits that the organisers' method `marks` computes, or none if
-        the class lacks this method.
+        """Return the credits that the organisers' method `marks` computes, or no
+        credits if the class lacks this method.
         """
         if not getattr(self, own_measures.HAS_MARKS, False):
             return super().marks(gold, answers)

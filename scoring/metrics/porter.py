@@ -1,25 +1,25 @@
 """The Porter stemmer, in the variants of two ROUGE programs.
 
-Porter 1980, An algorithm for suffix stripping, Program 14(3). Both map `bli` to `ble`
-and `logi` to `log`, as Porter's own later program does. ``rouge_score_stem`` is the
-variant of the package rouge-score, which is NLTK's stemmer. NLTK adds a list of
-irregular words, changes the rules for final `y` and `ied`, maps `fulli` to `ful`, and
-applies the rule for `alli` before the rest of step 2. ``rouge155_stem`` is the variant
-of the Perl program ROUGE-1.5.5. Step 4 of ``rouge155_stem`` may remove one of `ment`,
-`ent` and `ion` after another suffix. We derived both variants by comparing the stems of
-many words.
+Porter 1980 describes the algorithm (An algorithm for suffix stripping, Program 14(3)).
+Both variants map `bli` to `ble` and `logi` to `log`, as Porter's own later program
+does. ``rouge_score_stem`` is the variant of the package rouge-score, which is NLTK's
+stemmer. NLTK's stemmer adds a list of irregular words, changes the rules for final `y`
+and `ied`, maps `fulli` to `ful`, and applies the rule for `alli` before the rest of
+step 2. ``rouge155_stem`` is the variant of the Perl program ROUGE-1.5.5. Step 4 of
+``rouge155_stem`` may remove one of `ment`, `ent` and `ion` after another suffix. We
+derived both variants by comparing the stems of many words with those of the programs.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-#: All characters other than vowels are consonants, and so are digits.
-#: The class of `y` depends on the preceding letter.
+#: All characters other than vowels count as consonants, including digits.
+#: The letter `y` is a vowel or a consonant depending on the preceding letter.
 _SHAPES = bytes(
     ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
     for code in range(256)
 )
-#: No step changes words that end in these characters.
+#: No step of the stemmer changes words that end in these characters.
 _UNTOUCHED = frozenset("abfhjkopqvwxz0123456789")
 
 #: Maximum number of cached stems.
@@ -85,7 +85,7 @@ _STEP_3 = _by_ending(
         ("ness", ""),
     )
 )
-#: The paper tests longer suffixes before shorter ones, such as `ement` before `ment`.
+#: Porter's paper tests longer suffixes before shorter ones, like `ement` before `ment`.
 _SUFFIXES = (
     "al",
     "ance",
@@ -146,8 +146,8 @@ def rouge155_stem(word: str) -> str:
 
 
 def _shape(word: str) -> bytearray:
-    """Return a word with `c` for each consonant and `v` for each vowel. `y` after a
-    consonant is a vowel.
+    """Return the word with `c` in place of each consonant and `v` in place of each
+    vowel. The letter `y` after a consonant is a vowel.
     """
     shape = bytearray(word.encode().translate(_SHAPES))
     place = shape.find(b"y")
@@ -164,8 +164,8 @@ def _measure(word: str) -> int:
 
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
     """Return True if the word ends in consonant, vowel, consonant, which is condition
-    *o of Porter's paper. ``takes_short`` also accepts a word of one vowel and one
-    consonant.
+    *o of Porter's paper. If ``takes_short`` is True, also accept a word of one vowel
+    and one consonant.
     """
     shape = _shape(word)
     return (
@@ -207,8 +207,8 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
 
 
 def _replace_suffix(word: str, rules: Rules) -> str:
-    """Apply the first rule whose suffix matches. The rule replaces the suffix if the
-    stem's measure m is above 0.
+    """Replace a word's suffix by the first rule whose suffix matches. The rule applies
+    only if the measure m of the stem is above 0.
     """
     for suffix, replacement in rules.get(word[-2:], ()):
         if word.endswith(suffix):
@@ -221,7 +221,7 @@ def _step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _measure(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
-        # NLTK measures the stem with the `l` of `logi`, or short stems like `geo` fail.
+        # NLTK includes the `l` of `logi` in the stem, to accept stems like `geo`.
         return word[:-1] if _measure(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 
@@ -252,7 +252,7 @@ def _step_4_of_155(word: str) -> str:
 
 
 def _remove_suffix(word: str, suffix: str) -> str:
-    """Remove the suffix if the stem's measure m is above 1."""
+    """Remove the suffix of a word if the measure m of its stem is above 1."""
     stem = word[: -len(suffix)]
     return stem if _measure(stem) > 1 else word
 

@@ -1,8 +1,9 @@
-"""Metrics of rankings: recall, reciprocal rank, nDCG, success and average precision at
-a cut-off; F1; metrics of graded relevance; perplexity of declared probabilities.
+"""Metrics of rankings, such as recall, reciprocal rank, nDCG, success, average
+precision and F1 at a cut-off, and the perplexity of declared probabilities.
 
-Values equal those of ir_measures. An answer is a list of candidates, best first.
-Metrics are computed from the ranks of the gold candidates.
+The values of ranking metrics equal those of ir_measures. An answer is a list of
+candidates, with the best candidate first. Metrics are computed from the ranks of the
+gold candidates.
 """
 
 import math
@@ -30,7 +31,7 @@ INCOMPLETE = (
     "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
 )
 PRECISION = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
-#: Column and source of each metric.
+#: Column and source of each ranking metric.
 MEASURES = {
     "recall": (
         "recall",
@@ -52,21 +53,23 @@ GRADED_MEASURES = {
     "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
     "unjudged": INCOMPLETE,
 }
-#: This cut-off value stands for the whole list.
+#: This cut-off value selects the whole ranking.
 WHOLE = 2**31 - 1
-#: The probability that a reader continues to the next answer.
+#: Rank-biased precision assumes this probability that a reader continues.
 PATIENCE = 0.8
 
 
 class Ranking(MeanMetric):
-    """The mean over instances of a measure of the first ``cut`` positions.
+    """The mean over instances of a measure of a ranking's first ``cut`` positions, with
+    binary relevance.
 
-    Relevance is binary. Recall is the share of the gold candidates that are in these
-    positions. The reciprocal rank is 1 / rank of the first gold candidate in these
-    positions; 0 if they contain no gold candidate. nDCG discounts by the binary
-    logarithm of rank + 1 and divides by the best possible value. Success is 1 if these
-    positions contain a gold candidate. Average precision is the mean over all gold
-    candidates of the precision at their ranks, 0 for missing candidates. A gold
+    Relevance is binary. Recall is the share of the gold candidates that are in the
+    first ``cut`` positions. The reciprocal rank is 1 / rank of the first gold candidate
+    in the first ``cut`` positions, or 0 if these positions contain no gold candidate.
+    nDCG sums the discounts 1 / log2(rank + 1) of the gold candidates and divides by the
+    largest possible sum. Success is 1 if the first ``cut`` positions contain a gold
+    candidate, else 0. Average precision is the mean over all gold candidates of the
+    precision at the candidate's rank, which is 0 for missing candidates. A gold
     instance without an answer scores 0. Instances without gold candidates do not count.
     """
 
@@ -88,9 +91,10 @@ class Ranking(MeanMetric):
         self.statistic = "ranking" if cut == WHOLE else f"ranking@{cut}"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return the (n, 6) array of `measured`. Gold and answers are lists of
-        candidates, and answers are ordered, best first. Gold and answers are `Lists`,
-        or sequences of hashable ids.
+        """Return an array (n, 6) with the columns that `measured` returns. Each gold
+        value and each answer is a list of candidates, and answers have the best
+        candidate first. ``gold`` and ``answers`` are `Lists`, or sequences of hashable
+        ids.
         """
         wanted, ranked = numbered(gold, answers)
         return measured(ranks_of(wanted, ranked), wanted, self.cut)
@@ -110,11 +114,11 @@ def _ranking_marks(
     counts_wrong: bool = False,
     needs_one: bool = False,
 ) -> list[Marks | None]:
-    """Mark gold candidates in the first ``cut`` positions as found, and all others as
-    missed.
+    """Mark the gold candidates in the first ``cut`` positions of a ranking as found,
+    and all other gold candidates as missed.
 
-    If ``needs_one``, only the first gold candidate counts. If ``counts_wrong``, wrong
-    candidates are marked too.
+    If ``needs_one`` is True, only the first gold candidate counts. If ``counts_wrong``
+    is True, candidates that are not in the gold are marked too.
     """
     found: list[Marks | None] = []
     for own, answer in zip(gold, answers, strict=True):
@@ -142,11 +146,11 @@ def _ranking_marks(
 
 
 def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
-    """Return an array (n, 6) with the five measures of a ranking in the order of
+    """Return an array (n, 6) with the five measures of each ranking in the order of
     ``Ranking.columns``, and 1 if the instance counts.
 
-    ``ranks`` are the ranks of gold candidates, from 1, or 0 for candidates that are not
-    ranked.
+    ``ranks`` contains the ranks of gold candidates, from 1, or 0 for candidates that
+    are not ranked.
     """
     stats = np.zeros((len(gold), len(Ranking.columns) + 1))
     for start, end in blocks(gold.offsets, STEP):
@@ -156,8 +160,9 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[:, -1] = sizes > 0
         hits = np.flatnonzero((own > 0) & (own <= cut))
         rows = np.repeat(np.arange(count), sizes)[hits]
-        # Hits are sorted by rank, so that the first hit of a row is the best hit.
-        # Sums over hits in rank order round as in other programs.
+        # Hits are ranked gold candidates.
+        # Hits are sorted by rank, so the first hit of a row is the best.
+        # Sums over hits in rank order have the same rounding errors as other programs.
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)
@@ -168,7 +173,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         part[rows[firsts], 1] = 1 / at[firsts]
         best = np.minimum(size, cut)
         last = int(np.concatenate([at, best]).max())
-        # The discount at each rank; rank 0 is unused.
+        # The discount of nDCG at each rank, where rank 0 is unused.
         discounts = np.array(
             [0.0, *(1 / math.log2(rank + 1) for rank in range(1, last + 1))]
         )
@@ -186,7 +191,7 @@ def numbered(
     answers: Sequence[Sequence[Hashable] | None],
 ) -> tuple[Lists, Lists]:
     """Return gold and answers as lists of candidate numbers. Raises ValueError if an
-    answer repeats a candidate.
+    answer contains a candidate twice.
     """
     if isinstance(gold, Lists) and isinstance(answers, Lists):
         return gold, answers
@@ -209,15 +214,16 @@ def numbered(
 
 
 class GradedRanking(MeanMetric):
-    """The mean over instances of a measure of the first ``cut`` positions with graded
-    relevance.
+    """The mean over instances of a measure of a ranking's first ``cut`` positions, with
+    graded relevance.
 
     Graded nDCG sums the candidates' grades, discounted by the binary logarithm of rank
-    + 1, and divides by the best possible value. Rank-biased precision is the expected
-    relevance for a reader who continues to the next answer with probability .8.
-    Unjudged is the share of candidates without a grade, whose relevance is unknown.
-    Graded nDCG and the unjudged share are undefined without grades. An instance without
-    an answer scores 0. Instances without a relevant candidate do not count.
+    + 1, and divides by the largest possible sum. Rank-biased precision is the expected
+    relevance for a reader who continues to the next answer with probability .8. The
+    measure `unjudged` is the share of candidates without a grade, whose relevance is
+    unknown. Graded nDCG and the unjudged share are undefined without grades. An
+    instance without an answer scores 0. Instances without a relevant candidate do not
+    count.
     """
 
     shape = "rank"
@@ -235,8 +241,8 @@ class GradedRanking(MeanMetric):
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return the values of ``columns`` and 1 if the instance counts. Gold with
-        grades is `GradedLists`.
+        """Return an array with the measures in ``columns``, and 1 if the instance
+        counts. If the gold has grades, ``gold`` is a `GradedLists`.
         """
         assert isinstance(gold, Lists)
         assert isinstance(answers, Lists)
@@ -284,7 +290,7 @@ class GradedNdcg(GradedRanking):
 
 
 class RPrecision(MeanMetric):
-    """The mean over instances of the precision at R, where R is the number of gold
+    """The mean over instances of the precision at rank R, where R is the number of gold
     candidates. An instance without an answer scores 0. Instances without gold
     candidates do not count.
     """
@@ -316,9 +322,9 @@ class RPrecision(MeanMetric):
 
 class Bpref(RPrecision):
     """The mean over instances of bpref, as in trec_eval. Each ranked gold candidate
-    contributes 1 - min(r, R) / min(N, R), where r is the number of candidates above it
-    that are judged irrelevant, and R and N are the numbers of candidates judged
-    relevant and irrelevant.
+    contributes 1 - min(r, R) / min(N, R), where r is the number of irrelevant
+    candidates ranked above it, and R and N are the numbers of candidates that are
+    judged relevant and irrelevant.
     """
 
     statistic = "bpref"
@@ -364,11 +370,12 @@ def graded(gold: Lists) -> tuple[Lists, Floats]:
 
 
 class RankingF1(MeanMetric):
-    """The mean over instances of F1 = 2PR / (P + R), 0 if both are 0. Precision P is
-    the number of gold candidates in the first ``cut`` positions divided by ``cut``,
-    also for shorter rankings. Recall R is this number divided by the number of gold
-    candidates. An instance without an answer scores 0. If each instance has one gold
-    candidate, F1 is recall times 2 / (cut + 1).
+    """The mean over instances of F1 = 2PR / (P + R) of a ranking, or 0 if precision P
+    and recall R are both 0. Precision P is the number of gold candidates in the first
+    ``cut`` positions divided by ``cut``, even if the ranking is shorter. Recall R is
+    the number of gold candidates in the first ``cut`` positions divided by the number
+    of all gold candidates. An instance without an answer scores 0. If each instance has
+    one gold candidate, F1 equals recall times 2 / (cut + 1).
     """
 
     shape = "rank"
@@ -410,7 +417,8 @@ class RankingF1(MeanMetric):
 
 class F1OfMeans(RankingF1):
     """F1 of the mean precision and the mean recall over instances. If all instances
-    have the same number of gold candidates, the value equals the mean of F1.
+    have the same number of gold candidates, this F1 equals the mean of the instances'
+    F1.
     """
 
     form = "means"
@@ -425,16 +433,16 @@ class F1OfMeans(RankingF1):
 
 
 class Perplexity(Metric):
-    """The perplexity of the gold under the run's probabilities of candidates.
+    """The perplexity of the gold candidates under a run's probabilities of candidates.
 
     The perplexity is exp of the mean over instances of -ln p, where p is the
-    probability of the gold candidate. If an instance has several gold candidates, use
-    the mean of their -ln p. The remaining probability of an instance is distributed
-    evenly over the candidates without a probability. Without any probabilities or an
-    answer, each candidate has probability 1 / number of candidates. The best value is
-    1. A uniform distribution yields the number of candidates. The value is infinite if
-    a gold candidate has probability 0, and undefined (NaN) for a run without
-    probabilities.
+    probability of the gold candidate. If an instance has several gold candidates, -ln p
+    is averaged over these candidates. The probability that a run leaves over for an
+    instance is distributed evenly over the candidates without a probability. Without an
+    answer or without any probabilities for an instance, each candidate has probability
+    1 / number of candidates. The best value is 1. The perplexity of a uniform
+    distribution is the number of candidates. The perplexity is infinite if a gold
+    candidate has probability 0, and undefined (NaN) for a run without probabilities.
     """
 
     shape = "error"
@@ -472,7 +480,7 @@ class Perplexity(Metric):
         return rows[:, -1]
 
     def on_interval_scale(self, values: Floats) -> Floats:
-        """Return the logarithm of the perplexity."""
+        """Return the logarithm of each perplexity."""
         with np.errstate(invalid="ignore"):
             return np.log(values)
 
@@ -494,10 +502,11 @@ COCITATION = "He et al. 2010, Context-aware Citation Recommendation, WWW"
 
 
 class ResolutionMean(MeanMetric):
-    """The mean over citation contexts of ``success`` or ``first``. A group of citations
-    is one context. A context without an answer scores 0. ``success`` is 1 if the first
-    n answers contain one of the n distinct cited papers. ``first`` is 1 if the first
-    answer is one of the cited papers.
+    """The mean over citation contexts of the measure ``success`` or ``first``. A group
+    of adjacent citations is one citation context. A citation context without an answer
+    scores 0. ``success`` is 1 if one of the first n answers is one of the n distinct
+    cited papers, else 0. ``first`` is 1 if the first answer is one of the cited papers,
+    else 0.
     """
 
     statistic = "resolution"
@@ -515,8 +524,8 @@ class ResolutionMean(MeanMetric):
 
 
 class FirstPerCitation(Metric):
-    """The share of citations whose cited paper is the first answer of the context. A
-    group of n cited papers counts as n citations.
+    """The share of citations whose cited paper is the first answer for the citation's
+    context. A group of n cited papers counts as n citations.
     """
 
     shape = "mean"
@@ -543,7 +552,8 @@ class CocitedProbability(MeanMetric):
     one of the n cited papers. The co-citation probability of two papers is the number
     of papers that cite both, divided by the number of papers that cite at least one.
 
-    Undefined without the collection's citation graph.
+    The co-citation probability is undefined without the citation graph of the
+    collection.
     """
 
     statistic = "cocited"

@@ -28,7 +28,8 @@ SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehens
 
 
 class OfReferences(MeanMetric):
-    """The mean over instances of ``measure`` between the answer and the best reference.
+    """The base class of metrics that compare an answer with the best of several
+    references and average over instances.
 
     The best reference has the largest value in the column ``decisive``. A missing
     answer counts as an empty text.
@@ -75,7 +76,7 @@ class OfReferences(MeanMetric):
         compared = self.comparable_texts(answers)
         pairs = self.measure.measured(texts, [compared[row] for row in places])
         decisive = self.columns.index(self.decisive)
-        # Choose the first of equally good references.
+        # The first of several equally good references is the best reference.
         rows = np.array(places)
         order = np.lexsort(
             (-np.arange(len(rows), dtype=np.float64), pairs[:, decisive], rows)
@@ -87,7 +88,7 @@ class OfReferences(MeanMetric):
 
 
 class BestRouge(OfReferences):
-    """ROUGE as in rouge-score, with the reference that has the largest F1."""
+    """ROUGE as in the package rouge-score, with the reference that has the largest F1."""
 
     def __init__(
         self,
@@ -107,8 +108,8 @@ class BestRouge(OfReferences):
 
 
 class BestMeteor(OfReferences):
-    """METEOR as in NLTK, with the best reference. Undefined without the WordNet
-    files.
+    """METEOR as in NLTK, with the reference that has the largest value. METEOR is
+    undefined without the WordNet files.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class BestMeteor(OfReferences):
 
 
 class BestBertScore(OfReferences):
-    """BERTScore, with the reference that has the largest F1."""
+    """BERTScore with the reference that has the largest F1."""
 
     def __init__(
         self,
@@ -152,8 +153,8 @@ class BestBertScore(OfReferences):
 def counts_of_references(
     metric: Counted, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
 ) -> Floats:
-    """Return sacreBLEU's counts of each instance with all its references, and 1. An
-    instance without gold has a row of zeros.
+    """Return sacreBLEU's counts for each instance with all references of the instance,
+    and then 1. The row of an instance without gold contains only zeros.
     """
     counts = present(gold).astype(np.float64)
     stats = np.column_stack(
@@ -163,7 +164,7 @@ def counts_of_references(
         streams = list(
             zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
         )
-        # Only this private method of our pinned sacreBLEU version returns the counts.
+        # sacreBLEU returns counts only by a private method, so its version is pinned.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
             metric.comparable_texts([answers[row] for row in rows]), streams
         )
@@ -181,7 +182,7 @@ class ReferencesBleu(Bleu):
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         from sacrebleu.metrics.bleu import BLEU
 
-        # The default tokenizer of sacreBLEU is 13a.
+        # The default tokenizer of sacreBLEU is `13a`.
         counter = BLEU(tokenize=self.tokenizer or None)
         return counts_of_references(self, counter, gold, answers)
 
@@ -256,8 +257,8 @@ class _Short(TextMean):
 
 
 class ShortAnswer(OfReferences):
-    """Exact match or token F1 of SQuAD, with the best reference. Case, punctuation and
-    articles are ignored.
+    """Exact match or token F1 of SQuAD, with the best of several references. Exact
+    match and token F1 ignore case, punctuation and articles.
     """
 
     def __init__(
@@ -282,8 +283,8 @@ class ShortAnswer(OfReferences):
 
 
 class Length(MeanMetric):
-    """The mean number of words, separated by whitespace or by the task's tokenizer. A
-    missing answer has 0 words.
+    """The mean number of words of an answer, split by whitespace or by the task's
+    tokenizer. A missing answer has 0 words.
     """
 
     shape = "error"

@@ -1,8 +1,9 @@
-"""Metrics of cited reports: nuggets, citations, and metrics without human judgements.
+"""Metrics of cited reports, which score nuggets, citations, and properties that need no
+human judgements.
 
-For nuggets, the official rules follow castorini's nuggetizer. For citations, the
-official rules average over answered topics. Under the corrected rules every topic with
-judgements counts, and an unanswered topic scores 0.
+The official rules for nuggets follow castorini's nuggetizer. The official rules for
+citations average over the topics that a run answers. Under the corrected rules, every
+topic with judgements counts, and a topic without a report scores 0.
 """
 
 from __future__ import annotations
@@ -47,20 +48,22 @@ VITAL, ALL = "vital", "all"
 
 class NuggetScore(Metric):
     """The mean over topics of the mean credit of a topic's nuggets, or of its vital
-    nuggets.
+    nuggets only.
 
-    Support has credit 1 and partial support .5, or 0 if ``is_strict``. A nugget without
-    a label does not count. Official rules count the topics for which the run has
-    assignments. A topic without (vital) nuggets scores 0. Corrected rules count the
-    topics with (vital) nuggets. An unanswered topic scores 0. NaN if an assignment is
-    missing. In results for classes, each nugget has the weight 1 / number of nuggets of
+    A supported nugget has credit 1, and a partially supported nugget has credit .5, or
+    0 if ``is_strict``. A nugget without a valid label by the judge does not count.
+    Under official rules, the topics for which the run has nugget assignments count.
+    Under official rules, a topic without (vital) nuggets scores 0. Under corrected
+    rules, only topics with (vital) nuggets count. Under corrected rules, a topic
+    without a report scores 0. The value is NaN if a nugget assignment is missing. In
+    results for classes of nuggets, each nugget has the weight 1 / number of nuggets of
     the topic.
     """
 
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
-    #: A scope is all nuggets of a topic, or the vital nuggets.
+    #: A scope is either all nuggets of a topic or only the vital nuggets.
     #: Each scope has columns for credit, strict credit, weight and missing assignments.
     #: Credits and weight are divided by the topic's number of nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
@@ -115,7 +118,7 @@ class NuggetScore(Metric):
         return rows[:, self.columns[self.scope][2]]
 
     def instances(self, stats: Floats, has_gold: NDArray[np.bool_]) -> int:
-        """Return the number of nuggets that count."""
+        """Return the number of nuggets that count in the metric's value."""
         return int((stats[:, self.columns[self.scope][2]] > 0).sum())
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -126,7 +129,7 @@ class NuggetScore(Metric):
         return np.where(sums[..., unknown] > 0, np.nan, value)
 
 
-#: The columns of the matrix of citations.
+#: The columns of the matrix of citation scores.
 (
     PRECISION,
     STRICT_PRECISION,
@@ -152,14 +155,16 @@ class CitationScore(Metric):
     """The mean over topics of the mean credit of a topic's citations (precision), or of
     the best citation of each sentence (recall).
 
-    Full support has credit 1, partial support .5, or 0 if ``is_strict``. Repeated
-    citations of a document in a sentence count once. A citation number without a
-    reference has credit 0. Blank sentences, citations without a label, and citations of
-    documents without text do not count. Official rules count answered topics. A topic
-    without citations has precision 0, and F1 is the harmonic mean of both means. Under
-    corrected rules, the precision of a topic without citations is undefined, the recall
-    of an unanswered topic is 0, and F1 is the mean of the topics' F1, 0 if no sentence
-    is supported. NaN if a judgement is missing.
+    A citation with full support has credit 1, and a citation with partial support has
+    credit .5, or 0 if ``is_strict``. Repeated citations of a document in the same
+    sentence count once. A citation number without an entry in the report's references
+    has credit 0. Blank sentences, citations without a label, and citations of documents
+    without text do not count. Official rules count the topics that a run answers. Under
+    official rules, a topic without citations has precision 0, and F1 is the harmonic
+    mean of mean precision and mean recall. Under corrected rules, the precision of a
+    topic without citations is undefined, and the recall of a topic without a report is
+    0. F1 is the mean of the topics' F1, which is 0 if no sentence is supported. The
+    value is NaN if a support judgement is missing.
     """
 
     statistic = "citations"
@@ -193,7 +198,9 @@ class CitationScore(Metric):
 
     @property
     def is_of_means(self) -> bool:
-        """Return True if the value is the harmonic mean of two means."""
+        """Return True if the metric's value is the harmonic mean of mean precision and
+        mean recall.
+        """
         return self.part == "f1" and is_official(self.rules)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
@@ -269,7 +276,7 @@ def _best(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
 
 
 class _ReportMean(MeanMetric):
-    """A mean over reports with at least one sentence."""
+    """The base class of means over the reports that have at least one sentence."""
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         rows = np.zeros((len(answers), len(self.columns) + 1))
@@ -280,12 +287,13 @@ class _ReportMean(MeanMetric):
 
     @abstractmethod
     def measured(self, answer: JudgedReport) -> Sequence[float]:
-        """Return the values of ``columns`` for one report."""
+        """Return one report's value for each name in ``columns``."""
 
 
 class Coverage(_ReportMean):
     """The mean over reports of the share of sentences that cite a document. Blank
-    sentences do not count. A citation number without a reference cites no document.
+    sentences do not count. A citation number without an entry in the report's
+    references cites no document.
     """
 
     statistic = "coverage"

@@ -1,8 +1,8 @@
-"""ROUGE-1, -2, -L and -Lsum with the rules of the package rouge-score. Values are
-bit-identical to those of the package.
+"""ROUGE-1, -2, -L and -Lsum with the rules of the package rouge-score. Values of ROUGE
+are bit-identical to those of the package rouge-score.
 
-Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, sections 2 (ROUGE-N),
-3.1 (ROUGE-L) and 3.2 (ROUGE-Lsum, where a line is a sentence).
+The source is Lin 2004 (ROUGE, a Package for Automatic Evaluation of Summaries),
+sections 2 (ROUGE-N), 3.1 (ROUGE-L) and 3.2 (ROUGE-Lsum, where a line is a sentence).
 ``scoring.metrics.rouge155`` implements the older Perl program, which tokenises and
 counts differently.
 """
@@ -37,8 +37,8 @@ def rouge(
     *,
     is_stemmed: bool,
 ) -> dict[str, Floats]:
-    """Return ROUGE's (n, 3) precisions, recalls and F1 of pairs, from 0 to 1, for each
-    kind ``1``, ``2``, ``l`` or ``lsum``.
+    """Return arrays (n, 3) with precision, recall and F1 of n pairs of texts, from 0 to
+    1, for each kind of ROUGE (``1``, ``2``, ``l`` or ``lsum``).
 
     A text without letters or digits scores 0. Encoded references are cached.
     """
@@ -49,7 +49,8 @@ def rouge(
     gold, peer = encoded_gold(tuple(references)), encoded(predictions)
     if is_stemmed:
         gold, peer = gold.stemmed(), peer.stemmed()
-    # ``counted`` has the hits of each pair, and the token count minus the n-gram count.
+    # For each kind, ``counted`` contains the hits of each pair.
+    # The second member is a text's number of tokens minus its number of n-grams.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
@@ -77,8 +78,8 @@ def rouge(
 class Rouge(TextMean):
     """The mean over instances of precision, recall or F1 of ROUGE-1, -2, -L or -Lsum,
     times 100. Gold and answers are texts. A gold instance without an answer scores 0.
-    Over no instances the value is undefined (NaN). Values with and without stemming are
-    different metrics.
+    The mean is undefined (NaN) over no instances. ROUGE with stemming and ROUGE without
+    stemming are different metrics.
     """
 
     rests_on_tokens = True
@@ -136,21 +137,21 @@ class Rouge(TextMean):
         return rouge_tokens(text, self.tokenizer)
 
 
-#: A word as the package defines it, in a lower-case text.
+#: The pattern matches words of lower-case texts as defined by the package rouge-score.
 ROUGE_WORDS = re.compile("[a-z0-9]+")
 
 
 def rouge_tokens(text: str, name: str = "") -> list[str]:
-    """Return the words that the named tokenizer finds in the lower-case text. Without a
-    name, use the package's default tokenizer.
+    """Return the words that the named tokenizer finds in the lower-case text. If
+    ``name`` is empty, use the default tokenizer of the package rouge-score.
     """
     lowered = text.lower()
     return words(tokenizer(name)(lowered)) if name else ROUGE_WORDS.findall(lowered)
 
 
 def in_ascii(text: str, tokenize: Tokenize) -> str:
-    """Encode the tokens of each line as ASCII words, which the package's default
-    tokenizer does not split.
+    """Encode the tokens of each line as ASCII words, which the default tokenizer of
+    rouge-score does not split.
 
     A token with other characters is encoded as hexadecimal bytes followed by a digit,
     so that no stemmer changes the token.
@@ -165,12 +166,13 @@ def in_ascii(text: str, tokenize: Tokenize) -> str:
 
 
 class RougeMid(Rouge):
-    """The `mid` value of rouge-score's aggregator: the median of 1,000 bootstrap means
-    over instances. CiteBench prints this value (appendix A.3).
+    """The `mid` value of rouge-score's aggregator, which is the median of 1,000
+    bootstrap means over instances. CiteBench prints the `mid` value (appendix A.3).
 
-    The package samples after `numpy.random.seed(0)` for ROUGE-1, then -2, then -L.
-    CiteBench sets no seed, so the last digits of its values are random. Intervals and
-    values of classes are computed for the mean.
+    The package rouge-score draws bootstrap samples after `numpy.random.seed(0)`, first
+    for ROUGE-1, then for ROUGE-2 and ROUGE-L. CiteBench sets no seed, so the last
+    digits of CiteBench's values are random. Intervals and class results show the plain
+    mean instead of the `mid` value.
     """
 
     def total(self, rows: Floats) -> float:
@@ -199,7 +201,9 @@ def package_rouge(
     is_stemmed: bool,
     tokenizer: object = None,
 ) -> dict[str, Floats]:
-    """Return for each kind the (n, 3) precisions, recalls and F1 of rouge-score."""
+    """Return for each kind of ROUGE the (n, 3) precisions, recalls and F1 of the
+    package rouge-score.
+    """
     from rouge_score.rouge_scorer import RougeScorer
 
     names = {kind: f"rouge{kind.capitalize()}" for kind in kinds}
@@ -220,19 +224,20 @@ Numbers = NDArray[np.int64]
 #: The ends of texts and lines are represented by bytes that do not occur in ASCII.
 TEXT_END, LINE_END = b"\x80", b"\x81"
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
-#: All other bytes are separators.
+#: All bytes except letters, digits and these two bytes separate words.
 _TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
-#: The cache omits texts with fewer characters, which are encoded as fast as read.
+#: The cache omits shorter texts, which are encoded as fast as cached texts are read.
 WORTH_KEEPING = 500_000
-#: Version of the cache. Increase it if tokenisation or stemming changes.
+#: Version of the cache.
+#: A change of tokenisation or stemming must increase this version.
 KIND = "rouge-1"
 
 
 class Vocabulary(dict[bytes, int]):
-    """A number for each word, in the order of first occurrence. 0 is the end of a text,
-    1 the end of a line.
+    """A mapping of words to numbers, in the order of first occurrence. The number 0 is
+    the end of a text, and 1 is the end of a line.
     """
 
     def __init__(self) -> None:
@@ -240,7 +245,9 @@ class Vocabulary(dict[bytes, int]):
         self.forget()
 
     def forget(self) -> None:
-        """Remove all words from the vocabulary. Earlier word numbers become invalid."""
+        """Remove all words from the vocabulary. Word numbers from before this call
+        become invalid.
+        """
         self.clear()
         self.update({TEXT_END: 0, LINE_END: 1})
         self._stem_numbers: dict[bytes, int] = {}
@@ -262,7 +269,7 @@ class Vocabulary(dict[bytes, int]):
         return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
 
     def stems(self) -> Numbers:
-        """Return the stem numbers, indexed by word number."""
+        """Return an array with the number of each word's stem, indexed by word number."""
         numbers = self._stem_numbers
         unknown = islice(self, len(self._stems), None)
         new = [numbers.setdefault(self.stem(word), len(numbers)) for word in unknown]
@@ -276,9 +283,10 @@ forget = vocabulary.forget
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Concatenated texts as word numbers. Text i is ``words[starts[i]:starts[i + 1]]``.
-    The non-empty lines of text i have the indices ``lines[i]`` to ``lines[i + 1] - 1``.
-    Line j is ``words[line_starts[j]:line_starts[j + 1]]``.
+    """Several texts as one concatenated array of word numbers. Text i is
+    ``words[starts[i]:starts[i + 1]]``. The non-empty lines of text i have the indices
+    ``lines[i]`` to ``lines[i + 1] - 1``. Line j is ``words[line_starts[j]:line_starts[j
+    + 1]]``.
     """
 
     words: Numbers
@@ -297,8 +305,8 @@ class Encoded:
 
 
 def encoded(texts: Sequence[str]) -> Encoded:
-    """Encode texts as word numbers. Within a process, a word always has the same
-    number.
+    """Encode texts as arrays of word numbers. Within a process, a word always has the
+    same number.
     """
     if not texts:
         none = np.zeros(1, dtype=np.int64)
@@ -319,7 +327,9 @@ def encoded(texts: Sequence[str]) -> Encoded:
 
 
 def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
-    """Encode texts that are already split into sentences of ASCII words."""
+    """Encode texts as word numbers, where the texts are already split into sentences of
+    ASCII words.
+    """
     sentences = [sentence for text in texts for sentence in text]
     words = [word.encode("ascii") for sentence in sentences for word in sentence]
     numbers = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
@@ -331,8 +341,8 @@ def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
 
 @lru_cache(maxsize=4)
 def encoded_gold(texts: tuple[str, ...]) -> Encoded:
-    """Return the gold texts, encoded by ``encoded``. Encoded long golds are cached,
-    because all runs of a task use the same gold.
+    """Return the gold texts as word numbers. The word numbers of long gold texts are
+    cached, because all runs of a task use the same gold.
     """
     if sum(map(len, texts)) < WORTH_KEEPING:
         return encoded(texts)
@@ -349,7 +359,7 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
             arrays["line_starts"],
         )
     gold = encoded(texts)
-    # The cache file has its own word numbers; it also contains their words and stems.
+    # The cache file has its own word numbers, with their words and stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
     by_number = list(vocabulary)
     words = [by_number[number] for number in used.tolist()]
@@ -365,24 +375,25 @@ def encoded_gold(texts: tuple[str, ...]) -> Encoded:
     return gold
 
 
-#: A block of at most this many tokens, with padding, fits into the processor's cache.
+#: A block of at most this many tokens (with padding) fits into the processor's cache.
 BLOCK = 65_536
 PADDING = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
 WORD_BITS = 31
-#: Texts cannot contain surrogate code points.
+#: Tokens are not mapped to surrogates, which Python's texts cannot contain.
 SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
 MAX_CODES = 0x110000 - SURROGATE_COUNT
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of pairs as rows of ``tokens``, (rows, width). A row has the reference,
-    the prediction, and padding.
+    """A block of pairs of reference and prediction, as rows of the array ``tokens``
+    (rows, width). A row contains the tokens of the reference, the tokens of the
+    prediction, and padding.
 
-    ``pairs`` are the indices of the pairs. ``references`` and ``predictions`` are the
-    numbers of tokens in each row. Sorting a row groups equal tokens. Occurrences in
-    both texts are then counted together.
+    ``pairs`` contains the index of the pair of each row. ``references`` and
+    ``predictions`` are the numbers of tokens in each row. Sorting the tokens of a row
+    groups equal tokens. Occurrences of a token in both texts are then counted together.
     """
 
     pairs: Numbers
@@ -405,8 +416,8 @@ class Block:
 def blocks(
     references: Encoded, predictions: Encoded, among: Numbers | None = None
 ) -> Iterator[Block]:
-    """Yield blocks of pairs of similar length, the longest first. Pairs of two empty
-    texts are omitted.
+    """Yield blocks of pairs of texts with similar length, the longest pairs first.
+    Pairs of two empty texts are omitted.
     """
     words = np.concatenate([references.words, predictions.words])
     firsts, seconds = (
@@ -436,8 +447,9 @@ def blocks(
 
 
 def unigram_hits(block: Block) -> Numbers:
-    """Return the number of common tokens of each row. A token counts with its minimum
-    number of occurrences in reference and prediction.
+    """Return the number of tokens that reference and prediction of each row have in
+    common. A common token counts with its smaller number of occurrences in reference
+    and prediction.
     """
     return _match_counts(
         np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING)
@@ -445,7 +457,9 @@ def unigram_hits(block: Block) -> Numbers:
 
 
 def bigram_hits(block: Block) -> Numbers:
-    """Return the number of common bigrams of each row."""
+    """Return the number of bigrams that reference and prediction of each row have in
+    common.
+    """
     first, second = block.tokens[:, :-1], block.tokens[:, 1:]
     # The reference's last token and the prediction's first token form no bigram.
     is_bigram = block.is_token[:, 1:] & (
@@ -456,8 +470,9 @@ def bigram_hits(block: Block) -> Numbers:
 
 
 def _match_counts(keys: Numbers) -> Numbers:
-    """Return the number of tokens common to both texts in each row of (rows, width)
-    keys. The last bit of a key is 1 for the prediction.
+    """Return the number of tokens that both texts have in common, for each row of an
+    array (rows, width) of keys. The last bit of a key is 1 for tokens of the
+    prediction.
     """
     keys = np.sort(keys)
     starts, of_reference, of_prediction = runs(keys)
@@ -468,9 +483,9 @@ def _match_counts(keys: Numbers) -> Numbers:
 
 
 def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the runs of equal tokens in sorted rows. Each run has a start in the
+    """Return the groups of equal tokens in sorted rows. Each group has a start in the
     flattened keys, and a number of tokens in reference and prediction. Padding forms a
-    run without tokens of the reference.
+    group without tokens of the reference.
     """
     tokens = keys >> 1
     is_new = np.ones(keys.shape, dtype=bool)
@@ -497,8 +512,8 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
 
 def _strings(texts: Encoded) -> list[str] | list[list[int]]:
-    # rapidfuzz is fastest if each token is one code point of a string.
-    # Lists of numbers replace strings if there are too many distinct tokens.
+    # rapidfuzz is fastest if each token is represented by one code point of a string.
+    # If there are too many distinct tokens, lists of numbers replace the strings.
     bounds = texts.starts.tolist()
     if texts.words.max(initial=0) >= MAX_CODES:
         numbers = texts.words.tolist()
@@ -516,15 +531,16 @@ WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
     (32, 64, np.uint64),
     (64, int(PADDING), object),
 )
-#: Maximum number of sentence pairs per block.
+#: Maximum number of pairs of sentences that are compared at once.
 MAX_WALKS = 16_384
 
 Words = NDArray[Any]
 
 
 def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
-    """Return the number of ROUGE-Lsum's hits for each pair. Hits are the tokens in the
-    union of longest common subsequences, each at most as often as in the prediction.
+    """Return the number of hits of ROUGE-Lsum for each pair of texts. Hits are the
+    tokens in the union of longest common subsequences, each counted at most as often as
+    in the prediction.
     """
     hits = np.zeros(len(references.starts) - 1, dtype=np.int64)
     # If both texts have one sentence, the union is the longest common subsequence.
@@ -538,15 +554,15 @@ def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The sentences of the references or of the predictions of a block, sorted by
-    row.
+    """The sentences of all references, or of all predictions, in a block of pairs,
+    sorted by row.
     """
 
     row: Numbers
     length: Numbers
     #: The column of the block in which each sentence begins.
     column: Numbers
-    #: Number of sentences in each row.
+    #: Number of sentences in each row of the block.
     counts: Numbers
 
     @classmethod
@@ -564,16 +580,17 @@ class _Lines:
 
 
 class _Sentences:
-    """A block, its sentences, and its distinct tokens, numbered from 0 within each
-    row.
+    """A block of pairs with its sentences, and with its distinct tokens numbered from 0
+    within each row.
     """
 
     def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
         self.block = block
         self.reference = _Lines.of(references, block.pairs, 0)
         self.prediction = _Lines.of(predictions, block.pairs, block.references)
-        # ``run`` has, for each cell of the block, the index of its run of equal tokens.
-        # ``number`` has the index of the run of equal tokens within the row.
+        # Cells of the block with equal tokens in a row form a group.
+        # ``run`` contains the index of the group of each cell.
+        # ``number`` contains the index of each cell's group within the row.
         rows, width = self.block.tokens.shape
         bits = width.bit_length()
         keys = (
@@ -591,7 +608,7 @@ class _Sentences:
         self.run[places.ravel()[is_token]] = np.repeat(np.arange(len(starts)), sizes)[
             is_token
         ]
-        # Number the runs of each row from 0.
+        # The groups of equal tokens of each row are numbered from 0.
         self.number = self.run - np.repeat(first_runs, width)
 
     def hits(self) -> Numbers:
@@ -605,8 +622,8 @@ class _Sentences:
         ).astype(np.int64)
 
     def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
-        """Return the positions of tokens in the union, for reference sentences with
-        ``above`` + 1 to ``most`` tokens.
+        """Return the positions of the tokens in the union of longest common
+        subsequences, for reference sentences with ``above`` + 1 to ``most`` tokens.
         """
         length = self.reference.length
         counts = self.prediction.counts
@@ -622,14 +639,14 @@ class _Sentences:
             sentence
         ] + place
         bit = _bits(place, kind)
-        # ``tables`` has a bit for each occurrence of a row's token in a sentence.
+        # Entries of ``tables`` have one bit per occurrence of a token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
         whole = _bits(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
-        # Pair each chosen reference sentence with each sentence of its prediction.
+        # Pair each selected reference sentence with all predicted sentences of its row.
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
         prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
@@ -662,9 +679,9 @@ def _walk(
     numbers: Numbers,
     whole: Words,
 ) -> Words:
-    """Return, for each pair of sentences, the reference tokens in the longest common
-    subsequence, one bit per token. ``whole`` has all bits of the reference sentence
-    set.
+    """For each pair of sentences, return the reference tokens in the longest common
+    subsequence, as one bit per token. ``whole`` contains integers in which the bits of
+    all tokens of the reference sentence are 1.
     """
     active = np.searchsorted(-lengths, -np.arange(int(lengths[0])))
     columns, equals = [], []

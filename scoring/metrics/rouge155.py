@@ -1,9 +1,9 @@
-"""The counts of the Perl program ROUGE-1.5.5: n-grams, skip-bigrams and common
-subsequences.
+"""The numbers of n-grams, skip-bigrams and common subsequences that the Perl program
+ROUGE-1.5.5 counts.
 
-Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, and the program, whose
-output the CL-SciSumm programs print. A *model* is a reference. A *peer* is the scored
-text.
+The source is Lin 2004 (ROUGE, a Package for Automatic Evaluation of Summaries) and the
+program, whose output the CL-SciSumm programs print. In the terms of ROUGE-1.5.5, a
+*model* is a reference. In the terms of ROUGE-1.5.5, a *peer* is the scored text.
 """
 
 import hashlib
@@ -29,17 +29,18 @@ from scoring.metrics.rouge import (
 
 #: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
 UNLIMITED = -1
-#: `-f A` sums over all references, and `-f B` uses the reference with the best recall.
+#: Option `-f A` sums over references, and `-f B` uses the one with the best recall.
 ALL, BEST = "A", "B"
 
 
 class Measure(NamedTuple):
-    """A kind of counted unit. ``kind`` is `n` (n-grams), `l` (common subsequences) or
-    `s` (skip-bigrams).
+    """A kind of counted unit. The attribute ``kind`` names the counted units, which are
+    n-grams (`n`), common subsequences (`l`) or skip-bigrams (`s`).
 
     ``size`` is the n of n-grams, or the maximum number of words between the two words
-    of a skip-bigram (ROUGE-S4, or ``UNLIMITED`` as in ROUGE-S*). ``with_words`` adds
-    single words to skip-bigrams (`-u`, ROUGE-SU4), except the last word of the text.
+    of a skip-bigram (4 in ROUGE-S4, ``UNLIMITED`` in ROUGE-S*). If ``with_words`` is
+    True, single words except the last word of the text are counted in addition to
+    skip-bigrams (option `-u`, ROUGE-SU4).
     """
 
     kind: str
@@ -91,11 +92,12 @@ def rouge155(
     reading: "Reading",
     references: str = ALL,
 ) -> dict[Measure, Counts]:
-    """Return the counts of each measure for one peer and its models.
+    """Return the counts of each measure for one scored text (peer) and its references
+    (models).
 
-    A text is a sequence of sentences. For ``ALL``, the counts of the models are summed,
-    and the peer's counts are multiplied by the number of models. For ``BEST``, only the
-    first model with the highest recall counts.
+    Each text is a sequence of sentences. With ``ALL``, the counts of all models are
+    summed, and the peer's counts are multiplied by the number of models. With ``BEST``,
+    only the first model with the highest recall counts.
     """
     of_peer = reading.sentences(peer)
     by_model: list[dict[Measure, Counts]] = []
@@ -141,8 +143,8 @@ def rouge155(
 def package_counts(
     model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure
 ) -> Counts:
-    """Return the counts that rouge-score computes for these words. Skip-bigrams are not
-    supported.
+    """Return the counts that the package rouge-score computes for the words of model
+    and peer. Skip-bigrams are not supported.
     """
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
@@ -205,13 +207,14 @@ SHORT = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The program's options for reading texts.
+    """Options of ROUGE-1.5.5 for splitting texts into words.
 
-    ``is_stemmed`` is `-m`. ``stop_words`` are removed (`-s`) before stemming.
-    ``exceptions`` maps irregular forms to their base forms, which are not stemmed (the
-    shared tasks had no exceptions). ``most_words`` is `-l`, ``most_bytes`` is `-b`.
-    Texts are truncated before they are split into words, so the last word may be
-    incomplete. If ``is_by_package`` is True, the package rouge-score counts the words.
+    ``is_stemmed`` is `-m`. The words in ``stop_words`` are removed before stemming
+    (option `-s`). ``exceptions`` maps irregular forms to their base forms, which are
+    not stemmed (the shared tasks had no exceptions). The options ``most_words`` (`-l`)
+    and ``most_bytes`` (`-b`) limit the length of texts. Texts are truncated before they
+    are split into words, so the last word may be incomplete. If ``is_by_package`` is
+    True, the package rouge-score counts the words.
     """
 
     is_stemmed: bool = True

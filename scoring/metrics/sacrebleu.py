@@ -1,7 +1,8 @@
 """BLEU and chrF as in sacreBLEU, computed from sums of the counts of each text.
 
-Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). Tokens and counts equal
-those of sacreBLEU. Our signature contains sacreBLEU's signature.
+The source is Post 2018, A Call for Clarity in Reporting BLEU Scores (WMT). The tokens
+and the counts of n-grams equal those of sacreBLEU. Citeboard's signature of BLEU and
+chrF contains sacreBLEU's signature.
 """
 
 import re
@@ -23,21 +24,23 @@ from tasks.types.ranking.lists import blocks
 Numbers = npt.NDArray[np.int64]
 
 KEY_BITS = 63
-#: Number of symbols per block. The keys of a block fit into the processor's cache.
+#: A block contains this number of symbols.
+#: The keys of a block of this size fit into the processor's cache.
 BLOCK = 32_768
 
 
 def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     """Return an array (pairs, orders, 3) with the numbers of n-grams in the answer, in
-    the gold and in both, for n from 1 to ``orders``. A common n-gram counts with its
-    minimum number of occurrences.
+    the gold and in both, for each n from 1 to ``orders``. A common n-gram counts with
+    its smaller number of occurrences in answer and gold.
 
-    ``symbols`` are numbers from 0, in the order first answer, first gold, second answer
-    and so on. ``lengths``, of shape (pairs, 2), are the lengths of these texts. Each
-    position has a key that contains, from the highest bits, the index of the pair, the
-    symbol, the following symbols (0 after the end of the text), and a bit for answer or
-    gold. The keys of a block are sorted once. For each order, equal n-grams form runs
-    of the sorted keys.
+    ``symbols`` contains words or characters as numbers from 0, first those of the first
+    answer, then of the first gold, of the second answer and so on. ``lengths``, of
+    shape (pairs, 2), contains the numbers of symbols of answer and gold. Each position
+    in ``symbols`` has a key that contains, from the highest bits, the index of the
+    pair, the symbol, the following symbols (0 after the end of the text), and a bit for
+    answer or gold. The keys of a block of pairs are sorted once. For each n, equal
+    n-grams are adjacent in the sorted keys.
     """
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
@@ -52,9 +55,9 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
 
 
 def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
-    """Write the numbers of common n-grams to ``common``. If keys have too many bits,
-    renumber the symbols. If the new keys still have too many bits, split the list of
-    pairs in halves.
+    """Write the numbers of n-grams that answer and gold have in common to ``common``.
+    If the keys have too many bits, give the symbols smaller numbers. If the new keys
+    still have too many bits, split the list of pairs in halves.
     """
     if not len(symbols):
         return
@@ -64,7 +67,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     bits = _bits(symbols)
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
-            # If a single pair has too many distinct symbols, keys cannot be built.
+            # A pair with too many distinct symbols for keys is counted without keys.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
             grams = (
                 [_grams(text, order) for text in texts]
@@ -87,7 +90,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         bounds = np.append(starts, len(symbols))
         gold = np.diff(gold_before[bounds])
         both = np.minimum(gold, np.diff(bounds) - gold)
-        # A run of keys whose last symbol is 0 crosses a text end and has no n-gram.
+        # Keys whose last symbol is 0 extend over a text's end and contain no n-gram.
         both[keys[starts] >> below & (1 << bits) - 1 == 0] = 0
         sums = np.concatenate([[0], np.cumsum(both)])
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
@@ -98,15 +101,15 @@ def _bits(symbols: Numbers) -> int:
 
 
 def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
-    """Return the number of bits of a key, which encodes the pair's index, the symbols
-    of the highest order, and answer or gold.
+    """Return the number of bits of a key, which encodes the index of the pair, the
+    symbols of an n-gram of the highest order, and answer or gold.
     """
     return _bits(symbols) * orders + pairs.bit_length() + 1
 
 
 def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> Numbers:
-    """Return the sorted keys of all positions. ``lengths`` are the lengths of
-    consecutive texts.
+    """Return the sorted keys of all positions in ``symbols``. ``lengths`` contains the
+    numbers of symbols of consecutive texts.
     """
     ends, keys = np.cumsum(lengths), symbols + 1
     padded = np.append(keys, np.zeros(orders, dtype=np.int64))
@@ -132,8 +135,9 @@ BETA_SQUARED = 4
 
 
 class Counted(Metric):
-    """A corpus metric computed from sacreBLEU's counts of each pair. A missing answer
-    counts as an empty text. Undefined over no instances.
+    """The base class of corpus metrics that are computed from sums of sacreBLEU's
+    counts of each pair. A missing answer counts as an empty text. Undefined over no
+    instances.
     """
 
     shape = "corpus"
@@ -155,8 +159,8 @@ class Counted(Metric):
     def instance_stats(
         self, gold: Sequence[Text | None], answers: Sequence[Text | None]
     ) -> Floats:
-        """Return sacreBLEU's counts and 1, or a row of zeros for an answer without
-        gold.
+        """Return sacreBLEU's counts and then 1 for each instance, or a row of zeros for
+        an answer without gold.
         """
         counts = present(gold).astype(np.float64)
         texts = self.comparable_texts(answers), self.comparable_texts(gold)
@@ -167,13 +171,13 @@ class Counted(Metric):
 
     @abstractmethod
     def counts_of(self, texts: Sequence[str]) -> Floats:
-        """Return one row of sacreBLEU's counts per pair. ``texts`` alternates answers
-        and their gold.
+        """Return one row of sacreBLEU's counts for each pair of answer and gold.
+        ``texts`` contains each answer before its gold.
         """
 
     def denominators(self, rows: Floats) -> Floats:
-        """Return the number of n-grams in answer and gold, because long pairs have more
-        weight than short pairs.
+        """Return the numbers of n-grams in answer and gold, because long texts have
+        more weight than short texts.
         """
         return np.asarray(rows[:, :-1].sum(axis=1))
 
@@ -184,13 +188,16 @@ class Counted(Metric):
 
     @abstractmethod
     def corpus_value(self, counts: Floats) -> Floats:
-        """Return the metric's value between 0 and 100 from summed counts."""
+        """Return the metric's value between 0 and 100 from the summed counts of all
+        pairs.
+        """
 
 
 class Bleu(Counted):
-    """Corpus BLEU: the geometric mean of the precisions of 1- to 4-grams, with a
-    penalty if all answers together are shorter than the gold. The tokenizer is mteval's
-    `13a`. Orders without a match are smoothed by `exp`. 0 if no token matches.
+    """Corpus BLEU, which is the geometric mean of the precisions of 1- to 4-grams, with
+    a penalty if all answers together are shorter than the gold. BLEU's tokenizer is
+    `13a` of the program mteval. The smoothing method `exp` applies to orders of n-grams
+    without a match. 0 if no token matches.
     """
 
     statistic = "bleu"
@@ -243,9 +250,10 @@ class Bleu(Counted):
 
 
 class Chrf(Counted):
-    """Corpus chrF2: the F2 score, which weights recall higher, of 1- to 6-grams of
-    characters. With ``words`` it is chrF2++, which adds 1- and 2-grams of words.
-    Precision and recall are means over the orders that occur in both answers and gold.
+    """Corpus chrF2, which is the F2 score of 1- to 6-grams of characters and weights
+    recall higher than precision. If ``words`` is set, the metric is chrF2++, which adds
+    1- and 2-grams of words. Precision and recall are means over the orders of n-grams
+    that occur in both answers and gold.
     """
 
     citation = "Popović 2015, chrF: character n-gram F-score for automatic MT evaluation, WMT; Post 2018, WMT"
@@ -273,7 +281,7 @@ class Chrf(Counted):
         return " ".join(tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
-        # Only this private method of our pinned sacreBLEU version returns chrF's words.
+        # sacreBLEU returns chrF's words only by this private method.
         from sacrebleu.metrics.chrf import CHRF
 
         found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
@@ -287,7 +295,7 @@ class Chrf(Counted):
             counts = np.concatenate(
                 [counts, gram_counts(*one_line(numbered), self.words)], axis=1
             )
-        # If the gold has no n-gram of an order, sacreBLEU ignores those of the answer.
+        # If the gold has no n-gram of an order, sacreBLEU ignores the answer's n-grams.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), 3 * counts.shape[1])
 
@@ -302,7 +310,8 @@ class Chrf(Counted):
         )
 
 
-#: The rules of 13a in order, as in sacreBLEU. No rule matches across whitespace.
+#: The rules of the tokenizer `13a`, in the same order as in sacreBLEU.
+#: No rule of `13a` matches across whitespace.
 RULES_13A = (
     (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),
     (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
@@ -313,13 +322,15 @@ ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text at whitespace, after the removals of 13a, which may join words."""
+    """Split a text at whitespace after the removals of the tokenizer `13a`, which may
+    join words.
+    """
     return text.rstrip().replace("<skipped>", "").replace("-\n", "").split()
 
 
 class Tokens13a(dict[str, tuple[int, ...]]):
-    """The 13a token numbers of each whitespace-separated word, computed once per
-    distinct word.
+    """A mapping of whitespace-separated words to the numbers of their `13a` tokens,
+    computed once per distinct word.
     """
 
     def __init__(self) -> None:
@@ -346,7 +357,9 @@ def tokens_13a(text: str) -> list[str]:
 
 
 def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
-    """Concatenate the texts. Also return the (pairs, 2) lengths of the texts."""
+    """Return the concatenated texts, and an array (pairs, 2) with the lengths of the
+    texts.
+    """
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     return np.fromiter(
         chain.from_iterable(texts), np.int64, int(lengths.sum())
@@ -354,8 +367,8 @@ def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
 
 
 def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-    """Return all non-whitespace characters as numbers, ordered by code point, and the
-    (pairs, 2) lengths of the texts.
+    """Return all non-whitespace characters as numbers in the order of code points, and
+    the lengths of the texts, an array (pairs, 2).
     """
     written = ["".join(text.split()) for text in texts]
     lengths = np.fromiter(map(len, written), np.int64, len(written)).reshape(-1, 2)

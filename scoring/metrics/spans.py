@@ -1,8 +1,8 @@
-"""Metrics of labelled spans: the four matching schemes of SemEval-2013 task 9,
-characters, tokens, and overlap above a threshold.
+"""Metrics of labelled spans, which are the four matching schemes of SemEval-2013 task
+9, shared characters, shared tokens, and overlap above a threshold.
 
-Counts are pooled over all instances, and 0/0 is 0. An instance without an answer has no
-spans.
+Counts of spans are pooled over all instances, and 0/0 is 0. An instance without an
+answer has no spans.
 """
 
 import re
@@ -24,7 +24,9 @@ Span = tuple[int, int, str]
 
 
 class PooledSpans(Metric):
-    """Precision, recall or F1 from (…, 3) sums: right, answered and gold counts."""
+    """Precision, recall or F1 from arrays (…, 3) with the sums of right, answered and
+    gold spans.
+    """
 
     shape = "ratio"
 
@@ -57,8 +59,8 @@ class PooledSpans(Metric):
         ]
 
     def fixed_by(self, gold: ClassGold) -> Fixed | None:
-        """Return EMPTY_GOLD if the gold of the class has no span, because no answer can
-        be right.
+        """Return EMPTY_GOLD if the gold of the class has no span, because no answered
+        span can be right.
         """
         return None if gold.rows[:, 2].any() else Fixed.EMPTY_GOLD
 
@@ -68,13 +70,15 @@ class PooledSpans(Metric):
 
 
 class SemEval(PooledSpans):
-    """Spans matched under one of the four schemes of SemEval-2013 task 9, as in
-    nervaluate 1.2. Answer spans are matched in text order. Each answer span is matched
-    to at most one overlapping gold span that has no match yet. A right gold span is
-    preferred, then the first overlapping gold span. Right means equal bounds and label
-    under `strict`, equal bounds under `exact` and `partial`, and an equal label under
-    `type`. Of several right gold spans, the closest is matched. Under `partial`, other
-    overlapping pairs have credit .5.
+    """Precision, recall or F1 of spans that match under one of the four schemes of
+    SemEval-2013 task 9, as in nervaluate 1.2. Answered spans are matched in the order
+    of the text. Each answered span is matched to at most one overlapping gold span that
+    has no match yet. If a right gold span exists, the answered span is matched to this
+    span, otherwise to the first overlapping gold span. A gold span is right if the
+    bounds and the label are equal under `strict`, the bounds are equal under `exact`
+    and `partial`, and the label is equal under `type`. If several gold spans are right,
+    the closest is matched. Under `partial`, pairs of spans with different bounds that
+    overlap have credit .5.
     """
 
     citation = SEMEVAL
@@ -100,8 +104,8 @@ class SemEval(PooledSpans):
     def _met(
         self, gold: Any, answer: Sequence[Span]
     ) -> Iterator[tuple[Span, Span, float]]:
-        """Yield each matched pair of an answer span and a gold span, with its
-        credit.
+        """Yield each matched pair of an answered span and a gold span, with the credit
+        of the match.
         """
         unmet = sorted(gold)
         for span in sorted(answer):
@@ -125,9 +129,9 @@ def _distance(span: Span, other: Span) -> int:
 
 
 class Units(PooledSpans):
-    """Precision, recall or F1 of units with a label: the characters that spans cover,
-    or the tokens that spans overlap. Tokens are sequences of letters, digits and
-    underscores, or other single characters.
+    """Precision, recall or F1 of labelled units, which are the characters that spans
+    cover, or the tokens that spans overlap. A token is a sequence of letters, digits
+    and underscores, or any other single character.
     """
 
     citation = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
@@ -144,9 +148,9 @@ class Units(PooledSpans):
         return float(len(wanted & given)), float(len(given)), float(len(wanted))
 
     def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
-        """Return one credit per span, which is the share of the span's characters or
-        tokens that both gold and answer have. Spans without characters or tokens have
-        no credit.
+        """For each span, return the share of its characters or tokens that both gold
+        and answer have as the credit. Spans without characters or tokens have no
+        credit.
         """
         wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
         return Marks(
@@ -178,9 +182,9 @@ def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
 
 
 class OverlapAt(PooledSpans):
-    """Spans match if they have the same label and their intersection over union reaches
-    ``threshold``. Each span is matched once. Pairs with the largest overlap are matched
-    first.
+    """Precision, recall or F1 of spans that match if they have the same label and their
+    intersection over union reaches ``threshold``. Each span is matched at most once.
+    Pairs of spans with the largest overlap are matched first.
     """
 
     citation = (

@@ -17,8 +17,8 @@ Tokenize = Callable[[str], list[str]]
 
 @lru_cache(maxsize=len(TOKENIZERS))
 def tokenizer(name: str) -> Tokenize:
-    """Return the named function that splits a text into tokens. Raises Unavailable if
-    the tokenizer's package is missing.
+    """Return the tokenizer with this name, a function that splits a text into tokens.
+    Raises Unavailable if the tokenizer's package is missing.
     """
     chosen = TOKENIZERS[name]
     try:
@@ -33,15 +33,15 @@ def tokenizer(name: str) -> Tokenize:
 
 
 def installed(name: str) -> tuple[str, str]:
-    """Return an empty text and the version of an installed tokenizer. Raises
-    Unavailable.
+    """Return an empty text and the version of the package that contains the tokenizer.
+    Raises Unavailable.
     """
     tokenizer(name)
     return "", version("sacrebleu")
 
 
 def words(tokens: Iterable[str]) -> list[str]:
-    """Return the tokens that have a letter or digit."""
+    """Return the tokens that contain a letter or a digit."""
     return [token for token in tokens if letters(token)]
 
 
@@ -79,12 +79,12 @@ def _unspaced(text: str) -> int:
     return sum(count for sign, count in Counter(text).items() if _is_unspaced(sign))
 
 
-#: Maximum number of letters in a word of these scripts.
+#: Maximum number of letters in a word of scripts without spaces.
 LONGEST_WORD = 20
 
 
 def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
-    """Return the reason why a tokenizer is unsuitable for these texts, or else an empty
+    """Return the reason why a tokenizer is unsuitable for the texts, or else an empty
     text.
 
     A tokenizer is unsuitable if its tokens cover less than half of all letters, or if

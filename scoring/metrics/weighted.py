@@ -1,7 +1,8 @@
-"""Metrics that are functions of weighted rows, not of sums.
+"""Metrics that are functions of weighted matrix rows, not of sums of rows.
 
-Weights of 0 and 1 select classes and jackknife samples. Larger weights define bootstrap
-samples. Each metric sorts the rows once for many weight vectors.
+Weights of 0 and 1 select the rows of a class or of a jackknife sample. Larger weights
+represent rows that occur several times in a bootstrap sample. Each metric sorts its
+rows once for many weight vectors.
 """
 
 import math
@@ -22,12 +23,12 @@ FAWCETT = (
 
 
 class Scored(WeightedMetric):
-    """The base of metrics of scores for one label.
+    """The base class of metrics of a run's scores for one label.
 
-    The score is the label's probability. Without probabilities, it is the run's
-    confidence in its predicted label, or 1 minus the confidence if the run predicts
-    another label. Instances without a score are excluded. Equal scores form one
-    threshold.
+    The score of an instance is the label's probability. If a run gives no
+    probabilities, the score is the run's confidence in its predicted label, or 1 minus
+    the confidence if the run predicts another label. Instances without a score are
+    excluded. Instances with equal scores form one threshold.
     """
 
     citation = FAWCETT
@@ -42,8 +43,8 @@ class Scored(WeightedMetric):
         self.fixed = {"label": label, "labels": ",".join(labels)}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return an array (n, 3) with the score, 1 if the gold is the label, 1 if the
-        instance counts.
+        """Return an array (n, 3) with the score, 1 if the gold is the label, and 1 if
+        the instance counts.
         """
         forecasts = forecasts_of(gold, answers, self.labels)
         stated, is_stated = stated_confidences(answers, self.labels)
@@ -62,8 +63,8 @@ class Scored(WeightedMetric):
         )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        """Return (…) values from the cumulative positives and negatives at each
-        threshold, in descending order of scores.
+        """Return values (…) computed from the cumulative weights of positive and
+        negative instances at each threshold, in descending order of scores.
         """
         if not len(rows):
             return np.full(weights.shape[:-1], np.nan)
@@ -76,20 +77,20 @@ class Scored(WeightedMetric):
 
     @abstractmethod
     def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        """Return (…) values from two (…, t) arrays with the summed weights of positives
-        and of negatives whose score reaches each of the t thresholds.
+        """Return values (…) computed from two arrays (…, t) with the summed weights of
+        positive and of negative instances whose score reaches each of the t thresholds.
         """
 
 
 class Auroc(Scored):
-    """The area under the ROC curve, computed with trapezoids: the probability that a
-    positive has a higher score than a negative. Ties count half. Undefined (NaN)
-    without positives or without negatives.
+    """The area under the ROC curve, computed with trapezoids, which is the probability
+    that a positive instance has a higher score than a negative instance. Ties count
+    half. The area is undefined (NaN) without positive or without negative instances.
     """
 
     def carried(self, rows: Floats) -> Floats:
-        """Return an array (n, 2) with 1 for positives in one column and 1 for negatives
-        in the other.
+        """Return an array (n, 2) with 1 for positive instances in one column and 1 for
+        negative instances in the other.
         """
         return np.column_stack([rows[:, 1], rows[:, 2] - rows[:, 1]])
 
@@ -104,8 +105,8 @@ class Auroc(Scored):
 
 
 class AveragePrecision(Scored):
-    """The mean over positives of the precision at their scores, as in scikit-learn.
-    Undefined (NaN) without positives.
+    """The mean over positive instances of the precision at their scores, as in
+    scikit-learn. Undefined (NaN) without positives.
     """
 
     citation = (
@@ -136,7 +137,7 @@ class Auprc(AveragePrecision):
 def one_by_one(
     value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats
 ) -> Floats:
-    """Apply ``value`` to the rows and each of the (…, n) weight vectors. Return (…)
+    """Apply ``value`` to the rows with each of the (…, n) weight vectors. Return (…)
     values.
     """
     return np.asarray(
@@ -147,20 +148,23 @@ def one_by_one(
 
 
 def drawn_rows(rows: Floats, weights: Floats) -> Floats:
-    """Return the matrix rows that count, each repeated according to its integer weight."""
+    """Return the matrix rows that count, where each row occurs as often as its integer
+    weight.
+    """
     return rows[
         np.repeat(np.arange(len(rows)), (weights * rows[:, 2]).astype(np.int64))
     ]
 
 
 class EqualSizeCalibrationError(WeightedMetric):
-    """The expected calibration error over groups of equal size, sorted by confidence.
+    """The expected calibration error over groups of equal size, which contain instances
+    sorted by confidence.
 
     If the instances cannot be divided evenly, the first groups have one more instance.
-    Instances with equal confidence are sorted as in the gold. If ``pooled`` is set,
-    right answers are distributed evenly over instances with equal confidence. The error
-    is undefined (NaN) for at most two different confidences. The error has no interval,
-    because the value is biased upwards, and no interval around the value reaches its
+    Instances with equal confidence have the order of the gold file. If ``pooled`` is
+    True, right answers are distributed evenly over instances with equal confidence. The
+    error is undefined (NaN) if a run has at most two different confidences. The error
+    has no interval, because the error is biased upwards, and no interval reaches its
     nominal coverage.
     """
 
@@ -190,8 +194,8 @@ class EqualSizeCalibrationError(WeightedMetric):
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        """Return an array (n, 3) with the confidence, 1 if the label is right, 1 if the
-        instance counts.
+        """Return an array (n, 3) with the confidence, 1 if the label is right, and 1 if
+        the instance counts.
         """
         confidence, is_right, counts = confidences_of(gold, answers, self.labels)
         counts &= ~left_out(answers)
@@ -222,9 +226,10 @@ class EqualSizeCalibrationError(WeightedMetric):
 
 
 class RankCorrelation(WeightedMetric):
-    """Spearman's correlation: Pearson's correlation of the ranks. Tied values have the
-    mean of their ranks. Undefined (NaN) if all gold values or all answers are equal.
-    Instances without an answer do not count.
+    """Spearman's correlation, which is Pearson's correlation of the ranks of gold and
+    answers. Tied values have the mean of their ranks. The correlation is undefined
+    (NaN) if all gold values or all answers are equal. Instances without an answer do
+    not count.
     """
 
     ends = (-1.0, 1.0)
@@ -236,7 +241,7 @@ class RankCorrelation(WeightedMetric):
     def instance_stats(
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
-        """Return an array (n, 3) with gold, answer, 1 if both are present."""
+        """Return an array (n, 3) with gold, answer, and 1 if both are present."""
         counts = present(gold) & present(answers)
         x, y = (
             np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
@@ -257,8 +262,8 @@ class RankCorrelation(WeightedMetric):
 
 
 def _mid_ranks(values: Floats, weights: Floats) -> Floats:
-    """Return an array (…, n) with twice the rank of each value among weighted values.
-    Tied values have the mean of their ranks.
+    """Return an array (…, n) with twice the rank of each value, where values count with
+    their weights. Tied values have the mean of their ranks.
     """
     order = np.argsort(values)
     starts = np.flatnonzero(np.diff(values[order], prepend=np.nan) != 0)
@@ -272,7 +277,9 @@ def _mid_ranks(values: Floats, weights: Floats) -> Floats:
 
 
 class Kendall(RankCorrelation):
-    """Kendall's τ-b. Undefined (NaN) if all gold values or all answers are equal."""
+    """Kendall's τ-b. The correlation is undefined (NaN) if all gold values or all
+    answers are equal.
+    """
 
     citation = "Kendall 1945, The treatment of ties in ranking problems, Biometrika 33"
 

@@ -1,1 +1,3 @@
-"""Statistics in plain Python: intervals, significance tests, breakdowns, signatures."""
+"""Compute intervals, significance tests, breakdowns and signatures of scores in plain
+Python.
+"""

@@ -2,13 +2,15 @@
 judges from pairwise comparisons (battles) of systems.
 
 In a battle, a judge compares two systems' answers to the same topic, one shown on the
-left and one on the right. A tie is half a win for each system. Standard errors are
-jackknife estimates over topics, because battles on a topic are correlated.
+left and one on the right. A tie counts as half a win for each of the two systems.
+Standard errors are jackknife estimates over topics, because battles on a topic are
+correlated.
 
-Bradley and Terry 1952, Rank Analysis of Incomplete Block Designs I, Biometrika 39; Ford
-1957, Solution of a Ranking Problem from Binary Comparisons, American Mathematical
-Monthly 64 (strengths are finite only if the graph of wins is strongly connected);
-Krippendorff 2004, Content Analysis (alpha).
+Bradley and Terry 1952 introduced the model of strengths (Rank Analysis of Incomplete
+Block Designs I, Biometrika 39). Ford 1957 showed that strengths are finite only if the
+graph of wins is strongly connected (Solution of a Ranking Problem from Binary
+Comparisons, American Mathematical Monthly 64). The agreement of judges is alpha of
+Krippendorff 2004 (Content Analysis).
 """
 
 import math
@@ -37,23 +39,23 @@ from scoring.stats.resampling import LEVEL, Bounds
 
 Integers = NDArray[np.int_]
 LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
-#: Wins of the left system for each label of a battle.
+#: Number of wins of the left system for each label of a battle.
 WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
 #: Newton's method stops at steps below ``PRECISION`` in log strengths.
 #: Newton's method also stops after ``MAX_STEPS`` steps.
 PRECISION, MAX_STEPS = 1e-12, 200
-#: Win tables in memory have at most this many cells.
+#: Tables of wins that are in memory at once have at most this many cells.
 #: Fitting strengths needs about ten times the memory of the win tables.
 MAX_CELLS = 1 << 18
-#: Maximum step of one iteration, in log strengths.
+#: Maximum step of one iteration of Newton's method, in log strengths.
 MAX_STEP = 2.0
 SHARES: Range = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Battle:
-    """A judge's label for the answers of two systems to a topic. ``judge`` is empty if
-    there is only one judge.
+    """A judge's label for a battle, which compares the answers of two systems to a
+    topic. ``judge`` is empty if all battles have the same judge.
     """
 
     topic: str
@@ -65,8 +67,8 @@ class Battle:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of ``n`` items with an interval. ``value`` is the share, NaN if ``n`` is
-    0. ``bounds`` is the interval, or None without an interval.
+    """A share of ``n`` items, with an interval. ``value`` is the share, or NaN if ``n``
+    is 0. ``bounds`` is the interval of the share, or None without an interval.
     """
 
     value: float
@@ -94,9 +96,9 @@ class Standing:
 @dataclass(frozen=True)
 class Agreement:
     """The agreement of judges who compared the same two systems on the same topic.
-    ``share`` is the share of equal labels over all judges, ``by_judges`` the share of
-    equal labels for each pair of judges. ``alpha`` is Krippendorff's alpha, NaN if
-    undefined.
+    ``share`` is the share of equal labels over all pairs of judges. ``by_judges``
+    contains the share of equal labels for each pair of judges. ``alpha`` is
+    Krippendorff's alpha, or NaN if alpha is undefined.
     """
 
     share: Share
@@ -107,8 +109,8 @@ class Agreement:
 @dataclass(frozen=True)
 class Board:
     """The results of all systems in battles. ``by_strength`` is False if systems are
-    sorted by shares of wins. ``matrix`` of shape (k, k) has the share of wins of the
-    row's system against the column's system, or NaN without a battle.
+    sorted by shares of wins. ``matrix`` of shape (k, k) contains the share of wins of
+    the row's system against the column's system, or NaN without a battle.
     """
 
     standings: Sequence[Standing]
@@ -123,9 +125,9 @@ class Board:
 
 @dataclass(frozen=True)
 class Wins:
-    """The wins between k systems on t topics, as a sparse table. The c cells with a
-    battle are sorted by topic. ``topics``, ``winners`` and ``losers`` (c,) are indices,
-    and ``counts`` (c,) are numbers of wins.
+    """The numbers of wins between k systems on t topics, as a sparse table. The c cells
+    with a battle are sorted by topic. ``topics``, ``winners`` and ``losers`` (c,) are
+    indices, and ``counts`` (c,) are numbers of wins.
     """
 
     size: int
@@ -149,8 +151,8 @@ class Wins:
         return wins
 
     def left_out(self) -> Iterator[Floats]:
-        """Yield blocks of (…, k, k) tables with the wins on all topics but one, for
-        each topic. A block has at most ``MAX_CELLS`` cells.
+        """For each topic, yield a table (k, k) with the wins on all other topics, in
+        blocks (…, k, k). A block of tables has at most ``MAX_CELLS`` cells.
         """
         at_once = max(1, MAX_CELLS // max(1, self.size**2))
         ends = np.searchsorted(self.topics, np.arange(self.number_of_topics + 1))
@@ -163,7 +165,9 @@ class Wins:
 
 
 def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
-    """Return the wins between the systems in battles. Topics are sorted by name."""
+    """Return the numbers of wins between the systems in battles. The topics of the
+    result are sorted by name.
+    """
     places = {system: index for index, system in enumerate(systems)}
     topics = {
         name: n for n, name in enumerate(sorted({battle.topic for battle in battles}))
@@ -186,7 +190,8 @@ def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
 
 def is_strongly_connected(wins: Floats) -> Floats:
     """Return an array (…) with True if the graph of (…, k, k) wins is strongly
-    connected, i.e. each system reaches each other system by a chain of wins.
+    connected, which means that each system reaches each other system by a chain of
+    wins.
     """
     size = wins.shape[-1]
     reached = ((wins > 0) | np.eye(size, dtype=bool)).astype(np.float32)
@@ -196,10 +201,10 @@ def is_strongly_connected(wins: Floats) -> Floats:
 
 
 def strengths(wins: Floats) -> Floats:
-    """Return the (…, k) maximum likelihood estimates of centred log strengths from (…,
-    k, k) wins.
+    """Return the maximum likelihood estimates of centred log strengths, an array (…,
+    k), from (…, k, k) numbers of wins.
 
-    NaN if the graph of wins is not strongly connected.
+    The estimates are NaN if the graph of wins is not strongly connected.
     """
     size = wins.shape[-1]
     flat = wins.reshape(-1, size, size)
@@ -214,8 +219,8 @@ def strengths(wins: Floats) -> Floats:
 
 
 def _fit_strengths(wins: Floats) -> Floats:
-    """Return (n, k) log strengths from (n, k, k) wins. Newton's method maximises the
-    concave log-likelihood.
+    """Return an array (n, k) of log strengths from (n, k, k) numbers of wins. Newton's
+    method maximises the concave log-likelihood.
     """
     games = wins + np.swapaxes(wins, -1, -2)
     won, size = wins.sum(axis=-1), wins.shape[-1]
@@ -228,13 +233,14 @@ def _fit_strengths(wins: Floats) -> Floats:
         gradient = won[moving] - played.sum(axis=-1)
         played *= chance - 1
         played[:, diagonal, diagonal] -= played.sum(axis=-1)
-        # Adding 1 / size fixes the sum of strengths at 0, since any constant would fit.
+        # Log strengths are unique up to a constant.
+        # Adding 1 / size fixes the sum of log strengths at 0.
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(
             1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
         )
-        # Each table's iteration stops separately, so that no table influences another.
+        # The iteration stops separately for each table, so tables are independent.
         moving = moving[largest[:, 0] >= PRECISION]
         if not len(moving):
             break
@@ -242,8 +248,8 @@ def _fit_strengths(wins: Floats) -> Floats:
 
 
 def shares_of_wins(wins: Floats) -> Floats:
-    """Return an array (…, k) with each system's share of wins among the system's
-    battles, or NaN without a battle.
+    """Return an array (…, k) with each system's share of wins among its own battles, or
+    NaN without a battle.
     """
     won = wins.sum(axis=-1)
     return quotient(won, won + wins.sum(axis=-2))
@@ -253,7 +259,7 @@ def bounds_of(
     values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
 ) -> list[Bounds | None]:
     """Return an interval for each of k systems' values, computed from (t, k) jackknife
-    values over t topics. Return None with fewer than three topics, or if a value is
+    values over t topics. Return None if there are fewer than three topics or a value is
     undefined.
     """
     if len(without) < MIN_UNITS:
@@ -267,11 +273,12 @@ def bounds_of(
 def rank_ranges(
     values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
 ) -> tuple[Floats, Floats]:
-    """Return the best and worst rank of each system that pairwise tests do not exclude,
-    (k,) each.
+    """Return two arrays (k,) with the best and the worst rank of each system that
+    pairwise tests do not exclude.
 
     Two systems differ if the jackknife interval of their difference excludes 0. The
-    level is corrected by the number of comparisons of each system (Bonferroni).
+    level of these tests is corrected by the number of comparisons of each system
+    (Bonferroni).
     """
     size, topics = len(values), len(without)
     first, last = np.ones(size, dtype=int), np.full(size, size)
@@ -287,7 +294,7 @@ def rank_ranges(
         value_range,
         level=1 - (1 - level) / (size - 1),
     )
-    # A system without a value after omitting some topic has no significant comparison.
+    # A system without a value when some topic is omitted has no significant comparison.
     is_better = (low > 0) & np.isfinite(errors)
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 
@@ -319,8 +326,8 @@ def _share(rows: Sequence[Sequence[int]]) -> Share:
 
 def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
     """Return the agreement of judges over all battles that several judges decided, or
-    None if there are no such battles. If a judge labels a battle several times, all
-    labels of the judge count.
+    None if each battle has one judge. If a judge labels a battle several times, all
+    labels by the judge count.
     """
     items: defaultdict[tuple[str, str, str], list[tuple[str, float]]]
     items = defaultdict(list)
@@ -357,7 +364,7 @@ def board_of(battles: Sequence[Battle]) -> Board:
     first.
 
     Systems are sorted by strength if all strengths are finite, otherwise by share of
-    wins. Equal values are sorted by name.
+    wins. Systems with equal values are sorted by name.
     """
     systems = sorted(
         {name for battle in battles for name in (battle.left, battle.right)}

@@ -1,4 +1,4 @@
-"""Values of metrics for classes of instances."""
+"""Compute the values of metrics for classes of instances."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from scoring.stats import jackknife
 from scoring.stats.resampling import Bounds
 from tasks.types.columns import Classes
 
-#: The name of the class that contains instances without any class in a dimension.
+#: The name of the class of instances that belong to no other class of a dimension.
 NO_CLASS = "None"
-#: Classes with fewer instances are marked, because their values are unreliable.
+#: Pages mark classes with fewer instances, whose values are unreliable.
 MINIMUM_SUPPORT = 10
-#: Separator in the labels of crossed classes.
+#: Separator in the labels of classes that combine two dimensions.
 CROSSED = " × "
 
 Labels = Sequence[tuple[str, ...]]
@@ -25,8 +25,9 @@ Labels = Sequence[tuple[str, ...]]
 def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
     """Return the indices of the instances in each class.
 
-    Classes are sorted by first occurrence. If the labels are `Classes`, that object
-    defines the order of the classes. An instance may have several classes.
+    Classes are sorted by first occurrence. If the labels are an object of the class
+    `Classes`, this object defines the order of the classes. An instance may have
+    several classes.
     """
     if isinstance(labels, Classes):
         return {
@@ -43,7 +44,7 @@ def classes(labels: Labels) -> dict[str, NDArray[np.intp]]:
 
 
 def crossed(first: Labels, second: Labels) -> list[tuple[str, ...]]:
-    """Return the labels of classes that cross two dimensions, such as `Method × 2`."""
+    """Return the labels of classes that combine two dimensions, such as `Method × 2`."""
     return [
         tuple(
             f"{a}{CROSSED}{b}" for a in one or (NO_CLASS,) for b in other or (NO_CLASS,)
@@ -57,8 +58,8 @@ def has_support(n: int) -> bool:
 
 
 def number(value: float) -> dict[str, Any]:
-    """Return a metric's value for JSON. Undefined and infinite values become null, and
-    a flag marks infinite values.
+    """Return a metric's value as a JSON object. Undefined and infinite values become
+    null, and the key `infinite` marks infinite values.
     """
     if math.isinf(value):
         return {"value": None, "infinite": True}
@@ -71,7 +72,9 @@ def breakdown(
     labels: Labels,
     has_gold: NDArray[np.bool_],
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the value and the number of instances for each class and metric."""
+    """Return the value and the number of instances for each class of instances and each
+    metric.
+    """
     whole = {
         metric.statistic: statistics[metric.statistic].sum(axis=0) for metric in metrics
     }
@@ -105,8 +108,8 @@ def class_intervals(
     labels: Labels,
     clusters: NDArray[np.intp] | None = None,
 ) -> dict[str, dict[str, Bounds | None]]:
-    """Return the interval for each class and metric, computed over units or over
-    clusters of units.
+    """Return the interval for each class of instances and each metric, computed over
+    units or over clusters of units.
 
     The value of each metric for a class must depend only on the class's rows.
     """

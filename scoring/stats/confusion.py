@@ -1,6 +1,4 @@
-"""Agreement of a judge with people, from the labels that both gave to the same
-judgements.
-"""
+"""Measure the agreement of a judge with people, who both labelled the same judgements."""
 
 from __future__ import annotations
 
@@ -23,8 +21,9 @@ Counts = NDArray[np.int_]
 class Confusion:
     """Counts of judgements by label, for each topic.
 
-    The arrays in ``by_topic`` have the shape (q, q) for the q ``labels``: rows are
-    people's labels, columns the judge's. Each judgement counts once, without weights.
+    The arrays in ``by_topic`` have the shape (q, q) for the q ``labels``, with people's
+    labels in rows and the judge's labels in columns. Each judgement counts once and has
+    no weight.
     """
 
     labels: Sequence[str]
@@ -40,20 +39,22 @@ class Confusion:
 
     @property
     def same(self) -> int:
-        """Return the number of judgements with the same label by people and judge."""
+        """Return the number of judgements to which people and judge gave the same
+        label.
+        """
         return int(np.trace(self.counts))
 
     @property
     def kappa(self) -> float:
-        """Return Cohen's kappa; NaN without judgements, or if people and judge use the
-        same single label.
+        """Return Cohen's kappa, or NaN without judgements or if people and judge use
+        the same single label.
         """
         return self._kappa(self.counts)
 
     @property
     def kappa_interval(self) -> Bounds | NoInterval:
-        """Return the jackknife interval of kappa over topics, or the reason why it has
-        no interval.
+        """Return the jackknife interval of kappa over topics, or the reason why kappa
+        has no interval.
         """
         cells = {
             (topic, *cell): cell
@@ -72,15 +73,15 @@ class Confusion:
         return int(self.counts[self._place(label)].sum())
 
     def sensitivity(self, label: str) -> float | None:
-        """Return the judge's share of this label, over judgements with the label by
-        people; None without any.
+        """Of the judgements to which people gave ``label``, return the share to which
+        the judge gave ``label`` too, or None without judgements.
         """
         place = self._place(label)
         return _share(self.counts[place, place], self.counts[place].sum())
 
     def specificity(self, label: str) -> float | None:
-        """Return the judge's share of other labels, over judgements with another label
-        by people; None without any.
+        """Of the judgements to which people gave another label than ``label``, return
+        the share to which the judge gave another label too, or None without judgements.
         """
         others = np.delete(self.counts, self._place(label), axis=0)
         right = others.sum() - others[:, self._place(label)].sum()
@@ -101,7 +102,7 @@ class Confusion:
 
 
 def joined(confusions: Sequence[Confusion]) -> Confusion:
-    """Return the sum of confusions with equal labels and common topic numbers."""
+    """Return the sum of confusion matrices with equal labels and common topic numbers."""
     labels = confusions[0].labels
     topics = dict.fromkeys(topic for one in confusions for topic in one.by_topic)
     return Confusion(

@@ -1,5 +1,5 @@
-"""Pearson's, Spearman's and Kendall's correlation with intervals, without a statistics
-library.
+"""Compute Pearson's, Spearman's and Kendall's correlation with intervals, without a
+statistics library.
 """
 
 import math
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scoring.stats.jackknife import t_quantile
 
 Floats = NDArray[np.float64]
-#: Minimum number of points, or of groups of points, for an interval.
+#: Minimum number of points, or of groups of points, for an interval of a correlation.
 MIN_POINTS = 5
 LEVEL = 0.95
-#: Fisher's transformation is infinite at 1, so this value replaces higher values.
+#: Fisher's transformation is infinite at 1, so this value replaces higher correlations.
 NEARLY_1 = 1 - 1e-12
 #: Standard errors below this value are rounding errors.
 NO_ERROR = 1e-9
@@ -24,7 +24,7 @@ NO_ERROR = 1e-9
 @dataclass(frozen=True)
 class Correlation:
     """A correlation coefficient with an interval over ``n`` points. An undefined
-    coefficient is NaN, and an undefined bound is None.
+    correlation coefficient is NaN, and an undefined bound of its interval is None.
     """
 
     value: float
@@ -68,7 +68,9 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def ranks(values: Floats) -> Floats:
-    """Return the ranks of numbers, from 1. Tied values have the mean of their ranks."""
+    """Return the ranks of numbers, where the smallest number has rank 1. Tied values
+    have the mean of their ranks.
+    """
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
 
@@ -98,7 +100,7 @@ def of_grouped(
     systems for one instance.
 
     The interval is a jackknife interval over groups on Fisher's scale, with Student's
-    t. There is no interval if all jackknife values are equal.
+    t. The correlation has no interval if all jackknife values are equal.
     """
     coefficient = COEFFICIENTS[name]
     value = coefficient(x, y) if len(x) else math.nan

@@ -1,9 +1,8 @@
-"""Estimate scores from a judge's values of all units and people's labels of a random
-sample.
+"""Estimate scores from a judge's values of all units and from people's labels of a
+random sample of units.
 
-The estimator is prediction-powered inference with a tuned weight of the judge
-(Angelopoulos, Duchi and Zrnic 2023, PPI++: Efficient Prediction-Powered Inference),
-with standard errors clustered by topic.
+The estimator is prediction-powered inference with a tuned weight of the judge (PPI++ of
+Angelopoulos, Duchi and Zrnic 2023), with standard errors clustered by topic.
 """
 
 from __future__ import annotations
@@ -18,14 +17,15 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
 
-#: An estimated score needs this many topics, and labels of the rarer kind.
-#: Fewer labels of the rarer kind would make intervals too narrow.
+#: An estimated score needs this many topics, and this many labels of the rarer kind.
+#: With fewer labels of the rarer kind, intervals would be too narrow.
 MIN_TOPICS, MIN_OF_A_KIND = 20, 10
-#: Samples with just enough labels of the rarer kind overestimate that kind's share.
+#: A sample with just enough rare labels overestimates the share of these labels.
 #: These factors widen intervals with 10, 11, … 19 labels of the rarer kind.
-#: The factors extend an interval only on the side away from the rarer kind.
-#: A factor is a ratio of distances from the count to a lower 95 % Poisson limit.
-#: The first distance assumes a count of at least 10, the second has no condition.
+#: The factors extend an interval only at the end away from the rarer kind.
+#: A factor is the ratio of two distances from the number of rare labels.
+#: Both distances end at a lower 95 % Poisson limit of the number of rare labels.
+#: The first distance assumes at least 10 rare labels, the second has no condition.
 #: The first factor equals the second, so that more labels never widen the interval.
 WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
 #: An estimated difference needs this many labelled topics, and labels per system.
@@ -46,12 +46,13 @@ class TooFew(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The values of one system, each from 0 to 1.
+    """The judge's values of one system's units and people's labels of a sample, each
+    from 0 to 1.
 
     ``topics``, ``judged`` and ``weights`` have the shape (N,) and contain each unit's
     topic number, the judge's value, and the unit's positive weight in the score. The
-    remaining arrays have the shape (n,) and describe human labels of a random sample of
-    units. If people label only a part of a unit, such as some citations of a topic,
+    remaining arrays have the shape (n,) and describe people's labels of a random sample
+    of units. If people label only a part of a unit, such as some citations of a topic,
     ``label_judged`` is the judge's value of this part instead of the whole unit.
     """
 
@@ -76,7 +77,9 @@ class Sample:
 
     @property
     def labels_of_a_kind(self) -> int:
-        """Return the number of human labels of the rarer kind, upper or lower."""
+        """Return the number of human labels of the rarer kind, which is upper (at least
+        half credit) or lower (less than half credit).
+        """
         return min(self.upper_labels, self.labels - self.upper_labels)
 
     def judge_alone(self) -> float:
@@ -90,7 +93,7 @@ class Estimate:
 
     ``judge_weight`` is the weight of the judge, from 0 (human labels only) to 1.
     ``worth`` is the number of human labels that would yield the same standard error
-    without a judge, or None if the error is zero.
+    without a judge, or None if the standard error is zero.
     """
 
     value: float
@@ -104,8 +107,8 @@ class Estimate:
 
 
 def estimated(sample: Sample) -> Estimate | TooFew:
-    """Return the estimated score of a system. The score and the score's interval are
-    clipped to 0 and 1.
+    """Return the estimated score of a system. The estimated score and its interval are
+    clipped to the range from 0 to 1.
     """
     if len(np.unique(sample.topics)) < MIN_TOPICS:
         return TooFew.TOPICS
@@ -117,9 +120,10 @@ def estimated(sample: Sample) -> Estimate | TooFew:
 
 
 def _widen_interval(found: Estimate, sample: Sample) -> Estimate:
-    """Return the estimated score, with a wider interval if one kind of label is rare.
-    Scores with too few labels are hidden. Without wider intervals, hiding scores would
-    reduce the coverage of the intervals.
+    """Return the estimate with a wider interval if labels above or labels below
+    ``MIDDLE`` are rare. Scores with too few human labels are hidden. Hiding scores
+    reduces the coverage of the remaining intervals, and wider intervals restore the
+    coverage.
     """
     more = sample.labels_of_a_kind - MIN_OF_A_KIND
     if more >= len(WIDER):
@@ -132,11 +136,12 @@ def _widen_interval(found: Estimate, sample: Sample) -> Estimate:
 
 
 def estimated_difference(first: Sample, second: Sample) -> Estimate | TooFew:
-    """Return the estimated score of the first system minus that of the second.
+    """Return the estimated score of the first system minus the estimated score of the
+    second system.
 
-    Both systems must use the same topic numbers. Units and labels may differ. There is
-    no estimate if each system has only equal labels, because the standard error would
-    be zero.
+    Both systems must use the same topic numbers. The units and the labels of both
+    systems may differ. The difference has no estimate if all labels of each system are
+    equal, because the standard error would be zero.
     """
     if reason := _too_few([first, second]):
         return reason
@@ -157,13 +162,14 @@ def _too_few(samples: Sequence[Sample]) -> TooFew | None:
 def estimate(
     signed: Sequence[tuple[float, Sample]], ends: tuple[float, float]
 ) -> Estimate:
-    """Return the estimated sum of the systems' scores, each multiplied by its sign.
+    """Return the estimated sum of several systems' scores, each multiplied by its sign.
 
-    J are the judge's values, Y the labels and λ the judge's weight. A system's score is
-    the weighted mean of λJ over all units plus the weighted mean of Y - λJ over the
-    labels. The standard error is computed from the sum of influences in each topic, u =
-    A - λB, which is linear in λ. The weight that minimises the error is the regression
-    of A on B, clipped to 0 and 1. The estimate needs two topics with labels.
+    In the following formulas, J are the judge's values, Y people's labels and λ the
+    judge's weight. A system's score is the weighted mean of λJ over all units plus the
+    weighted mean of Y - λJ over the labels. The standard error is computed from the sum
+    of influences in each topic, u = A - λB, which is linear in λ. The weight λ that
+    minimises the standard error is the regression of A on B, clipped to 0 and 1. The
+    estimate needs at least two topics with labels.
     """
     from scipy.special import stdtrit
 
@@ -234,7 +240,7 @@ def _label_mean(sample: Sample, values: Floats) -> float:
 
 
 def _shift(sample: Sample) -> float:
-    """Return the judge's mean over all units minus the judge's mean over labelled
-    parts.
+    """Return the judge's mean over all units minus the judge's mean over the parts of
+    units that people labelled.
     """
     return sample.judge_alone() - _label_mean(sample, sample.label_judged)

@@ -1,4 +1,6 @@
-"""Test a paper's conclusions on differences, agreement of rankings, and trends."""
+"""Test conclusions that a paper draws from its tables on differences, agreement of
+rankings, and trends.
+"""
 
 import math
 from collections import defaultdict
@@ -17,9 +19,10 @@ from scoring.stats.jackknife import t_quantile
 @dataclass(frozen=True)
 class Finding:
     """A paper's claim that one quantity is larger than another, tested in ``units``
-    groups. The difference is positive in ``above`` groups. ``mean`` is the mean
-    difference, with Student's 95 % interval. ``holds`` is True if the whole interval is
-    above zero, False if the whole interval is below zero, else None.
+    groups. The difference is positive in ``above`` of the groups. ``mean`` is the mean
+    difference over the groups, with Student's 95 % interval. ``holds`` is True if the
+    whole interval is above zero, False if the whole interval is below zero, and None if
+    the interval contains zero.
     """
 
     units: int
@@ -48,9 +51,10 @@ def finding(differences: Sequence[float]) -> Finding:
 class Ranking:
     """Spearman's ``coefficient`` of ``units`` pairs, and its two-sided p-value ``p``.
 
-    ``p`` is the share of permutations whose coefficient is at least as far from 0. For
-    more than EXACT pairs, ``p`` is approximated by Student's t. Coefficient and p-value
-    are NaN with fewer than five pairs, or if one variable is constant.
+    The p-value ``p`` is the share of permutations whose coefficient is at least as far
+    from 0. For more than EXACT pairs, the p-value ``p`` is approximated by Student's t.
+    Coefficient and p-value are NaN with fewer than five pairs, or if one variable is
+    constant.
     """
 
     units: int
@@ -63,7 +67,7 @@ class Ranking:
 
     @property
     def is_told(self) -> bool:
-        """Return True if the rank correlation is significant."""
+        """Return True if the rank correlation is significant at the level ``LEVEL``."""
         return self.p <= LEVEL
 
 
@@ -109,18 +113,19 @@ TRENDS = (RISES, FALLS)
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """A paper's conclusion on a table, in one of these forms:
+    """A conclusion that a paper draws from a table of figures.
 
-    - *difference*: in each group of rows that share the fields ``by``, the figures that
-      match ``more`` are above those that match ``less``. The comparison uses the best
-      figures, the mean figures, or all pairs of figures;
-    - *ranks alike*, *ranks apart*: the means of ``more`` and of ``less`` do, or do not,
-      rank the groups in the same order;
-    - *rises*, *falls*: the means of ``more`` rise or fall along the values ``order`` of
-      the field ``along``;
-    - *open*: no figures can confirm the conclusion, for the reason ``why``.
+    A conclusion of the form *difference* states that in each group of rows with equal
+    fields ``by``, the figures that match ``more`` are above those that match ``less``.
+    The comparison uses the best figures, the mean figures, or all pairs of figures. The
+    form *ranks alike* states that the means of ``more`` and of ``less`` rank the groups
+    in the same order, and *ranks apart* states the contrary. The forms *rises* and
+    *falls* state that the means of ``more`` rise or fall along the values ``order`` of
+    the field ``along``. No figures can confirm a conclusion of the form *open*, for the
+    reason ``why``.
 
-    ``sentence`` is the paper's claim in our words, ``section`` its location. ``also``
+    ``sentence`` is the paper's claim in our words, and ``section`` is the location of
+    the claim in the paper. ``also``
     names further tables of the paper that contain figures of ``more`` or ``less``. If
     ``from_table``, we derived the claim from the table, because the paper's own
     sentence was not available. A claim that we derived is not attributed to the paper.
@@ -143,8 +148,8 @@ class Conclusion:
     def sides(
         self, figures: Iterable[Figure]
     ) -> list[tuple[list[Figure], list[Figure]]]:
-        """Return the figures that match ``more`` and ``less`` for each group of rows
-        that has both.
+        """For each group of rows, return the figures that match ``more`` and the
+        figures that match ``less``, if the group has both.
         """
         sides: dict[tuple[str, ...], tuple[list[Figure], list[Figure]]] = defaultdict(
             lambda: ([], [])
@@ -173,8 +178,8 @@ class Conclusion:
         return finding([more - less for more, less in sides])
 
     def _trend(self, figures: Iterable[Figure]) -> Ranking:
-        """Return the rank correlation between ``order`` and the mean figures, negated
-        for falling trends.
+        """Return the rank correlation between ``order`` and the mean figures, with a
+        negative sign for falling trends.
         """
         values: dict[int, list[float]] = defaultdict(list)
         for fields, value in figures:
@@ -185,8 +190,8 @@ class Conclusion:
         return ranking(places, [sign * fmean(values[place]) for place in places])
 
     def holds(self, found: Outcome) -> bool | None:
-        """Return True if the claim is significantly true, False if it is significantly
-        false, else None.
+        """Return True if the figures significantly confirm the claim, False if the
+        figures significantly contradict the claim, else None.
         """
         if isinstance(found, Finding):
             return found.holds
@@ -195,13 +200,13 @@ class Conclusion:
         return self.form != APART and found.coefficient > 0
 
     def is_so(self, found: Outcome) -> bool | None:
-        """Return True if the figures agree with the claim, or None with too few
-        figures.
+        """Return True if the figures agree with the claim, False if not, or None if
+        there are too few figures.
 
-        Differences need not be significant. A claim about the best or about all figures
-        must be true in each group, and a claim about means requires a positive mean
-        difference. Agreement of rankings and trends require a positive coefficient with
-        p ≤ .05.
+        Differences that agree with a claim need not be significant. A claim about the
+        best or about all figures must be true in each group, and a claim about means
+        requires a positive mean difference. A claim about the agreement of rankings or
+        about a trend requires a positive coefficient with p ≤ .05.
         """
         if isinstance(found, Finding):
             if not found.units:
@@ -213,7 +218,7 @@ class Conclusion:
         return not found.is_told if self.form == APART else is_alike
 
     def fails(self, found: Outcome) -> bool:
-        """Return True if the figures contradict a claim that the paper makes itself."""
+        """Return True if the figures contradict a claim that the paper itself makes."""
         return not self.from_table and self.is_so(found) is False
 
 

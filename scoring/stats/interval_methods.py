@@ -1,8 +1,9 @@
-"""The names of interval methods. This module has no imports, so that the command line
-starts quickly.
+"""Names of the methods that compute intervals. This module has no imports, so that the
+command line starts quickly.
 """
 
 WILSON_JACKKNIFE, PERCENTILE, BCA = "wilson-jackknife", "percentile", "bca"
-#: Bootstrap methods. They need a number of bootstrap samples and a seed.
+#: Bootstrap methods.
+#: Bootstrap methods for intervals need a number of bootstrap samples and a seed.
 RESAMPLED = (PERCENTILE, BCA)
 METHODS = (WILSON_JACKKNIFE, *RESAMPLED)

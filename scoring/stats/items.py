@@ -1,15 +1,17 @@
-"""Select items that organisers should check, by the values of all systems on them.
+"""Select items of a test set that organisers should check, by the values of all systems
+on these items.
 
 An item is an instance of a test set. Better systems should have higher values on an
 item. If better systems have lower values, the gold may be wrong, or the item may
 measure something else than the other items. A selected item is a candidate for a check,
 and the item's gold is not necessarily wrong.
 
-Values have the shape (systems, items). Values are finite, and higher values are better.
+The arrays of values have the shape (systems, items). All values are finite, and higher
+values are better.
 
-Benjamini and Hochberg 1995, Controlling the False Discovery Rate; Ellis, Pecanka and
-Goeman 2020, Gaining power in multiple testing of interval hypotheses via
-conditionalization (the bound on corrected p-values).
+The sources are Benjamini and Hochberg 1995 (Controlling the False Discovery Rate) and,
+for the bound on corrected p-values, Ellis, Pecanka and Goeman 2020 (Gaining power in
+multiple testing of interval hypotheses via conditionalization).
 """
 
 from dataclasses import dataclass
@@ -19,34 +21,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: Minimum number of systems for tests of items.
+#: Tests of items need at least this number of systems.
 MIN_SYSTEMS = 12
-#: A search for items that the best third of systems fails needs this many systems.
+#: The search for items that the best third of systems fails needs this many systems.
 MIN_SYSTEMS_OF_THIRD = 20
-#: Item-rest correlations are shown if a board has this many systems.
-#: The correlations of two boards agree by .28 with 20 systems and by .55 with 60.
+#: Item-rest correlations are shown for leaderboards with at least this many systems.
+#: Item-rest correlations of two leaderboards agree by .28 for 20 systems, .55 for 60.
 MIN_SYSTEMS_OF_DISCRIMINATION = 60
-#: A selected item has p ≤ ``ALPHA`` and an adjusted p ≤ ``FALSE_DISCOVERY_RATE``.
+#: An item is selected if p ≤ ``ALPHA`` and the adjusted p ≤ ``FALSE_DISCOVERY_RATE``.
 ALPHA = 0.05
 #: At most this share of the selected items should have no negative true correlation.
-#: A rate of 5 % would select hardly any items on boards of 12 to 30 systems.
-#: People check the selected items, so that some wrong selections are acceptable.
+#: A false discovery rate of 5 % would select hardly any items for 12 to 30 systems.
+#: People check the selected items, so some wrong selections are acceptable.
 FALSE_DISCOVERY_RATE = 0.2
-#: The correction drops p-values above this bound and divides the rest by the bound.
-#: Items with clearly positive correlations have p-values near 1 and reduce the power.
+#: The correction drops p-values above this bound and divides all others by the bound.
+#: Items with positive correlations have p-values near 1 and would reduce the power.
 MAX_P = 0.5
 SEED = 0
 #: The first step uses ``FIRST_TRIALS`` permutations of each item's values.
-#: Very large boards use at least ``LEAST_TRIALS`` permutations in the first step.
-#: Items with p-values up to ``SECOND_LOOK`` enter the second step.
+#: Very large leaderboards use at least ``LEAST_TRIALS`` permutations in the first step.
+#: Items with p-values up to ``SECOND_LOOK`` enter the second step of the test.
 FIRST_TRIALS, LEAST_TRIALS, SECOND_LOOK = 999, 99, 0.1
-#: The second step uses at least ``MIN_TRIALS`` permutations.
+#: The second step of the permutation test uses at least ``MIN_TRIALS`` permutations.
 #: The number of permutations grows with the number of negatively correlated items.
 MIN_TRIALS, TRIALS_PER_ITEM = 9_999, 40
-#: The second step permutes at most this many values, which takes some seconds.
-#: Fewer permutations select fewer items.
+#: The second step permutes at most this number of values, which takes some seconds.
+#: If the number of permutations is reduced, fewer items are selected.
 MAX_EXCHANGES = 200_000_000
-#: Number of permutations per block.
+#: This number of permutations is computed at once.
 BLOCK = 10_000
 LEVEL = 0.95
 #: Values in a range of 1 are equal if their difference is at most this rounding error.
@@ -55,12 +57,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Tested:
-    """The correlation of each item with the sum of all other items, the one-sided
-    p-value, and the adjusted p-value.
+    """For each item, the correlation of its values with the sum of all other items, the
+    one-sided p-value of the correlation, and the adjusted p-value.
 
-    A correlation is NaN if all systems have the same value on the item. ``p`` is NaN
-    unless the correlation is negative. ``adjusted`` is NaN if ``p`` is NaN or above
-    ``MAX_P``.
+    A correlation is NaN if all systems have the same value on the item. The p-value
+    ``p`` is NaN unless the correlation is negative. The adjusted p-value ``adjusted``
+    is NaN if ``p`` is NaN or above ``MAX_P``.
     """
 
     correlations: Floats
@@ -85,7 +87,7 @@ class Difficulty:
 
 
 def tested(values: Floats) -> Tested:
-    """Test for each item that its correlation with the sum of all other items is
+    """Test for each item whether its correlation with the sum of all other items is
     negative.
     """
     correlations = item_rest(values)
@@ -109,8 +111,8 @@ def tested(values: Floats) -> Tested:
 
 
 def item_rest(values: Floats) -> Floats:
-    """Return Pearson's correlation of each item with the sum of all other items, or NaN
-    if either is constant.
+    """Return Pearson's correlation between each item and the sum of all other items, or
+    NaN if the item or the sum is constant.
     """
     rest = values.sum(axis=1, keepdims=True) - values
     own, others = values - values.mean(axis=0), rest - rest.mean(axis=0)
@@ -124,11 +126,11 @@ def item_rest(values: Floats) -> Floats:
 
 
 def permutation_p(values: Floats, items: NDArray[np.intp], trials: int) -> Floats:
-    """Return one-sided p-values, which are the shares of permutations whose item-rest
-    correlation is at most the observed one.
+    """Return the one-sided p-value of each item, which is the share of permutations
+    whose item-rest correlation is at most the observed correlation.
 
-    A permutation reorders the systems' values of the item. The observed order counts as
-    one permutation. The p-values are valid for any distribution of values.
+    A permutation reorders the values of the systems on the item. The observed order
+    counts as one permutation. The p-values are valid for any distribution of values.
     """
     rng = np.random.default_rng(SEED)
     systems = len(values)
@@ -157,8 +159,8 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def best_third(values: Floats) -> NDArray[np.intp]:
-    """Return the indices of the third of systems with the highest means, and of systems
-    tied with the last of them.
+    """Return the indices of the third of systems with the highest means, including all
+    systems that are tied with the last system of this third.
     """
     means = values.mean(axis=1)
     last = np.sort(means)[::-1][len(means) // 3 - 1]
@@ -173,11 +175,11 @@ def missed_by_best_third(values: Floats, worst: float) -> NDArray[np.bool_]:
 
 
 def difficulty(values: Floats, low: float, high: float) -> Difficulty:
-    """Return the mean of each item over the systems, with Wilson's interval for a
-    population of systems.
+    """Return the mean of each item over the systems, with Wilson's interval for the
+    mean in a population of systems.
 
-    Values lie between ``low`` and ``high``. The interval is conservative for graded
-    values, which vary less than binary values.
+    Values lie between ``low`` and ``high``. Wilson's interval is conservative for
+    graded values, which vary less than binary values.
     """
     count = len(values)
     z = NormalDist().inv_cdf((1 + LEVEL) / 2)

@@ -4,10 +4,11 @@ scores.
 `docs/uncertainty.md` explains the formulas and reports the coverage of the intervals.
 All functions take arrays, so that simulations use the same functions as scores.
 
-Tukey 1958 and Efron and Tibshirani 1993, chapter 11 (jackknife); Wilson 1927, Probable
-Inference, the Law of Succession, and Statistical Inference; Dean and Pagano 2015,
-Evaluating Confidence Interval Methods for Binomial Proportions in Clustered Surveys
-(Wilson with an effective number of trials).
+The sources are Tukey 1958 and chapter 11 of Efron and Tibshirani 1993 for the
+jackknife, and Wilson 1927 for the score interval (Probable Inference, the Law of
+Succession, and Statistical Inference). Dean and Pagano 2015 describe Wilson's interval
+with an effective number of trials (Evaluating Confidence Interval Methods for Binomial
+Proportions in Clustered Surveys).
 """
 
 import math
@@ -20,20 +21,20 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.resampling import LEVEL, Bounds, Measured, on_grid
 
-#: An interval needs this many influential units: two cannot show how units vary.
+#: An interval needs this many influential units, because two cannot show a variance.
 MIN_UNITS = 3
-#: An interval of a weighted metric needs this many influential units.
-#: With few positives, an area under a curve is often 1.
+#: An interval of a weighted metric needs at least this number of influential units.
+#: With few positive instances, an area under a curve is often 1.
 MIN_CARRIERS = 5
-#: This factor times the squared effective (Kish) unit count limits Wilson's trials.
-#: The limit prevents tiny intervals of units with a small variance.
+#: Wilson's trials are at most this factor times the squared effective number of units.
+#: The limit of trials prevents tiny intervals for units with a small variance.
 MAX_TRIALS = 1.5
-#: This maximum applies to differences, for units in which two runs have the same value.
+#: This factor limits trials for units in which two runs have the same value.
 MAX_TRIALS_OF_DIFFERENCES = 4.0
 #: Values in a range of 1 are equal if their difference is at most this rounding error.
 ROUNDING = 1e-12
 
-#: Minimum and maximum of a metric.
+#: Minimum and maximum of a metric's values.
 Range = tuple[float, float]
 NO_ENDS: Range = (-math.inf, math.inf)
 
@@ -55,7 +56,9 @@ class NoInterval(StrEnum):
 def intervals(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | None]:
-    """Return the intervals of ``intervals_or_reasons``, or None instead of a reason."""
+    """Return the intervals that ``intervals_or_reasons`` returns, with None in place of
+    each reason.
+    """
     found = intervals_or_reasons(measured, level=level)
     return [None if isinstance(each, NoInterval) else each for each in found]
 
@@ -63,7 +66,9 @@ def intervals(
 def intervals_or_reasons(
     measured: Sequence[Measured], *, level: float = LEVEL
 ) -> list[Bounds | NoInterval]:
-    """Return, for each metric, its interval or the reason why it has no interval."""
+    """Return, for each metric, an interval or the reason why the metric has no
+    interval.
+    """
     of_sums = {
         id(rows): rows
         for metric, rows in measured
@@ -80,8 +85,8 @@ def intervals_or_reasons(
 def _interval(
     metric: Metric, rows: Floats, without: Floats, level: float
 ) -> Bounds | NoInterval:
-    """Return the interval of a metric's value. ``without`` are the sums of rows without
-    each unit, used by metrics that are functions of sums.
+    """Return the interval of a metric's value. ``without`` contains the sums of rows
+    without each unit, for metrics that are functions of sums.
     """
     found = _left_out(metric, rows, without)
     if isinstance(found, NoInterval):
@@ -143,8 +148,8 @@ def kish_number(weights: Floats) -> float:
     """Return Kish's effective number of units, which is the squared sum of weights over
     the sum of squared weights.
 
-    Kish 1965, Survey Sampling. If all weights are equal, the result is the number of
-    units.
+    Kish 1965, Survey Sampling. If all weights are equal, Kish's effective number is the
+    number of units.
     """
     return float(weights.sum() ** 2 / (weights**2).sum())
 
@@ -157,7 +162,7 @@ def has_enough_carriers(carried: Floats) -> bool:
 
 
 def number_of_carriers(carried: Floats) -> float:
-    """Return the smallest effective (Kish) number of units of any column."""
+    """Return the smallest of the columns' effective (Kish) numbers of units."""
     return min(kish_number(group) for group in carried.T)
 
 
@@ -191,8 +196,8 @@ def ratio_interval(rows: Floats, value_range: Range) -> Bounds | None:
 def value_interval(
     value: float, left_out: Sequence[float], value_range: Range = NO_ENDS
 ) -> Bounds | None:
-    """Return the interval of a value from the jackknife values over units of equal
-    weight, or None if undefined.
+    """Return the interval of a value from its jackknife values over units of equal
+    weight, or None if the interval is undefined.
     """
     values = np.array(left_out, dtype=np.float64)
     if len(values) < MIN_UNITS or not math.isfinite(value):
@@ -211,12 +216,13 @@ def score_bounds(
     level: float = LEVEL,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the lower and upper bounds of intervals of values with the given standard
+    """Return the lower and upper bounds of the intervals of values with these standard
     errors, or NaN without an interval.
 
     ``units`` is the effective (Kish) number of units. ``df`` replaces the degrees of
-    freedom that depend on ``units``. A bounded range yields a Wilson interval, an
-    unbounded range the value ± t standard errors. For a range with one bound, use
+    freedom, which otherwise depend on ``units``. If the range of the metric is bounded,
+    the interval is a Wilson interval, and if the range is unbounded, the interval is
+    the value ± t standard errors. For a metric whose range has one bound, use
     ``one_ended_bounds``.
     """
     low, high = value_range
@@ -251,16 +257,17 @@ def one_ended_bounds(
     more_variance: float = 0.0,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the lower and upper bounds of values whose range has one bound, such as
-    errors (from 0) or R² (up to 1).
+    """Return the lower and upper bounds of the intervals of values whose range has one
+    bound, such as errors (from 0) or R² (up to 1).
 
-    ``left_out`` are the (…, n) jackknife values, ``units`` is the number of units. The
-    end away from the bound is t standard errors of the logarithm of the distance to the
-    bound, widened by 1 / (2 units) because few units rarely show a long tail. The end
-    towards the bound is t standard errors from the value, truncated at the bound. NaN
-    if all units are equal or the value is at its bound. ``more_variance`` is additional
-    variance, for example from seeds. ``df`` replaces the degrees of freedom, as in
-    ``score_bounds``.
+    ``left_out`` contains the (…, n) jackknife values, and ``units`` is the number of
+    units. The end of the interval away from the range's bound is t standard errors of
+    the logarithm of the distance to the bound, widened by 1 / (2 units) because few
+    units rarely show a long tail. The end of the interval towards the range's bound is
+    t standard errors from the value, truncated at the bound. Both ends are NaN if all
+    units are equal or the value is at the range's bound. ``more_variance`` is
+    additional variance, for example from runs with different seeds. ``df`` replaces the
+    degrees of freedom, as in ``score_bounds``.
     """
     low, high = value_range
     end, sign = (low, 1) if math.isinf(high) else (high, -1)
@@ -288,8 +295,9 @@ def _t_values(level: float, units: float | Floats, df: float | None = None) -> F
 
 
 def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's interval, which contains all true shares whose distance to the
-    observed share is at most t standard errors under the true share.
+    """Return Wilson's interval, which contains all shares whose distance to the
+    observed share is at most t standard errors, where the standard error is computed
+    from the share in the interval.
     """
     below = 1 + t**2 / trials
     middle = (shares + t**2 / (2 * trials)) / below
@@ -300,7 +308,7 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
 def _nothing_of_width_0(
     low: Floats, high: Floats, errors: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the bounds of an interval, or NaN if the standard error is a rounding
+    """Return the bounds of an interval, or NaN if the standard error is only a rounding
     error.
     """
     has_width = errors > ROUNDING * np.maximum(1.0, np.abs(high))
@@ -317,14 +325,16 @@ def difference_bounds(
     level: float = LEVEL,
     df: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the lower and upper bounds of differences between two values of a metric.
+    """Return the lower and upper bounds of the intervals of differences between two
+    runs' values of a metric.
 
-    ``errors`` are the standard errors of the differences. A bounded range yields a
-    Wilson interval on the scale of possible differences. For an unbounded range, the
-    interval is the difference ± t standard errors. ``same`` is the share of units in
-    which both runs have the same value. The error includes a possible variance of units
-    with equal values. Without this variance, runs that differ in a single unit would
-    have a tiny interval. NaN if all units are equal.
+    ``errors`` contains the standard errors of the differences. If the range of the
+    metric is bounded, the interval is a Wilson interval on the scale of possible
+    differences. If the range of the metric is unbounded, the interval is the difference
+    ± t standard errors. ``same`` is the share of units in which both runs have the same
+    value. The standard error includes a possible variance of the units with equal
+    values. Without the variance of units with equal values, runs that differ in a
+    single unit would have a tiny interval. Both bounds are NaN if all units are equal.
     """
     size = value_range[1] - value_range[0]
     differences = np.asarray(differences, dtype=np.float64)
@@ -341,7 +351,7 @@ def difference_bounds(
         np.divide(own_errors**2, spread, out=np.zeros_like(spread), where=spread > 0)
         + fewest
     )
-    # Units with equal differences have error 0 and as many trials as units.
+    # If all units differ equally, the error is 0 and each unit is one trial.
     trials = np.where(
         per_trial > ROUNDING,
         1 / np.maximum(per_trial, ROUNDING),
@@ -355,21 +365,21 @@ def difference_bounds(
 
 
 def as_bounds(ends: tuple[Floats, Floats]) -> Bounds | None:
-    """Return an interval as two numbers, or None if it is undefined."""
+    """Return the two ends of an interval, or None if the interval is undefined."""
     low, high = (float(end) for end in ends)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(share: float, df: float) -> float:
-    """Return a quantile of Student's t distribution. Raises ValueError unless the share
-    is between 0 and 1.
+    """Return the quantile of Student's t distribution below which the given share of
+    the distribution lies. Raises ValueError unless the share is between 0 and 1.
     """
     if not 0 < share < 1 or df < 1:
         raise ValueError(
             f"there is no quantile {share} of Student's t with {df} degrees of freedom"
         )
-    # Import SciPy here: the import is slow, and many commands compute no interval.
+    # SciPy's import is slow, and many commands compute no interval.
     from scipy.special import stdtrit
 
     return float(stdtrit(df, share))

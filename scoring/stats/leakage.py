@@ -1,5 +1,5 @@
-"""Estimate the information that scores reveal about secret gold, and reduce it with the
-Ladder mechanism.
+"""Estimate the information that scores reveal about secret gold, and reduce the
+information with the Ladder mechanism.
 """
 
 import math
@@ -10,19 +10,19 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric, unit_rows
 from scoring.stats import jackknife
 
-#: Minimum number of rows of units for a standard error.
+#: A standard error needs at least this number of units.
 MIN_UNITS = jackknife.MIN_UNITS
-#: This many bits per instance let random answers beat chance by 5 percentage points.
-#: The number holds for two possible answers, and more answers need more bits.
+#: With this many bits per instance, random answers beat chance by 5 percentage points.
+#: The number of bits is for two possible answers, and more answers need more bits.
 #: `bench/leak.py` measures how many bits an attacker needs.
 BITS_NEEDED = 0.25
-#: Assumed number of days of a phase without an end.
+#: A phase without an end is assumed to last this number of days.
 A_YEAR = 365
-#: Each publication of ranks per year requires this number of private instances.
-#: The number assumes the worst case that ranks reveal the score.
-#: After t publications for n instances, random answers gain 0.4 sqrt(t / n) accuracy.
-#: The gain is 5 percentage points with 64 instances per publication.
-#: More than two possible answers reduce the gain (`bench/leak.py`).
+#: Publishing ranks once per year requires this number of private instances.
+#: The required number assumes the worst case, in which ranks reveal the score.
+#: After t rankings on n instances, random answers gain 0.4 sqrt(t / n) accuracy.
+#: The gain in accuracy is 5 percentage points with 64 instances per publication.
+#: More than two possible answers reduce this gain in accuracy (`bench/leak.py`).
 INSTANCES_BY_RANKS = 64
 
 
@@ -30,9 +30,10 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     """Return the Ladder's step, which is a value's standard error over rows of units,
     rounded up to 1, 2 or 5 times a power of ten.
 
-    The error is rounded because its exact digits would also reveal information on the
-    gold. If all units are equal, return the largest possible error for this number of
-    units. NaN with fewer than three units, or if the error is undefined.
+    The standard error is rounded because its exact digits would also reveal information
+    on the gold. If all units are equal, the step is computed from the largest possible
+    standard error for this number of units. The step is NaN with fewer than three
+    units, or if the standard error is undefined.
     """
     is_weighted = isinstance(metric, WeightedMetric)
     units = len(np.unique(rows[:, 0])) if is_weighted else len(rows)
@@ -53,29 +54,28 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
 
 
 def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
-    """Count the instances in which two runs on the same gold differ.
+    """Count the instances in which two runs on the same gold have different values.
 
-    Instances differ if the metric's values for the two runs differ. If the metric has
-    no values of single instances, or all values are equal, compare the rows of the
-    matrix instead.
+    If the metric has no values of single instances, or all values are equal, the rows
+    of the matrix are compared instead.
     """
     stats, before = metric.paired_rows(stats), metric.paired_rows(before)
     values, values_before = _row_values(metric, stats), _row_values(metric, before)
     if np.ptp([values, values_before]) > 0:
         return int((values != values_before).sum())
-    # Matrices of two runs may differ in width. Missing columns are 0.
+    # The matrices of two runs may differ in the number of columns.
+    # Missing columns are 0.
     width = max(stats.shape[1], before.shape[1])
     a, b = (np.pad(own, ((0, 0), (0, width - own.shape[1]))) for own in (stats, before))
     return int((a != b).any(axis=1).sum())
 
 
 def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
-    """Return the correlation between the instances' values of two runs on the same
-    gold.
+    """Return the correlation between two runs' values of the same instances.
 
-    If a run has the same value for all instances, correlate the jackknife values
-    instead. NaN if the jackknife values are constant too, or if the metric has no
-    jackknife error.
+    If a run has the same value for all instances, the jackknife values of both runs are
+    correlated instead. The correlation is NaN if the jackknife values are constant too,
+    or if the metric has no jackknife error.
     """
     if isinstance(metric, WeightedMetric) and not metric.has_interval:
         return math.nan
@@ -88,7 +88,7 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
 
 
 def _row_values(metric: Metric, stats: Floats) -> Floats:
-    """Return the metric's value for each instance, or 0 if undefined."""
+    """Return the metric's value for each instance, or 0 if the value is undefined."""
     if isinstance(metric, WeightedMetric):
         return np.zeros(len(stats))
     if metric.per_unit:
@@ -114,12 +114,12 @@ def _left_out(metric: Metric, rows: Floats) -> Floats:
 def laddered(
     value: float | None, step: float, best: float | None, sign: int = 1
 ) -> float | None:
-    """Return the disclosed score, rounded to a multiple of the step, or None if the
-    value is not more than a step better than ``best``.
+    """Return the score that the Ladder discloses, which is rounded to a multiple of the
+    step, or None if the value is not more than a step better than ``best``.
 
-    ``best`` is the last disclosed score times ``sign``, which makes higher scores
-    better. Blum and Hardt 2015, The Ladder: A Reliable Leaderboard for Machine Learning
-    Competitions.
+    ``best`` is the last disclosed score, multiplied by ``sign`` so that higher scores
+    are better. The Ladder is the mechanism of Blum and Hardt 2015 (A Reliable
+    Leaderboard for Machine Learning Competitions).
     """
     if (
         value is None
@@ -127,29 +127,30 @@ def laddered(
         or (best is not None and sign * value <= best + step)
     ):
         return None
-    # Round to the digits of the step.
+    # The disclosed score has as many decimals as the step.
     return round(round(value / step) * step, max(0, -math.floor(math.log10(step))))
 
 
 def bits_told(tries: float, sizes: Iterable[int]) -> float:
-    """Return the maximum number of bits that ``tries`` submissions reveal.
+    """Return the maximum number of bits that ``tries`` submissions reveal about the
+    gold.
 
-    Each submission has one score for each element of ``sizes``, the numbers of
-    instances behind the scores. A score over n instances that are right or wrong has n
-    + 1 possible values. The result assumes that scores have enough digits to
+    Each submission has one score for each element of ``sizes``, which contains the
+    numbers of instances of the scores. A score over n instances that are right or wrong
+    has n + 1 possible values. The maximum assumes that scores have enough digits to
     distinguish all possible values.
     """
     return tries * sum(math.log2(size + 1) for size in sizes)
 
 
 def bits_by_ladder(tries: float, instances: int) -> float:
-    """Return the maximum number of bits that the Ladder reveals over ``tries``
-    submissions.
+    """Return the maximum number of bits that the Ladder reveals about the gold over
+    ``tries`` submissions.
 
-    Each disclosed score is at least a step above the previous one. A step is at least
-    half of the standard error 1 / (2 sqrt(n)), so there are at most 4 sqrt(n)
-    disclosures. The bits encode which submissions have a disclosed score, and the
-    disclosed scores.
+    Each score that the Ladder discloses is at least a step above the previous disclosed
+    score. A step of the Ladder is at least half of the standard error 1 / (2 sqrt(n)),
+    so there are at most 4 sqrt(n) disclosed scores. The bits encode which submissions
+    have a disclosed score, and the values of the disclosed scores.
     """
     steps = min(tries, 4 * math.sqrt(instances))
     return steps * (
@@ -158,16 +159,16 @@ def bits_by_ladder(tries: float, instances: int) -> float:
 
 
 def ranks_a_year(instances: int, runs: int = 1) -> int:
-    """Return the number of times per year that ranks may be published, where 0 means
-    never. Each publication ranks ``runs`` runs of each team on a private part of
-    ``instances`` instances.
+    """Return how many times per year ranks on private instances may be published, or 0
+    if ranks must not be published. Each publication ranks ``runs`` runs of each team on
+    a private part of ``instances`` instances.
     """
     times = instances // (INSTANCES_BY_RANKS * runs)
     return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
 def bits_by_ranks(times: float, teams: int) -> float:
-    """Return the bits that a team's rank among ``teams`` teams reveals if the rank is
-    published ``times`` times.
+    """Return the number of bits that a team's rank among ``teams`` teams reveals about
+    the gold if the rank is published ``times`` times.
     """
     return times * math.log2(max(2, teams))

@@ -1,5 +1,5 @@
-"""Agreement between human and automatic labels, as in Table 4 and section 6 of Xu et
-al. 2025.
+"""Measure the agreement between human and automatic labels, as in Table 4 and section 6
+of the ALiiCE paper (2025). 2025.
 """
 
 import math
@@ -40,7 +40,7 @@ from tasks.types.files import open_input
 from tasks.types.problems import Problem, quoted, refuse
 from tasks.types.text import json_lines
 
-#: A judged item is a claim (id, text), a mark (id, text, mark) or a response (id,).
+#: An item is a claim (id, text), a citation mark (id, text, mark) or a response (id,).
 Item = tuple[Any, ...]
 
 Automatic = Mapping[str, Mapping[Item, int]]
@@ -50,10 +50,11 @@ _Answers = TypeVar("_Answers")
 def automatic_labels(
     details: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, dict[Item, int]]:
-    """Return the automatic labels of claims that count and of their marks.
+    """Return the automatic labels of the claims that count and of the citation marks of
+    these claims.
 
-    Pending labels are omitted. A repeated mark of a claim has the label of its first
-    occurrence.
+    Pending labels are omitted. A citation mark that is repeated in a claim has the
+    label of its first occurrence.
     """
     labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
     for name, facts in details.items():
@@ -92,15 +93,16 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
 def agreement(
     judgements: "Judgements", automatic: Automatic
 ) -> dict[str, dict[str, Any]]:
-    """Return the agreement of people and automatic labels for each kind of judgement.
+    """Return the agreement between people and automatic labels for each kind of
+    judgement.
 
     The agreement contains the numbers of items and annotators, the mean, Cohen's kappa
     of each annotator with the automatic labels, Fleiss' kappa of all annotators,
     Krippendorff's alpha (ordinal for ratings), and Gwet's AC1. Recall and precision are
-    means over responses, times 100, of items that have human and automatic labels. Mean
-    ratings have a 95 % interval, None with fewer than three responses. All other
-    statistics have a jackknife interval over responses, or the reason why they have no
-    interval.
+    means over responses, times 100, for items with human and automatic labels. Mean
+    ratings have a 95 % interval, or None with fewer than three responses. Each
+    remaining statistic has a jackknife interval over responses, or the reason why it
+    has no interval.
     """
     return {
         **{
@@ -177,8 +179,8 @@ def _labels_of_person(
 def _ratings(
     judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the statistics of people's ratings. The mean and its interval are computed
-    from the responses' mean ratings.
+    """Return the statistics of people's ratings of responses. The mean rating and its
+    interval are computed from the mean ratings of the single responses.
     """
     of_responses = [fmean(answers.values()) for answers in judged.values()]
     rows = np.array([(value, 1.0) for value in of_responses])
@@ -225,8 +227,8 @@ def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
     """Return True if two annotators agree on each label in at least five responses or
     instances.
 
-    Rarer labels dominate the error of nominal kappa and alpha, and a jackknife does not
-    reveal this error.
+    Labels on which annotators agree more rarely dominate the standard error of nominal
+    kappa and alpha, and a jackknife does not reveal this error.
     """
     return all(
         count >= MIN_UNITS_OF_A_CLASS for count in _responses_by_label(rated).values()
@@ -256,8 +258,9 @@ def _responses_where_agreed(
     only: Hashable = None,
     without: Hashable = None,
 ) -> set[Any]:
-    """Return the responses with an item that has two equal ratings. ``only`` restricts
-    the ratings to one label, and ``without`` excludes one label.
+    """Return the responses that contain an item with two equal ratings. If ``only`` is
+    set, only ratings with this label count, and ratings with the label ``without``
+    never count.
     """
     return {
         item[0]
@@ -274,10 +277,10 @@ def over_left_out(
     *,
     is_carried: bool = True,
 ) -> Bounds | NoInterval:
-    """Return the jackknife interval of a coefficient over responses or instances, or
-    the reason why it has no interval. The first member of an item identifies its
-    response or instance. ``is_carried`` is False if a label is too rare for an
-    interval.
+    """Return the jackknife interval of an agreement coefficient over responses or
+    instances, or the reason why the coefficient has no interval. The first element of
+    an item identifies the response or instance of the item. ``is_carried`` is False if
+    a label is too rare for an interval.
     """
     units = list(dict.fromkeys(item[0] for item in judged))
     if len(units) < MIN_UNITS:
@@ -308,7 +311,7 @@ def mean_of_defined(values: Iterable[float]) -> float:
 
 
 RECALL, PRECISION = "recall", "precision"
-#: The labels of recall and precision.
+#: Labels of recall and precision are 0 or 1.
 BINARY = (0, 1)
 
 RATINGS: Mapping[str, tuple[int, ...]] = {
@@ -321,7 +324,7 @@ EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
 
 @dataclass(frozen=True)
 class Judgements:
-    """The annotators' answers, keyed by kind of judgement, item and annotator."""
+    """Labels and ratings by annotators, keyed by kind of judgement, item and annotator."""
 
     answers: dict[str, dict[Item, dict[str, int]]] = field(
         default_factory=lambda: {
@@ -333,17 +336,18 @@ class Judgements:
 def read_judgements(
     path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None
 ) -> Judgements:
-    """Read people's judgements of claims and responses, one JSON object per line.
+    """Read people's judgements of claims and responses from a file with one JSON object
+    per line.
 
-    {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1} {"annotator": "A",
-    "id": "q1", "claim": "It rains", "mark": 2, "precision": 0} {"annotator": "A", "id":
-    "q1", "utility": 4, "citation_utility": 1}
+    A claim is identified by its text. `recall` is 1 if the passages of the claim's
+    citation marks entail the claim, else 0. `precision` is 1 if the citation mark earns
+    credit, else 0. `utility` rates a response from 1 to 5, and `citation_utility` is 0
+    or 1. Error messages name the file by ``shown``. Raises InputRefused with all lines
+    that are invalid or judge an item that the run does not contain.
 
-    The text of a claim identifies it. `recall` is 1 if the passages of the claim's
-    marks entail it. `precision` is 1 if the mark earns credit. `utility` of a response
-    is 1 to 5, `citation_utility` 0 or 1. ``shown`` is the file's name in problems.
-    Raises InputRefused with all lines that are invalid, or whose item the run does not
-    contain.
+    {"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}
+    {"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}
+    {"annotator": "A", "id": "q1", "utility": 4, "citation_utility": 1}
     """
     problems: list[Problem] = []
     judgements = Judgements()
@@ -415,9 +419,10 @@ def _item_name(item: Item) -> str:
 
 def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
     """Return Cohen's kappa (Cohen 1960, A Coefficient of Agreement for Nominal Scales),
-    with a separate distribution per rater.
+    where each rater has a separate distribution of labels.
 
-    NaN without items, or if both raters use the same single label for all items.
+    Kappa is NaN without items, or if both raters use the same single label for all
+    items.
     """
     return _of_two(
         Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second
@@ -425,8 +430,8 @@ def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
 
 
 def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
-    """Return weighted kappa with squared distances as weights (Cohen 1968, Weighted
-    Kappa). NaN without items, or if both raters use the same single label for all
+    """Return kappa with squared distances as weights (Cohen 1968, Weighted Kappa).
+    Kappa is NaN without items, or if both raters use the same single label for all
     items.
     """
     scale = range(
@@ -439,7 +444,7 @@ def kappa_of(
     kappa: Callable[[Sequence[int], Sequence[int]], float],
     pairs: Collection[tuple[int, int]],
 ) -> float:
-    """Apply ``kappa`` to pairs of ratings by two annotators."""
+    """Apply the function ``kappa`` to pairs of ratings by two annotators."""
     first, second = zip(*pairs, strict=True) if pairs else ((), ())
     return kappa(first, second)
 
@@ -454,10 +459,10 @@ def _of_two(
 
 def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
     """Return Fleiss' kappa (Fleiss 1971, Measuring nominal scale agreement among many
-    raters), with a common distribution of all raters.
+    raters), where all raters have a common distribution of labels.
 
-    Items with fewer than two ratings are excluded. Items may have different numbers of
-    ratings. NaN without items, or if all ratings are equal.
+    Items with fewer than two ratings are excluded. The number of ratings may differ
+    between items. Fleiss' kappa is NaN without items, or if all ratings are equal.
     """
     rated = [Counter(item) for item in items if len(item) > 1]
     if not rated:
@@ -477,14 +482,14 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
 
 
 def gwet(items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]) -> float:
-    """Return AC1 of Gwet 2008, Computing inter-rater reliability and its variance in
+    """Return AC1 of Gwet 2008 (Computing inter-rater reliability and its variance in
     the presence of high agreement, British Journal of Mathematical and Statistical
-    Psychology 61.
+    Psychology 61).
 
     Chance agreement is Σ π (1 - π) / (q - 1) over all q possible ``labels``, where π is
-    the mean share of a label over items. Items with one rating only contribute to π.
-    NaN if no item has two ratings. Raises ValueError for an unknown rating or fewer
-    than two labels.
+    the mean share of a label over items. Items with a single rating contribute only to
+    the mean share π of a label. AC1 is NaN if no item has two ratings. Raises
+    ValueError for a rating that is not in ``labels``, or for fewer than two labels.
     """
     rated = [Counter(item) for item in items if item]
     if len(labels) < 2 or {label for item in rated for label in item} - set(labels):
@@ -509,10 +514,10 @@ def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
     """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11),
     which is 1 minus observed over expected disagreement.
 
-    Items with fewer than two ratings are excluded. The distance between nominal ratings
-    is 0 or 1, between ordinal ratings the number of ratings between them, between
-    interval ratings the squared difference. NaN without items or if all ratings are
-    equal.
+    Items with fewer than two ratings are excluded. The distance between two ratings is
+    0 or 1 for nominal ratings, the number of ratings between them for ordinal ratings,
+    and the squared difference for interval ratings. Alpha is NaN without items or if
+    all ratings are equal.
     """
     rated = [list(item) for item in items if len(item) > 1]
     values = sorted({rating for item in rated for rating in item})

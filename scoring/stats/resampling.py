@@ -1,9 +1,10 @@
 """Compute bootstrap intervals by multiplying resampling weights by a matrix of
-sufficient statistics. Results are identical on every machine.
+sufficient statistics. The computed bootstrap intervals are identical on every machine.
 
-Efron and Tibshirani 1993, An Introduction to the Bootstrap: chapter 13 (percentile
-intervals), section 14.3 (BCa). The resampling unit is an instance, or a cluster (topic,
-paper) that the task type declares.
+The source is Efron and Tibshirani 1993 (An Introduction to the Bootstrap), chapter 13
+for percentile intervals and section 14.3 for BCa intervals. The bootstrap samples
+units, and a unit is an instance, or a cluster (topic, paper) that the task type
+declares.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,22 +15,23 @@ import numpy as np
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
 
-#: Maximum number of sampled units in memory.
+#: Maximum number of sampled units that are in memory at once.
 BLOCK = 1_000_000
 LEVEL = 0.95
 
 Bounds = tuple[float, float]
-#: A metric and its (units, m) rows.
+#: A metric and the metric's rows for all units, an array (units, m).
 Measured = tuple[Metric, Floats]
 
 
 class Resampler:
     """Samples units with replacement.
 
-    All metrics with the same number of units and the same seed use the same samples.
-    Sampling uses the raw bits of PCG64, because NumPy guarantees their stability.
-    NumPy's distributions, in contrast, may change between versions of NumPy. Each
-    sampled unit uses 32 bits. The bias is at most units / 2**32.
+    All metrics with the same number of units and the same seed are computed on the same
+    bootstrap samples. Sampling uses the raw bits of PCG64, because NumPy guarantees
+    that these bits never change. NumPy's distributions, in contrast, may change between
+    versions of NumPy. Each sampled unit uses 32 random bits. The bias of the sampling
+    probabilities is at most units / 2**32.
     """
 
     def __init__(self, units: int, *, resamples: int, seed: int) -> None:
@@ -38,8 +40,8 @@ class Resampler:
         self.units, self.resamples, self.seed = units, resamples, seed
 
     def weights(self) -> Iterator[Floats]:
-        """Yield arrays of shape (b, units) with the number of times that each unit
-        occurs in each of b bootstrap samples.
+        """Yield arrays (b, units) with the number of times that each unit occurs in
+        each of b bootstrap samples.
         """
         bits = np.random.PCG64(self.seed)
         per_block = max(1, BLOCK // max(1, self.units))
@@ -56,13 +58,15 @@ class Resampler:
         for row, draws in zip(
             counts, halves[: counts.size].reshape(counts.shape), strict=True
         ):
-            # A unit's index is a 32-bit random number times the unit count over 2**32.
+            # A unit's index is 32 random bits times the number of units over 2**32.
             drawn = (draws * np.uint64(self.units) >> np.uint64(32)).view(np.int64)
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
 
     def sums(self, tables: Sequence[Floats]) -> list[Floats]:
-        """Return, for each (units, m) table, the (resamples, m) sums of sampled rows."""
+        """For each table (units, m), return an array (resamples, m) with the sums of
+        the sampled rows.
+        """
         if not tables:
             return []
         joined = on_grid(np.hstack(tables), self.units)
@@ -79,10 +83,11 @@ class Resampler:
         level: float = LEVEL,
         method: str = PERCENTILE,
     ) -> list[Bounds | None]:
-        """Return an interval for each measured metric from the same bootstrap samples.
+        """Return an interval for each measured metric, all from the same bootstrap
+        samples.
 
-        An interval is None without samples, with fewer than two units, and if the value
-        is undefined or infinite in a sample.
+        An interval is None without bootstrap samples, with fewer than two units, or if
+        the metric's value in a sample is undefined or infinite.
         """
         if method not in RESAMPLED:
             raise ValueError(
@@ -123,8 +128,8 @@ class Resampler:
 def bounds(
     metric: Metric, rows: Floats, values: Floats, *, level: float, method: str
 ) -> Bounds | None:
-    """Return the interval from a metric's bootstrap values, or None if a value is
-    undefined or infinite.
+    """Return the interval from a metric's bootstrap values, or None if one of these
+    values is undefined or infinite.
     """
     if not np.isfinite(values).all():
         return None
@@ -142,10 +147,10 @@ def _bca_shares(
     """Return the quantile levels of bootstrap values that bound a BCa interval (Efron
     and Tibshirani, equations 14.9 to 14.15).
 
-    The bias correction uses the share of values below the metric's value. Equal values
-    count half. The share of values is limited so that the bias correction is finite.
-    The acceleration is estimated by the jackknife. The result is None if a jackknife
-    value is undefined.
+    The bias correction uses the share of bootstrap values below the metric's value.
+    Equal values count half. The share of values below the metric's value is limited so
+    that the bias correction is finite. The acceleration of the BCa interval is
+    estimated by the jackknife. The result is None if a jackknife value is undefined.
     """
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)
@@ -171,13 +176,13 @@ def _bca_shares(
     )
 
 
-#: One bit less than a double's precision keeps sums exact after rounding to the grid.
+#: Grid numbers have one bit less than a double, which keeps sums of them exact.
 BITS = 52
 
 
 class NotFinite(ValueError):
-    """A row of statistics contains an infinite value or NaN. The message names row and
-    column.
+    """The exception for a row of statistics that contains an infinite value or NaN. The
+    message of the exception names the row and the column.
     """
 
 
@@ -192,10 +197,10 @@ def refuse_not_finite(rows: Floats, what: str) -> None:
 
 
 def on_grid(rows: Floats, weight: float) -> Floats:
-    """Return (n, m) rows rounded to a grid on which weighted sums are exact, for
-    integer weights with the sum ``weight``.
+    """Return the (n, m) rows, rounded to a grid on which sums with integer weights are
+    exact, where ``weight`` is the sum of the weights.
 
-    Counts stay unchanged unless their sum exceeds 2**52. Raises NotFinite.
+    Rows of counts stay unchanged unless their sum exceeds 2**52. Raises NotFinite.
     """
     largest = np.abs(rows).max(axis=0, initial=0.0)
     if not np.isfinite(largest).all():

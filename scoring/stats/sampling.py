@@ -1,4 +1,4 @@
-"""Sample units for human labels, and compute the weights of labelled units."""
+"""Sample units that people should label, and compute the weights of the labelled units."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Topic = TypeVar("Topic", bound=Hashable)
 def drawn_units(
     units: Iterable[tuple[Topic, str]], count: int, seed: str
 ) -> list[tuple[Topic, str]]:
-    """Sample ``count`` of the units, which are pairs (topic, name). Return all units if
-    there are fewer.
+    """Return a sample of ``count`` units, which are pairs (topic, name). Return all
+    units if there are fewer than ``count``.
 
-    Topics are visited in a random order, repeatedly, and each visit takes a random unit
-    of the topic. Human labels are thus spread over all topics. The seed determines the
-    same sample on every machine. The order of topics does not depend on the units of
-    the topics.
+    The sampling visits topics repeatedly in a random order and takes a random unit of
+    the topic at each visit. The human labels of the sample are thus spread over all
+    topics. The same seed yields the same sample on every machine. The random order of
+    topics does not depend on the units of the topics.
     """
     by_topic: defaultdict[Topic, list[str]] = defaultdict(list)
     for topic, name in units:
@@ -49,9 +49,11 @@ def weights_of_labels(
     weights: NDArray[np.float64],
     labelled: Sequence[int] | NDArray[np.int_],
 ) -> NDArray[np.float64]:
-    """Return the weights of labelled units, given their indices among all units.
+    """Return the weights of the units that people labelled, given the indices of these
+    units among all units.
 
-    A unit's weight is multiplied by its topic's number of units and divided by the topic's number of labels.
+    The weight of a labelled unit is multiplied by its topic's number of units and
+    divided by the topic's number of labels.
     """
     places = np.asarray(labelled, int)
     of_units = np.bincount(topics)

@@ -1,21 +1,23 @@
 """Compute intervals and differences of systems' means over runs with different seeds.
 
 A system's mean has two sources of variance, which are the seed of a run and the sample
-of units. The mean over k runs on the same units has two standard errors. The error from
-units is estimated by a jackknife that removes a unit from all runs, because a unit is
-equally difficult for all runs. The error from seeds is the standard deviation of the k
-values divided by √k. The variance is the sum of both squared errors. Both contain the
-interaction of runs and units, so the sum is conservative (Cameron, Gelbach and Miller
-2011, Robust Inference With Multiway Clustering, subtract it). The degrees of freedom
-are those of Satterthwaite 1946, An Approximate Distribution of Estimates of Variance
-Components: n - 1 for units and k - 1 for seeds.
+of units. The mean over a system's k runs on the same units has two standard errors. The
+standard error from units is estimated by a jackknife that removes a unit from all runs,
+because a unit is equally difficult for all runs. The standard error from seeds is the
+standard deviation of the values of the k runs divided by √k. The variance of the mean
+is the sum of both squared errors. Both squared errors contain the interaction of runs
+and units, so the sum is conservative (Cameron, Gelbach and Miller 2011, Robust
+Inference With Multiway Clustering, subtract the interaction). The degrees of freedom
+are those of Satterthwaite 1946 (An Approximate Distribution of Estimates of Variance
+Components), with n - 1 for n units and k - 1 for the seeds of k runs.
 
-Two systems are compared by Student's t test of the difference of their means. The
-jackknife removes each unit from all runs of both systems. The variance from the seeds
-of each system is added. A system with a single run has no variance from seeds, and the
-comparison concerns that run only. A p-value is at least the smallest p-value of an
-exact randomisation test over the differing units. An interval needs at least three
-runs. ``scripts/seed_coverage.py`` measures the coverage of intervals and tests.
+Student's t test compares the means of two systems. In this comparison, the jackknife
+removes each unit from all runs of both systems. The variance from seeds of each system
+is added to the jackknife's variance. A system with a single run has no variance from
+seeds, and the comparison then concerns only this run. The p-value is at least the
+smallest p-value of an exact randomisation test over the differing units. An interval of
+a system's mean needs at least three runs. ``scripts/seed_coverage.py`` measures the
+coverage of these intervals and tests.
 """
 
 import math
@@ -37,8 +39,8 @@ MIN_RUNS = 3
 @dataclass(frozen=True, kw_only=True)
 class _Means:
     """The statistics of one system, which are the value of each run, the jackknife
-    values of the mean over units that influence a run, and the effective (Kish) number
-    of these units.
+    values of the system's mean, and the effective (Kish) number of units that influence
+    a run.
     """
 
     values: Floats
@@ -52,8 +54,9 @@ class _Means:
 
 @dataclass(frozen=True, kw_only=True)
 class MeanDifference:
-    """The mean of one system minus the mean of another, on the metric's scale. ``p`` is
-    NaN if the standard error is unknown. ``no_interval`` gives the reason.
+    """The mean of one system minus the mean of another system, on the metric's scale.
+    The p-value ``p`` is NaN if the standard error is unknown. ``no_interval`` gives the
+    reason.
     """
 
     difference: float
@@ -69,8 +72,8 @@ class MeanDifference:
 def mean_interval(
     metric: Metric, runs: Sequence[Floats], *, level: float = LEVEL
 ) -> Bounds | NoInterval:
-    """Return the interval of the mean over (units, m) rows of several runs. The rows of
-    all runs must have the same order of units.
+    """Return the interval of a system's mean value from the (units, m) rows of several
+    runs. The rows of all runs must have the same order of units.
     """
     if len(runs) < MIN_RUNS:
         return NoInterval.FEW_RUNS
@@ -118,8 +121,9 @@ def mean_interval(
 def mean_difference(
     metric: Metric, a: Sequence[Floats], b: Sequence[Floats], *, level: float = LEVEL
 ) -> MeanDifference:
-    """Compare the mean values of two systems from the rows of the systems' runs. All
-    runs have the same units in the same order. A system may have a single run.
+    """Compare the mean values of two systems from the rows of the systems' runs. The
+    rows of all runs belong to the same units in the same order. A system may have a
+    single run.
     """
     runs = [*a, *b]
     means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
@@ -176,8 +180,8 @@ def mean_difference(
 
 
 def _p_value(difference: float, error: float, df: float, differing: int) -> float:
-    """Return the two-sided p-value, at least the smallest p-value of a test over this
-    number of differing units.
+    """Return the two-sided p-value of a difference, which is at least the smallest
+    p-value of a test over this number of differing units.
     """
     if abs(difference) <= jackknife.ROUNDING:
         return 1.0
@@ -190,8 +194,8 @@ def _p_value(difference: float, error: float, df: float, differing: int) -> floa
 
 
 def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
-    """Return Satterthwaite's degrees of freedom of a sum of variances, each with its
-    own degrees of freedom.
+    """Return Satterthwaite's degrees of freedom of a sum of variances, each of which
+    has its own degrees of freedom.
     """
     total = sum(variance for variance, _own in parts)
     if total <= 0:
@@ -203,7 +207,9 @@ def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
-    """Return the reason why the error over the units of some run is unknown, or None."""
+    """Return the reason why the standard error over the units of a run is unknown, or
+    None if the standard errors of all runs are known.
+    """
     if not metric.has_honest_interval:
         return NoInterval.NOT_HONEST
     if isinstance(metric, WeightedMetric):
@@ -220,8 +226,9 @@ def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
 
 
 def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
-    """Return an array (units,) with each unit's contribution to the value's
-    denominator, summed over all runs. All units have weight 1 for a weighted metric.
+    """Return an array (units,) with each unit's contribution to the denominator of the
+    metric's value, summed over all runs. For a weighted metric, each unit contributes
+    1.
     """
     if isinstance(metric, WeightedMetric):
         return np.ones(len(np.unique(runs[0][:, 0])))

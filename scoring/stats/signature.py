@@ -1,8 +1,8 @@
-"""Write signatures, which make scores reproducible by a column key and a score's
-provenance.
+"""Write the signatures of scores, which make scores reproducible.
 
-The format follows sacreBLEU (Post 2018, A Call for Clarity in Reporting BLEU Scores).
-The short form is the column key. The long form adds the provenance.
+The format of signatures follows sacreBLEU (Post 2018, A Call for Clarity in Reporting
+BLEU Scores). The short form of a signature is the column key. The long form of a
+signature adds the provenance of the score.
 """
 
 import platform
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 #: Signatures show this many digits of a gold digest, and scores store all digits.
 DIGEST_LENGTH = 12
-#: The part with the digest of the entailment labels used for a run.
+#: The part of a signature with the digest of a run's entailment labels.
 ENTAILMENT_LABELS = "entailment_labels"
 #: Signatures state the version of jackknife intervals, or why an interval is missing.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
 #: Signatures state if the value covers the public or the private part of the split.
 PART = "part"
-#: The part with the version of the rules for reading runs. Version 1 is omitted.
+#: The part of a signature with the version of the rules for reading runs.
+#: Version 1 is omitted.
 READING = "reading"
-#: The part with the reason for a missing value.
+#: The part of a signature with the reason for a missing value.
 NO_VALUE = "no_value"
-#: The part with the normal form in which texts are compared.
+#: The part of a signature with the Unicode normal form in which texts are compared.
 UNICODE = "unicode"
-#: The part with the step to which the Ladder rounded the value.
+#: The part of a signature with the step to which the Ladder rounded the value.
 LADDER = "ladder"
 
 
@@ -39,8 +40,8 @@ def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1)
     """Return the column key of a score, which contains metric, rules, parameters, gold,
     part of the split, version of the rules for reading runs, and metric version.
 
-    Values with the same key are comparable. The version of the rules for reading runs
-    is omitted if it is 1.
+    Scores with the same column key are comparable. The column key omits the version of
+    the rules for reading runs if the version is 1.
 
     >>> column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
@@ -63,8 +64,8 @@ def signature(
     provenance: Mapping[str, str | int | float],
     packages: Sequence[str] = (),
 ) -> str:
-    """Return the column key with the score's provenance, which contains counts,
-    resamples, seed and versions.
+    """Return the column key with the score's provenance, which contains counts, number
+    of resamples, seed and versions.
     """
     return _join_parts(column, {**provenance, **versions(packages)})
 
@@ -73,7 +74,7 @@ version_of = cache(metadata.version)
 
 
 def versions(packages: Sequence[str] = ()) -> dict[str, str]:
-    """Return the versions of Citeboard and of the packages that computed a value."""
+    """Return the versions of Python, NumPy and the packages that computed a value."""
     return {name: version_of(name) for name in ("numpy", *packages)} | {
         "python": platform.python_version()
     }
@@ -90,11 +91,12 @@ def offline_command(
     key: Mapping[str, str] | None = None,
     draw: str = "",
 ) -> str:
-    """Return the shell command that computes a score again.
+    """Return the shell command that recomputes a score.
 
-    ``gold`` and ``run`` are paths. Without a run, the command scores the human
-    baseline. ``key`` are the options of the gold's key, and ``draw`` is the nonce of
-    the sampled part of the split.
+    ``gold`` contains the paths of the gold files, and ``run`` is the path of the run.
+    If ``run`` is empty, the command scores the human baseline. ``key`` contains the
+    options for the gold's secret key, and ``draw`` is the nonce of the sampled part of
+    the split.
     """
     drawn = provenance_of(signature)
     if PART in drawn:
@@ -126,14 +128,16 @@ def offline_command(
 
 
 def _reveal_nonce(part: str, draw: str) -> str:
-    """Replace the commitment in the name of a sampled part by the nonce of the sample."""
+    """In the name of a sampled part of a split, replace the commitment by the nonce of
+    the sample.
+    """
     head, _, drawn = part.rpartition("-")
     return f"{head}-{draw}" if draw and drawn.startswith("c") else part
 
 
 def _folder_or_slug(task_type: str) -> str:
-    """Return the command argument for a task type, which is the slug, or the folder
-    name of a declared task.
+    """Return the command-line argument for a task type, which is the slug, or the
+    folder name of a declared task.
     """
     name = task_type.removeprefix(DECLARED)
     return task_type if name == task_type else f"./{name.partition('@')[0]}"
@@ -152,8 +156,8 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
     key: Mapping[str, str] | None = None,
     draw: str = "",
 ) -> str:
-    """Return the shell command that compares two runs again. ``gold`` and ``runs`` are
-    paths.
+    """Return the shell command that repeats the comparison of two runs. ``gold`` is the
+    path of the gold, and ``runs`` contains the paths of the two runs.
     """
     words = [
         "python",
@@ -174,8 +178,8 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
 
 
 def provenance_of(signature: str) -> dict[str, str]:
-    """Return the parts of a signature, keyed by name. The leading metric name is
-    omitted.
+    """Return the parts of a signature as a mapping of names to values. The metric's
+    name at the start of the signature is omitted.
     """
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
@@ -183,8 +187,9 @@ def provenance_of(signature: str) -> dict[str, str]:
 def withheld_signature(signature: str, instances: int) -> str:
     """Return the signature of a withheld score.
 
-    The number of instances becomes that of the split, and the reason for a missing
-    interval is removed, because both could reveal right answers.
+    The number of scored instances is replaced by the number of instances in the split,
+    and the reason for a missing interval is removed, because both could reveal right
+    answers.
     """
     parts = provenance_of(signature)
     parts.pop(NO_INTERVAL, None)
@@ -192,8 +197,9 @@ def withheld_signature(signature: str, instances: int) -> str:
 
 
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
-    """Replace the given counts in a signature by placeholders. `filled` inserts the
-    counts again. Parts of the signature with other values are not changed.
+    """In a signature, replace the values in ``counts`` by placeholders. The function
+    `filled` inserts the values again. A part of the signature whose value differs from
+    ``counts`` is not changed.
 
     >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
@@ -204,7 +210,9 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
 
 
 def filled(shared: str, counts: Mapping[str, int | str]) -> str:
-    """Replace the placeholders of `shared_form` in a signature by the given counts."""
+    """In a signature, replace the placeholders of `shared_form` by the values in
+    ``counts``.
+    """
     return _with_parts(
         shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()}
     )
@@ -215,7 +223,7 @@ def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
 
 
 def _join_parts(head: str, parts: Mapping[str, str | int | float]) -> str:
-    # A vertical bar separates parts, so values must not contain one.
+    # A vertical bar separates the parts of a signature, so no value may contain a bar.
     return "|".join(
         [
             head,

@@ -1,11 +1,11 @@
 """Test the difference between two runs on the same gold by paired tests over units, and
-correct multiple tests by Holm's method.
+correct the p-values of multiple tests by Holm's method.
 
-The test is the randomisation test (Fisher 1935; Noreen 1989, Computer-Intensive Methods
-for Testing Hypotheses). Under the null hypothesis, the rows of both runs for a unit can
-be exchanged. The test is exact (all exchanges) if few units differ, else approximate
-(random exchanges). The interval of the difference uses its jackknife error, with each
-unit left out of both runs.
+The test is the randomisation test of Fisher 1935 and Noreen 1989 (Computer-Intensive
+Methods for Testing Hypotheses). Under the null hypothesis, the two runs' rows for a
+unit can be exchanged. The randomisation test tries all exchanges if few units differ
+(exact), else random exchanges (approximate). The interval of the difference uses a
+jackknife standard error, where each unit is left out of both runs.
 """
 
 import math
@@ -23,12 +23,13 @@ from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
 
 #: The familywise error rate.
 ALPHA = 0.05
-#: Up to this number of differing units, the test tries all 2**units exchanges.
+#: Up to this number of differing units, a test tries all 2**units exchanges.
 MAX_EXACT_UNITS = 16
 EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
-#: A pair gets further trials if at most this many of its first exchanges were extreme.
+#: Two runs get further exchanges if at most this many first exchanges were extreme.
 FEW_EXTREME = 20
-#: The number of exchanges of one comparison; fewer if many units would take minutes.
+#: Number of exchanges for one comparison of two runs.
+#: Tests with many units would take minutes and therefore use fewer exchanges.
 TRIALS, MIN_TRIALS = 10_000, 1_000
 MAX_DRAWS = 200_000_000
 #: This many exchanges per comparison let the smallest p-value pass Holm's correction.
@@ -39,14 +40,14 @@ SEED = 0
 @dataclass(frozen=True)
 class Paired:
     """A metric and the (units, m) rows of two runs. Row i of both runs belongs to the
-    same unit. Comparable rows are ``paired_rows`` of the metric, which two runs may
-    exchange.
+    same unit i. Only rows that ``paired_rows`` of the metric returns can be exchanged
+    between two runs.
     """
 
     metric: Metric
     a: Floats
     b: Floats
-    #: The reason why the runs are not compared; None if they are compared.
+    #: The reason why the two runs are not compared, or None if the runs are compared.
     refused: jackknife.NoInterval | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -63,8 +64,9 @@ class Paired:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedTest:
-    """The two-sided p-value of a difference of 0, the kind of test, and the number of
-    exchanges. ``p`` is NaN if a value of the metric is undefined.
+    """The result of a randomisation test, which contains the two-sided p-value, the
+    kind of test, and the number of exchanges. The p-value ``p`` is NaN if the metric's
+    value is undefined for a run.
     """
 
     p: float
@@ -74,11 +76,12 @@ class PairedTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The difference of two runs by one metric.
+    """The difference between two runs' values of one metric.
 
-    ``difference`` is a minus b, on the metric's scale, ``error`` its standard error.
-    The error is NaN and the interval None if they are undefined, or if both runs are
-    equal in every unit. ``no_interval`` gives the reason.
+    ``difference`` is the value of run a minus the value of run b, on the metric's
+    scale, and ``error`` is the standard error of the difference. If the difference or
+    its standard error is undefined, or if both runs are equal in every unit, the
+    standard error is NaN and the interval is None. ``no_interval`` gives the reason.
     """
 
     a: float
@@ -100,7 +103,7 @@ def differences(
     max_trials: int = 0,
     level: float = LEVEL,
 ) -> list[Difference]:
-    """Return the difference of each pair of runs with an interval and the p-value of
+    """Return the difference of each pair of runs, with an interval and the p-value of
     ``randomisation_tests``.
     """
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
@@ -128,14 +131,14 @@ def differences(
 def randomisation_tests(
     pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
 ) -> list[PairedTest]:
-    """Return the randomisation test of each pair of runs.
+    """Return the result of the randomisation test for each pair of runs.
 
-    If few exchanges are extreme, the test is repeated with up to ``max_trials``
-    exchanges. The p-value of the test can then be significant after a correction for
-    many comparisons.
+    If only few exchanges are extreme, the test is repeated with up to ``max_trials``
+    exchanges. The p-value of the repeated test can then be significant after a
+    correction for many comparisons.
     """
     tests: dict[int, PairedTest] = {}
-    # Pairs with the same number of units share exchanges.
+    # The pairs of runs with the same number of units share the random exchanges.
     by_units: dict[int, list[int]] = {}
     for index, pair in enumerate(pairs):
         if pair.refused:
@@ -182,8 +185,8 @@ def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
 
 
 def trials_for(units: int, comparisons: int = 1) -> int:
-    """Return the number of random exchanges per test on a board. The number depends
-    only on the arguments, which makes tests reproducible.
+    """Return the number of random exchanges for each test of a leaderboard. The number
+    of exchanges depends only on the arguments, which makes tests reproducible.
     """
     trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
     while trials < TRIALS_PER_COMPARISON * comparisons:
@@ -192,15 +195,15 @@ def trials_for(units: int, comparisons: int = 1) -> int:
 
 
 def smallest_p(units: int, trials: int) -> float:
-    """Return the smallest possible p-value of a test over this number of differing
-    units.
+    """Return the smallest possible p-value of a randomisation test over this number of
+    differing units.
     """
     return 2.0 / 2.0**units if units <= MAX_EXACT_UNITS else 1 / (1 + trials)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for multiple tests (Holm 1979). A NaN stays NaN and
-    is not counted.
+    """Return the p-values adjusted for multiple tests (Holm 1979). A p-value of NaN
+    stays NaN and is not counted as a test.
     """
     ordered = sorted(
         (p, index) for index, p in enumerate(p_values) if not math.isnan(p)
@@ -216,8 +219,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _weighted_test(
     pair: Paired, metric: WeightedMetric, *, trials: int, seed: int
 ) -> PairedTest:
-    """Test a weighted metric on the stacked rows of both runs. Weights of 0 and 1
-    select the rows of either run for each unit.
+    """Test the difference of a weighted metric on the stacked rows of both runs. For
+    each unit, weights of 0 and 1 select the row of one of the two runs.
     """
     names, units = np.unique(pair.a[:, 0], return_inverse=True)
     rows, count = np.vstack([pair.a, pair.b])[:, 1:], len(names)
@@ -263,8 +266,8 @@ def _weighted_test(
 
 
 class _Exchange:
-    """Computes the values of a pair of runs after exchanges, from sums of row
-    differences over the exchanged units.
+    """The values of a metric for two runs after exchanges of units, computed from sums
+    of row differences over the exchanged units.
     """
 
     def __init__(self, pair: Paired) -> None:
@@ -277,22 +280,24 @@ class _Exchange:
         self.observed = float(self.values(np.zeros((1, self.width)))[0])
 
     def values(self, exchanged: Floats) -> Floats:
-        """Return the absolute difference of the two runs after each exchange.
-        ``exchanged`` has the shape (trials, m).
+        """Return the absolute difference between the two runs' values after each
+        exchange. The array ``exchanged`` has the shape (trials, m).
         """
         a, b = self.totals
         return np.abs(differences_of(self.metric, a - exchanged, b + exchanged))
 
     def extreme(self, exchanged: Floats) -> int:
-        """Count the exchanges whose difference is at least the observed difference.
-        Undefined differences count too.
+        """Count the exchanges after which the absolute difference is at least the
+        observed absolute difference. Undefined differences count too.
         """
         nearly = self.observed - jackknife.ROUNDING
         return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
 def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
-    """Test a pair of runs over all exchanges of units in which the runs differ."""
+    """Test the difference of a pair of runs over all exchanges of the units in which
+    the runs differ.
+    """
     exchange = _Exchange(pair)
     count = 1 << len(differing)
     if math.isnan(exchange.observed):
@@ -311,7 +316,7 @@ def _approximate_tests(
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
     extreme = np.zeros(len(pairs))
-    # Blocks of (b, units) random bits: 1 if the trial exchanges the unit.
+    # The blocks (b, units) contain random bits, which are 1 for exchanged units.
     bits, units = np.random.PCG64(seed), len(joined)
     per_block = max(1, BLOCK // units)
     for start in range(0, trials, per_block):
@@ -340,9 +345,9 @@ def _approximate_tests(
 
 
 def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
-    """Return the interval of a difference between two runs. The interval is None with
-    fewer than three units with a value, if the difference or its error is undefined, or
-    if the runs are equal in every unit.
+    """Return the interval of the difference between two runs' values. The interval is
+    None with fewer than three units with a value, if the difference or its standard
+    error is undefined, or if the runs are equal in every unit.
     """
     a, b = _values(pair)
     return _interval(pair, a - b, _spread(pair), level)
@@ -350,15 +355,16 @@ def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
 
 def difference_error(pair: Paired) -> float:
     """Return the jackknife standard error of the difference between runs a and b, or
-    NaN if undefined.
+    NaN if the standard error is undefined.
     """
     return _spread(pair).error
 
 
 @dataclass(frozen=True)
 class _Spread:
-    """The standard error of a difference, the effective (Kish) number of units, and the
-    share of units in which both runs are equal. All are NaN without an interval.
+    """The standard error of a difference between two runs, the effective (Kish) number
+    of units, and the share of units in which both runs are equal. All three numbers are
+    NaN if the difference has no interval.
     """
 
     error: float = math.nan
@@ -431,14 +437,15 @@ def _interval(
 
 
 def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
-    """Return the metric's value of a minus that of b from (…, m) sums. The difference
-    is undefined if either value is undefined, or both are infinite.
+    """Return the metric's value of run a minus the value of run b, computed from (…, m)
+    sums of rows. The difference is undefined if one of the values is undefined, or if
+    both values are infinite.
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(metric.aggregate(a) - metric.aggregate(b))
 
 
-#: The power for which detectable differences are reported.
+#: Differences are called detectable if they are detected with this power.
 CHANCE = 0.8
 #: Maximum number of units that ``units_needed`` considers.
 MAX_UNITS = 10_000_000
@@ -455,22 +462,23 @@ def typical_error(pairs: Sequence[Paired]) -> float:
 def power(
     difference: float, error: float, units: int, *, at_units: int, comparisons: int = 1
 ) -> float:
-    """Return the power to detect a true difference at the 5 % level with ``at_units``
-    units.
+    """Return the power of a test with ``at_units`` units to detect a true difference at
+    the 5 % level.
 
-    ``error`` is the standard error over ``units`` units. The power is computed from the
-    noncentral t distribution with Bonferroni's correction, the first step of Holm's
-    correction. The power is 0 if the number of units allows no significant result.
+    ``error`` is the standard error of the difference over ``units`` units. The power is
+    computed from the noncentral t distribution with Bonferroni's correction, the first
+    step of Holm's correction. The power is 0 if a test with this number of units cannot
+    have a significant result.
     """
     if at_units < min_units(comparisons):
         return 0.0
     from scipy.special import nctdtr
 
     far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
-    # The distance is limited, since the power is 1 here and hardly computable beyond.
+    # The effect is limited to 35 standard errors, since the power beyond is nearly 1.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
-    # The result is NaN if it is too small to be computed.
+    # SciPy's result is NaN if the probability is too small to be computed.
     return float(1 - nctdtr(at_units - 1, away, far) + (max(0, wrong_way)))
 
 
@@ -486,14 +494,14 @@ def detectable_difference(
     the metric's scale.
 
     ``error`` is the standard error of a difference over ``units`` units. ``at_units``
-    is the size of another test set. Infinite if the number of units allows no
-    significant result, or if the difference exceeds ``largest``. NaN if the error is
-    NaN.
+    is the number of units of another test set. The difference is infinite if a test
+    with this number of units cannot have a significant result, or if the difference
+    exceeds ``largest``. NaN if the error is NaN.
     """
     wanted = at_units or units
     if wanted < min_units(comparisons):
         return math.inf
-    # The distance in standard errors that the level and the power require.
+    # A detectable difference has this size in standard errors.
     shares = (1 - ALPHA / (2 * comparisons), CHANCE)
     errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)
@@ -503,11 +511,11 @@ def detectable_difference(
 def units_needed(
     difference: float, error: float, units: int, *, comparisons: int = 1
 ) -> int | None:
-    """Return the number of units that is needed to detect a difference of this size
+    """Return the number of units that a test needs to detect a difference of this size
     with power ``CHANCE``.
 
-    The level is corrected for the number of comparisons. The result is None without a
-    difference, or if ``MAX_UNITS`` units do not suffice.
+    The level of the test is corrected for the number of comparisons. The result is None
+    if the difference is 0, or if ``MAX_UNITS`` units do not suffice.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
@@ -529,7 +537,7 @@ def units_needed(
 
 #: Possible shares of noise in the variance between rows, with a uniform prior.
 NOISE = (np.arange(100) + 0.5) / 100
-#: All systems of a board are equal with this prior probability.
+#: All systems of a leaderboard are equally good with this prior probability.
 #: `scripts/order_calibration.py` shows that this prior predicts frequencies best.
 EQUAL = 0.25
 
@@ -544,14 +552,15 @@ def order_chance(
     errors: float,
     equal: float = 0.0,
 ) -> float:
-    """Return the probability that two rows of a board keep their order if the number of
-    units is doubled by new units.
+    """Return the probability that two rows of a leaderboard keep their order if new
+    units double the number of units.
 
-    ``squares`` and ``errors`` are the mean squared difference and the mean squared
-    error over all pairs of ``rows`` rows. The variance between rows that exceeds noise
-    determines how much the expected difference in new units shrinks (uniform shrinkage,
-    Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the prior
-    probability that no row is better than another. NaN without an error.
+    ``squares`` is the mean squared difference and ``errors`` the mean squared standard
+    error, over all pairs of ``rows`` rows of the leaderboard. If the variance between
+    rows is mostly noise, the expected difference in new units shrinks strongly (uniform
+    shrinkage, Strawderman 1971, Proper Bayes Minimax Estimators). ``equal`` is the
+    prior probability that all rows of the leaderboard are equally good. NaN without an
+    error.
     """
     if not (error > 0 and errors > 0):
         return math.nan
@@ -578,12 +587,13 @@ ROW, BOARD = "row", "board"
 
 
 def adjusted_p(p: Floats) -> Floats:
-    """Return an array (rows, rows) with p-values after Holm's correction in the family
-    of each row. A pair has the larger of the results in the families of both rows.
+    """Return an array (rows, rows) with the p-values of pairs of leaderboard rows after
+    Holm's correction in the family of each row. The p-value of a pair is the larger of
+    the two p-values in the families of both rows.
 
-    The p-value is at most ``ALPHA`` if and only if ``surely_above`` separates the rows.
-    ``p`` contains the p-values of pairs, as in ``standings_of``. The diagonal and pairs
-    without a p-value are NaN.
+    The corrected p-value of a pair is at most ``ALPHA`` if and only if ``surely_above``
+    separates the two rows. ``p`` contains the uncorrected p-values of pairs, as in
+    ``standings_of``. The diagonal and pairs without a p-value contain NaN.
     """
     count = len(p)
     own = np.where(np.eye(count, dtype=bool), np.nan, p)
@@ -598,7 +608,7 @@ def adjusted_p(p: Floats) -> Floats:
 
 
 class Standing(NamedTuple):
-    """A row's rank by value, and the range of its possible ranks."""
+    """A leaderboard row's rank by value, and the range of the row's possible ranks."""
 
     rank: int
     low: int
@@ -608,18 +618,20 @@ class Standing(NamedTuple):
 def standings_of(
     values: Sequence[float], p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> list[Standing]:
-    """Return a standing for each row, with the range of ranks that the pairwise tests
-    do not exclude.
+    """Return a standing for each leaderboard row, with the range of ranks that the
+    pairwise tests do not exclude.
 
-    Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic
-    Studies. Each row has its own family of tests, so Holm's correction is over the
-    comparisons of that row. ``BOARD`` corrects over all pairs of the board instead. Two
-    rows differ if the tests in the families of both rows are significant. The condition
-    on both families makes ranks consistent.
+    The method is that of Mogstad, Romano, Shaikh and Wilhelm 2024 (Inference for Ranks,
+    Review of Economic Studies). Each leaderboard row has its own family of tests, so
+    Holm's correction is over the comparisons of the row. If ``family`` is ``BOARD``,
+    the correction is over all pairs of rows instead. Two leaderboard rows differ if
+    their test is significant in the families of both rows. Requiring significance in
+    both families makes the ranges of ranks consistent.
 
-    Higher ``values`` must be better. A row with NaN ranks last. The symmetric matrix
-    ``p`` contains p-values of pairs of rows. A pair without a comparison has NaN, which
-    does not order the rows.
+    The argument ``values`` must contain higher numbers for better rows. A row whose
+    value is NaN has the last rank. The symmetric matrix ``p`` contains the p-values of
+    pairs of rows. A pair of rows without a comparison has the p-value NaN and counts as
+    not different.
     """
     count = len(values)
     if p.shape != (count, count):
@@ -634,8 +646,8 @@ def standings_of(
 def surely_above(
     merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> NDArray[np.bool_]:
-    """Return a matrix in which ``[i, j]`` is True if row j is better than row i, and
-    the difference is significant in the families of both rows.
+    """Return a matrix in which ``[i, j]`` is True if leaderboard row j is better than
+    row i, and the difference is significant in the families of both rows.
     """
     differs = differing(p, family=family, alpha=alpha)
     return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
@@ -644,17 +656,15 @@ def surely_above(
 def differing(
     p: Floats, *, family: str = ROW, alpha: float = ALPHA
 ) -> NDArray[np.bool_]:
-    """Return a matrix:
-
-    ``[i, j]`` is True if row i differs significantly from row j in the family of row i.
-    The family ``ROW`` contains the comparisons of one row, so ``[i, j]`` may differ
-    from ``[j, i]``.
+    """Return a matrix in which ``[i, j]`` is True if leaderboard row i differs
+    significantly from row j in the family of row i. The family ``ROW`` contains the
+    comparisons of one row, so ``[i, j]`` may differ from ``[j, i]``.
     """
     count = len(p)
     others = ~np.eye(count, dtype=bool)
     if family == ROW:
-        # As in `holm`, p-values below the first non-significant one are significant.
-        # NaN sorts last, is never significant and is not counted.
+        # P-values below the first non-significant p-value are significant (`holm`).
+        # A p-value of NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
         defined = count - np.isnan(ordered).sum(axis=1, keepdims=True)
         fails = ordered * (defined - np.arange(count)) > alpha
