@@ -1,4 +1,5 @@
-"""Parse dates of bundles: month first or ISO 8601, with or without a time zone.
+"""Parse the dates of competition bundles, which are month first or in ISO 8601, with or
+without a time zone.
 
 This module does not import Django.
 """

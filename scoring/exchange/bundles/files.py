@@ -1,6 +1,6 @@
 """The files of a bundle and of the archives in it.
 
-Only confined processes use this module. It does not import Django.
+Only sandboxed processes use this module, which does not import Django.
 """
 
 import re

@@ -6,7 +6,7 @@ Scripts, styles, images and forms are removed. This module does not import Djang
 import re
 from html.parser import HTMLParser
 
-#: The converter removes the content of some elements, and others start a paragraph.
+#: Elements in _NOTHING are removed, and elements in _BLOCKS start a paragraph.
 _NOTHING = frozenset({"script", "style", "head", "template", "noscript", "svg", "form"})
 _BLOCKS = frozenset(
     {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}

@@ -20,7 +20,7 @@ from tasks.types.files import InputFile
 from tasks.types.guarded.limits import Limits, Unreadable
 
 YAML = Limits(size=1 << 18, depth=20, digits=60)
-#: Phases without a date get this opening date, which an organiser must replace.
+#: A phase without a date gets the opening date UNDATED, until an organiser changes it.
 UNDATED = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
 MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
 #: The summary and the terms of a season have at most this many characters.
@@ -41,7 +41,7 @@ Values = Mapping[str, Any]
 class BundleTask:
     """A task of the bundle with gold (the reference answers) and programs.
 
-    ``runs_code`` is True if participants submit programs.
+    ``runs_code`` is True if participants submit programs instead of answers.
     """
 
     place: str
@@ -97,8 +97,8 @@ class Competition:
 
 
 def read_competition(files: BundleFiles, report: Report) -> Competition:
-    """Parse the description of a competition bundle. Raises Prevented, or InputRefused
-    if an archive in the bundle cannot be read.
+    """Parse the description of a competition bundle. Raises Prevented if the bundle
+    cannot be imported, or InputRefused if an archive in the bundle cannot be read.
     """
     try:
         said = read_yaml(files.description.read(), YAML, takes_aliases=True)
@@ -183,8 +183,8 @@ class _Reader:
         return opens or UNDATED
 
     def close_phases(self, phases: Sequence[BundlePhase]) -> None:
-        """Give each phase without an end the start of the next phase as end. Report
-        phases with an end before the beginning.
+        """Set the end of each phase without an end to the start of the next phase, and
+        report phases that end before they begin.
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):
