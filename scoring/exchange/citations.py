@@ -1,5 +1,5 @@
-"""Citations of seasons, tasks, boards, runs and published tables, as BibTeX and as
-text.
+"""Create citations of seasons, tasks, boards, runs and published tables, as BibTeX and
+as text.
 """
 
 import datetime as dt
@@ -27,8 +27,8 @@ _DIGITS = 12
 class Citation:
     """A citation.
 
-    ``authors`` are people, or one organisation if ``is_of_people`` is False. The last
-    word of a person's name is the surname.
+    ``authors`` are the names of people, or the name of one organisation if
+    ``is_of_people`` is False. The last word of a person's name is the surname.
     """
 
     key: str
@@ -59,8 +59,8 @@ class Citation:
 
     @property
     def text(self) -> str:
-        """Return the citation as text, for example `Organisers of CL-Summ 2014. CL-Summ
-        2014. 2014. https://…`
+        """Return the citation as text, which starts with the authors, for example
+        `Organisers of CL-Summ 2014. CL-Summ 2014. 2014. https://…`
         """
         parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
         bare = [part.rstrip(".") for part in parts if part]
@@ -87,8 +87,8 @@ def of_board(
 ) -> Citation:
     """Return the citation of a board, with the version of the board and of the gold.
 
-    The address of the board shows newer scores later, but the address of a ``kept``
-    board does not change.
+    The URL of the board may later show other scores, but the URL of a ``kept`` board (a
+    snapshot) never does.
     """
     phase, task = board.phase, board.phase.task
     return Citation(
