@@ -49,7 +49,7 @@ class BoardQuery(Query):
     reported: bool = switch_from("reported", "no", default=True)
     #: Rows are hidden if their run card marks one of these fields.
     without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
-    #: Rows are hidden unless their run card declares these values, such as `model:open`.
+    #: Rows are hidden unless their run card declares these values (`model:open`).
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
     dimension: str = text_from("dimension")
