@@ -1,5 +1,5 @@
-"""The offline scorer, without a database, and the client of a site; `python -m scoring --help` lists the
-commands.
+"""Check, score and compare runs without a database, or send commands to a site. The
+command `python -m scoring --help` lists all commands.
 """
 
 import argparse
@@ -155,8 +155,8 @@ def _exit_code(namespace: argparse.Namespace) -> int:
 
 
 def missing_of(packages: Sequence[str]) -> str:
-    """Return the first package that is not installed, or an empty text if all are
-    installed.
+    """Return the name of the first package that is not installed, or an empty text if
+    all packages are installed.
     """
     return next((name for name in packages if find_spec(name) is None), "")
 
@@ -248,8 +248,9 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 def check_run(given: argparse.Namespace) -> int:
     """Check a run.
 
-    `--json` prints the problems on standard output, even if the run is refused. A
-    worker uses `--progress` and reads the problems on standard error.
+    The option `--json` prints the problems of a run on standard output, even if the run
+    is invalid. A worker calls the command with `--progress` and reads the problems from
+    standard error.
     """
     try:
         return _checked_run(given)
@@ -446,8 +447,8 @@ def compare_runs(given: argparse.Namespace) -> int:
 
 @contextmanager
 def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
-    """Report progress as JSON objects if requested, as a bar on a terminal, and
-    otherwise not at all.
+    """Yield a function that reports progress as JSON objects if requested, as a bar on
+    a terminal, and otherwise not at all.
     """
     if given.progress:
         as_json = scorer.as_json

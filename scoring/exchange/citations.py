@@ -85,7 +85,8 @@ def of_task(task: Task) -> Citation:
 def of_board(
     board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
 ) -> Citation:
-    """Return the citation of a board, with the version of the board and of the gold.
+    """Return the citation of a board, which states the versions of the board and of the
+    gold.
 
     The URL of the board may later show other scores, but the URL of a ``kept`` board (a
     snapshot) never does.

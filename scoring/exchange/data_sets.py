@@ -57,8 +57,8 @@ _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Floa
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive of a released data set. ``fields`` maps each JSON field of
-    the file with scalar values to the type of the values.
+    """A file in the downloadable archive of a released data set. ``fields`` maps each
+    JSON field of the file with scalar values to the type of the values.
     """
 
     name: str
@@ -214,7 +214,7 @@ MEDIA_TYPES = {
 }
 #: The description of a data set lists files with the extensions in TEXTS as plain text.
 TEXTS = {".xml", ".txt"}
-#: These terms are from the Croissant vocabulary, and all other terms from schema.org.
+#: The terms in _TERMS are from the Croissant vocabulary, all others from schema.org.
 _TERMS = (
     "citeAs",
     "column",
@@ -653,9 +653,11 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
 
 
 def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
-    """Write a zip archive with the labels of judges and a description of the labels.
+    """Write a zip archive with the labels that judges (models) gave to texts, and a
+    description of the labels.
 
-    `import_labels` and the offline scorer can read the labels.
+    The management command `import_labels` and the offline scorer can read the exported
+    labels.
     """
     digest, number = hashlib.sha256(), -1
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

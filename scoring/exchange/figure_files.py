@@ -1,4 +1,4 @@
-"""Export a figure as SVG, PDF, PNG, Plotly JSON or HTML."""
+"""Export a chart as an SVG, PDF, PNG, Plotly JSON or HTML file."""
 
 import ctypes
 import os
@@ -105,7 +105,7 @@ def add_fonts() -> None:
 
 
 def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
-    """Convert SVG to PDF or PNG. Raises ConverterBusy."""
+    """Convert an SVG figure to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
     # Convert one figure at a time, because a large figure uses much CPU time.

@@ -366,7 +366,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 
 def as_papers_with_code(results: Results) -> str:
-    """Return the board in the JSON format of Papers with Code.
+    """Return the board as JSON in the format of the site Papers with Code.
 
     Format: https://github.com/paperswithcode/sota-extractor
     """
@@ -422,10 +422,10 @@ MAX_TITLE = 40
 
 
 def badge(board: Board, row: Row | None) -> str:
-    """Return an SVG badge such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
+    """Return an SVG badge with a text such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
     preliminary`.
 
-    The SVG contains no styles, scripts or fonts.
+    The SVG badge contains no styles, scripts or fonts.
     """
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"

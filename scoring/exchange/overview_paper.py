@@ -1,5 +1,5 @@
-"""Create the files for the overview paper of a season: tables, charts, lists of teams
-and systems, and a summary of the results.
+"""Create the files for the overview paper of a season, which are tables, charts, lists
+of teams and systems, and a summary of the results.
 """
 
 from __future__ import annotations
@@ -627,7 +627,9 @@ def paper_title(season: Season) -> str:
 
 
 def authors_of(season: Season) -> list[User]:
-    """Return the organisers, whose names are public on the season's page, as authors."""
+    """Return the authors of the overview paper, who are the organisers named on the
+    public page of the season.
+    """
     found = Organiser.objects.filter(
         season=season, role=Organiser.Role.ORGANISER
     ).select_related("user")

@@ -101,8 +101,8 @@ def _cells(value: float, bounds: Bounds | None) -> tuple[str, str]:
 
 
 def battles_of_season(season: Season, viewer: object) -> list[PaperBattles]:
-    """Return the published boards of battles that the viewer may see, in the order of
-    tasks and phases.
+    """Return the published boards of battles (pairwise judgements) in a season that the
+    viewer may see, in the order of tasks and phases.
     """
     phases = (
         Phase.objects.filter(

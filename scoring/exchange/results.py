@@ -1,5 +1,5 @@
-"""The input of every export format: the selected rows of a board, with their URLs and
-signatures.
+"""Prepare the selected rows of a board, with their URLs and signatures, as the input of
+every export format.
 """
 
 import io

@@ -4,9 +4,9 @@ Each table of a `commands.toml` file declares a command. `help` is its help text
 key `does` names the function of a command, if the function has another name than the
 command. The key `needs_scorer` is true if the command needs the packages of the extra
 `score`. The key `one_of` lists groups of mutually exclusive arguments. All other keys
-of a table are arguments of the command in order. A group of commands has no function. A
-declared argument has the parameters of `add_argument`, or refers to an argument in the
-table `shared`. Every command starts with the arguments in the table `every`.
+of a table are arguments of the command in order. A declared argument has the parameters
+of `add_argument`, or refers to an argument in the table `shared`. Every command starts
+with the arguments in the table `every`.
 """
 
 import argparse

@@ -74,7 +74,7 @@ def _add_points(one: Point, other: Point) -> Point:
 def _combine_points(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
-    """Return the sum of two curve points, each multiplied by a scalar."""
+    """Return the sum of two curve points, each multiplied by its scalar."""
     summands = (_NEUTRAL, point, other, _add_points(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):

@@ -131,8 +131,8 @@ def _claim_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def pairs_of_case(case: Case) -> list[Pair]:
-    """Return the entailment pairs of a claim: with all passages, with each passage
-    alone, and with all passages except one.
+    """Return the entailment pairs that combine a claim with all passages, with each
+    passage alone, and with all passages except one.
     """
     pairs = [case.joint]
     if case.has_several:

@@ -75,8 +75,8 @@ USEFUL_AGREEMENT = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The plan of a sample for people: the kind of unit to label, the number of labels
-    per run, and the random seed.
+    """The plan of a sample that people label, with the kind of unit, the number of
+    labels per run, and the random seed.
     """
 
     of: str
@@ -194,8 +194,8 @@ def sheet_name(plan: Plan) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PeoplesLabels:
-    """People's judgements from a file: ``rows`` for cited reports, or ``entailed`` for
-    pairs of claims and passages.
+    """People's judgements from a file, as ``rows`` for cited reports, or as
+    ``entailed`` for pairs of claims and passages.
     """
 
     rows: Rows | None = None

@@ -103,8 +103,8 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The data of one run from which scores are computed: the matrix of each statistic,
-    the unit number of each row, and the names of the units.
+    """The data of one run from which scores are computed, which are the matrix of each
+    statistic, the unit number of each row, and the names of the units.
 
     If the method resamples clusters of units, the data also contains the numbers and
     names of the clusters.
@@ -558,8 +558,8 @@ def _read(
 MAX_TEXT = 3_000
 #: A run's stored instances have at most MAX_BYTES bytes, and further ones are omitted.
 MAX_BYTES = 6_000_000
-#: A part of a gold or answer has at most MAX_PART characters.
-#: A gold or an answer has at most MAX_PARTS parts.
+#: A stored part of the gold or of an answer has at most MAX_PART characters.
+#: The gold or the answer of an instance has at most MAX_PARTS stored parts.
 MAX_PART, MAX_PARTS = 600, 200
 _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 

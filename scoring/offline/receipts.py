@@ -1,13 +1,12 @@
 """Verify receipts, which are data that a site signs when it publishes an evaluation.
 
 A receipt is an entry of the site's append-only log. A receipt contains a commitment to
-each of these fields: task, run, gold, scorer, scores and time. A commitment is the
-SHA-256 of a nonce (32 random bytes) and a JSON text, and reveals nothing about the
-text. A person with the nonce and the text of a commitment can prove that the site
-signed this text. A field of a receipt is sealed if its nonce and text are not
-published. The JSON texts must be stored unchanged, byte by byte. The log is a Merkle
-tree whose root the site signs, so that changed, removed or inserted entries change the
-root.
+each of the fields task, run, gold, scorer, scores and time. A commitment is the SHA-256
+of a nonce (32 random bytes) and a JSON text, and reveals nothing about the text. A
+person with the nonce and the text of a commitment can prove that the site signed this
+text. A field of a receipt is sealed if its nonce and text are not published. The JSON
+texts must be stored unchanged, byte by byte. The log is a Merkle tree whose root the
+site signs, so that changed, removed or inserted entries change the root.
 """
 
 import hashlib
@@ -71,8 +70,8 @@ def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class CheckedReceipt:
-    """The result of checking a receipt: the ``faults`` as messages, and the committed
-    values of the ``opened`` fields, whose nonces are published.
+    """The result of checking a receipt, with the ``faults`` as messages, and the
+    committed values of the ``opened`` fields, whose nonces are published.
     """
 
     faults: list[str] = field(default_factory=list)

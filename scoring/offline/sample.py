@@ -1,6 +1,4 @@
-"""Score the sample of a declared task and compare the scores with the declared
-scores.
-"""
+"""Score the sample in a task folder and compare the scores with the declared scores."""
 
 import json
 import math

@@ -96,7 +96,9 @@ def _amount(number: float, unit: str) -> str:
 
 
 def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield two lines for each metric: the value with its interval, and the signature."""
+    """Yield two lines for each metric, one with the value and its interval, and one
+    with the signature.
+    """
     for name, value in metrics.items():
         yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
         yield f"{'':<40} {value['signature']}"

@@ -1,4 +1,4 @@
-"""Read answers from files of a bundle.
+"""Read the answers to instances from files of a competition bundle.
 
 A file of answers contains one value or one vector of numbers per line, or a table. This
 module does not import Django.
@@ -36,8 +36,8 @@ Row = dict[str, Any]
 class Lines:
     """A file of answers with one value or one vector of numbers per line.
 
-    ``ids`` are the values of the first column if that column numbers the lines.
-    Otherwise ``ids`` are the line numbers.
+    ``ids`` are the instance ids, which are the values of the first column if that
+    column numbers the lines, and otherwise the line numbers.
     """
 
     file: InputFile
@@ -135,7 +135,9 @@ def number_in(text: str) -> float | None:
 
 
 def form_of(answers: Lines) -> str:
-    """Guess the task form from the values of gold without a recognised scoring program."""
+    """Guess the task form (such as labels or numbers) from the values of the gold, if
+    no scoring program is recognised.
+    """
     values = {own[0] for own in answers.values}
     numbers = [number_in(value) for value in values]
     is_whole = all(number is not None and number.is_integer() for number in numbers)
@@ -203,10 +205,10 @@ def as_run(answers: Lines, form: str) -> bytes | None:
 
 
 def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
-    """Return the answers found in the files of a bundle.
+    """Return the answers of each file of a competition bundle that contains answers.
 
-    If several files have answers, prefer files whose names occur in ``words``, the
-    strings of the scoring program.
+    If several files have answers, the function prefers files whose names occur in
+    ``words``, the strings of the scoring program.
     """
     found = [
         (file, answers)
@@ -276,7 +278,7 @@ def whole(answers: Lines) -> Lines:
 def predictions(
     files: Iterable[InputFile], gold: Lines, *, is_sample: bool = True
 ) -> Lines | None:
-    """Return the sample predictions that match the gold.
+    """Return the answers in a sample file that has the same instances as the gold.
 
     If ``is_sample`` is False, the function considers only files with names such as
     `sample` or `predictions`.

@@ -18,14 +18,12 @@ MONTHS, HALF_A_DAY = 12, 12
 
 
 class NoDate(ValueError):
-    """An error about a value that is not a date, with a message that contains the
-    value.
-    """
+    """An error about a text that is not a date, whose message contains the text."""
 
 
 def read_date(value: object) -> dt.datetime:
-    """Parse a date of a bundle's description. Dates without a time zone are in UTC.
-    Raises NoDate.
+    """Parse a date in the description of a competition bundle. Dates without a time
+    zone are in UTC. Raises NoDate.
     """
     if isinstance(value, dt.datetime):
         return _in_utc(value)

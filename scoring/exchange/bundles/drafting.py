@@ -68,8 +68,8 @@ Values = dict[str, Any]
 
 
 def draft(given: Mapping[str, Any]) -> Values:
-    """Return the draft of a season: the import's report, the tables of the season file,
-    the texts of the task folders, and the paths of the gold files.
+    """Return the report of an import, the tables of the season file, the texts of the
+    task folders, and the paths of the gold files.
     """
     report = Report()
     season: Values = {}
@@ -411,7 +411,7 @@ class _Drafting:
         """Return the table of a task for the season file, and write the folder and gold
         of the task.
 
-        Return None if the task cannot be declared.
+        The result is None if the site cannot score the task.
         """
         place = task.splits[0].source.place
         slug = free_name(task.title, "task", self._slugs)
@@ -773,7 +773,7 @@ def _rounded_score(value: Mapping[str, Any]) -> str:
 
 
 def free_name(title: str, other: str, taken: Iterable[str]) -> str:
-    """Return an unused slug for the title."""
+    """Return a slug for the title that no other task or phase has."""
     text = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].strip("-") or other
     number, found = 1, name

@@ -1,4 +1,6 @@
-"""Create seasons from bundles. Only confined processes read the content of a bundle."""
+"""Create seasons from bundles. Only sandboxed processes read the content of a
+competition bundle.
+"""
 
 import datetime as dt
 import re
@@ -31,7 +33,7 @@ from tasks.seasons.file.sent import Load, season_in_zip
 from tasks.seasons.file.tables import document
 from tasks.types import InputRefused, Problem
 
-#: The history entry with this action contains the report of the import.
+#: The history entry with the action IMPORTED contains the report on the import.
 IMPORTED = "bundle-imported"
 #: A bundle may set the season settings in SEASON_KEYS, but not people or visibility.
 SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
@@ -44,7 +46,8 @@ class Choice:
     """A key of a bundle's description for which an organiser must choose one of several
     possible gold files.
 
-    ``chosen`` is empty until the organiser chooses a file.
+    ``chosen`` is the file that the organiser has chosen as gold, or empty before the
+    choice.
     """
 
     place: str
@@ -68,7 +71,7 @@ class Draft:
 
     @property
     def reason(self) -> Line:
-        """Return the reason why the bundle cannot be imported."""
+        """Return the reason why a competition bundle cannot be imported."""
         return self.report[0]
 
 
@@ -216,8 +219,8 @@ def is_from_bundle(season: Season) -> bool:
 
 
 def kept_report(season: Season) -> list[Line]:
-    """Return the import report of a season that was created from a bundle, or an empty
-    report for other seasons.
+    """Return the report on the import of a season from a competition bundle, or an
+    empty report if the season was not imported.
     """
     entry = history(season).filter(action=IMPORTED).order_by("pk").first()
     if entry is None or not entry.facts:
@@ -227,7 +230,7 @@ def kept_report(season: Season) -> list[Line]:
 
 
 def headings() -> dict[str, str]:
-    """Return the headings of the sections of an import's report, in order of verdict."""
+    """Return the headings in the report on an import, in the order of the verdicts."""
     words = (
         _("Prevents the import"),
         _("Decisions for you"),
@@ -238,7 +241,7 @@ def headings() -> dict[str, str]:
 
 
 def parts_of(report: Sequence[Line]) -> list[tuple[str, list[Line]]]:
-    """Return the lines of an import's report, grouped by heading."""
+    """Return the lines of the report on an import, grouped by heading."""
     named = [
         (words, [line for line in report if line.verdict == verdict])
         for verdict, words in headings().items()

@@ -1,4 +1,5 @@
-"""Choose the files of a bundle that participants may download, without reference data.
+"""Select the files of a competition bundle that participants may download, without
+files of reference data.
 
 This module does not import Django.
 """
@@ -26,8 +27,8 @@ _PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
 
 @dataclass
 class Secrets:
-    """The reference data of a bundle, with digests of the files and with the columns of
-    the gold (the reference answers).
+    """The secret reference data of a competition bundle, as digests of the files and as
+    columns of the gold (the reference answers).
     """
 
     digests: set[bytes] = field(default_factory=set)
@@ -111,9 +112,10 @@ def files_to_give_out(
     """Return the files of a bundle that participants may download with a split of the
     data.
 
-    A split's inputs are published with its first phase. Files of later phases of the
-    split are left out, because these files would be published too early. ``done``
-    contains the key paths of phases whose files another split already publishes.
+    The site publishes the inputs of a split with the first phase of the split, so the
+    result does not contain files of later phases, which would be published too early.
+    ``done`` contains the key paths of phases whose files another split already
+    publishes.
     """
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}

@@ -1,5 +1,5 @@
-"""Propose the scoring program of a bundle as the official program of a task, without
-running it.
+"""Propose the scoring program of a competition bundle as the official program of a
+task, without running the program.
 """
 
 import re
@@ -41,8 +41,8 @@ _NO_PART = re.compile(
 
 @dataclass(frozen=True)
 class Offer:
-    """An official program: the text of its `program.json`, its table `[task.program]`
-    in the season file, and the measures and titles of its rule set.
+    """An official scoring program, with the text of its `program.json`, its table
+    `[task.program]` in the season file, and the measures and titles of its rule set.
     """
 
     text: str
@@ -61,8 +61,8 @@ def offer(
     place: str,
     report: Report,
 ) -> Offer | None:
-    """Propose the bundle's scoring program as an official program. Return None and
-    report the reason if the site cannot run the program.
+    """Return the scoring program of a competition bundle as a proposed official
+    program, or report the reason and return None if the site cannot run the program.
 
     ``answers`` is the answer file of the bundle's sample submission, with the file name
     that the program expects, or None without a sample. ``fields`` is the table

@@ -32,7 +32,8 @@ class OldRun:
     """A participant's run that was submitted to another platform, with the scores that
     the other platform computed.
 
-    ``part`` is the name of the run's file in the working folder of the process.
+    ``part`` is the name of the run's file in the working folder of the sandboxed
+    process.
     """
 
     team: str

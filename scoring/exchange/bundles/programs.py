@@ -1,4 +1,5 @@
-"""Recognise the measures of a scoring program from its source, without running it.
+"""Recognise the measures that a scoring program computes from the source of the
+program, without running the program.
 
 A program that calls a measure of a known library, or that contains a known formula, is
 certain to compute the measure. A program that only defines a function with the name of
@@ -33,7 +34,7 @@ _PRINT = re.compile(
     r"^[ \t]*(?:print[ \t]+[^\s(=]|exec[ \t]+['\"\w]|except[ \t]+[\w.]+[ \t]*,)",
     re.MULTILINE,
 )
-#: Columns with these names report consumed resources and not measures.
+#: Columns whose names match DURATION contain consumed resources, not measures.
 DURATION = re.compile(r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE)
 SURE, LIKELY = "sure", "likely"
 Options = Mapping[str, Any]
@@ -319,8 +320,8 @@ class _Source:
         return reached
 
     def resolve(self, module: str, name: str) -> tuple[str, str] | None:
-        """Return the module and name of the program's function that a name refers to,
-        or None for other names.
+        """Return the module and the name of the scoring program's function to which a
+        name refers, or None if the name refers to no function of the program.
         """
         if (module, name) in self.functions:
             return module, name
@@ -332,7 +333,9 @@ class _Source:
         return target if target in self.functions else None
 
     def whole(self, module: str, name: str) -> str:
-        """Return the fully qualified name that a dotted name refers to."""
+        """Return the full name of the imported object to which a dotted name in the
+        program refers.
+        """
         head, _dot, rest = name.partition(".")
         full = self.imports[module].get(head, head)
         return f"{full}.{rest}".strip(".")
@@ -352,8 +355,8 @@ class _Scope:
                     self._assign(target, node.value)
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Yield the syntax nodes of the scope's statements without nested functions and
-        classes.
+        """Yield the syntax nodes of the statements, without the nodes in nested
+        functions and classes.
         """
         waiting: list[ast.AST] = list(reversed(self.body))
         while waiting:
@@ -656,8 +659,8 @@ _FORMATTED = re.compile(
 
 
 def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the keys and values in printed texts such as `f"key: {value}"`, `"key: %f"
-    % value` and `"key: " + str(value)`.
+    """Yield the keys and values of the texts that a statement prints, in an f-string, a
+    text with `%` or a sum of texts.
     """
     if isinstance(node, ast.JoinedStr):
         for before, own in zip(node.values, node.values[1:], strict=False):

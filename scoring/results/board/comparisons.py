@@ -395,8 +395,8 @@ def told_apart(
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """The number of units and of tests behind a board, and the test of its first two
-    rows.
+    """The numbers of units and of tests from which the ranks of a board follow, and the
+    test of its first two rows.
 
     ``unit`` is the name of the items that tests resample, for example topic. If the
     first two rows do not differ significantly, ``p`` is the p-value of their test

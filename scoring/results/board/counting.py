@@ -66,8 +66,8 @@ def turnout(phase: Phase) -> Turnout:
 def has_figures_beside(
     phase: Phase, runs: Collection[int], at: dt.datetime | None = None
 ) -> tuple[bool, bool]:
-    """Return two booleans: whether teams reported figures for these runs, and whether
-    organisers entered manual scores.
+    """Return True or False for figures that teams reported for these runs, and True or
+    False for manual scores of organisers.
 
     ``at`` is the time of a frozen board.
     """

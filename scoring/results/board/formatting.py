@@ -205,8 +205,8 @@ def shown(
     is_infinite: bool = False,
     withheld: object = "",
 ) -> str:
-    """Return a score as text: `0.3125`, `−0.2000`, `∞`, a dash for an undefined score,
-    or a word for a withheld score. Zero has no sign.
+    """Return a score as text, such as `0.3125`, `−0.2000` or `∞`, or a dash for an
+    undefined score, or a word for a withheld score. Zero has no sign.
     """
     if withheld:
         return gettext("withheld")
@@ -294,8 +294,8 @@ def reason_in_words(reason: str) -> str:
 def rank_text(
     rank: int | None, low: int | None, high: int | None, *, is_compared: bool
 ) -> str:
-    """Return a rank as text: `2–4` if all rows of the board have been compared, `2`
-    before the comparison, and an empty text for an unranked row.
+    """Return a rank as text, which is `2–4` if all rows of the board have been
+    compared, `2` before the comparison, and empty for an unranked row.
     """
     if rank is None:
         return ""
@@ -303,7 +303,7 @@ def rank_text(
 
 
 def ranks(low: int | None, high: int | None) -> str:
-    """Return a range of ranks as text: `3`, or `2–4` if the rank is shared or
+    """Return a range of ranks as text, such as `3`, or `2–4` if the rank is shared or
     uncertain.
     """
     if low is None or high is None:

@@ -1,5 +1,5 @@
-"""Compute the leak budget of a phase: the bits of secret gold that a team can learn
-from all phases with the same content.
+"""Compute the leak budget of a phase, which is the number of bits of secret gold that a
+team can learn from all phases with the same content.
 """
 
 import math

@@ -161,8 +161,8 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
-    """Return the values of a manual measure as two texts: the lines of runs on the
-    board, and the lines of other runs.
+    """Return the values of a manual measure as one text with the lines of runs on the
+    board, and one text with the lines of other runs.
     """
     rows = run_rows(standings(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}

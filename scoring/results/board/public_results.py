@@ -408,7 +408,7 @@ class Overall:
     counts_absences: bool = False
 
 
-#: ABSENCES are two ways to treat a missing team: skip the board, or count a last place.
+#: For a missing team, the overall ranking skips the board or counts a last place.
 ABSENCES = LEFT_OUT, LAST = "left-out", "last"
 
 

@@ -819,9 +819,7 @@ def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
 
 
 class _Reason(NamedTuple):
-    """The reason why a score has no value: the score is infinite, withheld or
-    undefined.
-    """
+    """The reason why a score has no value, which is infinite, withheld or undefined."""
 
     is_infinite: bool
     withheld: str

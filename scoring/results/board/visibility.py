@@ -1,5 +1,5 @@
-"""Decide who may see scores. Pages, charts, exports and the API use the functions of
-this module to decide who may see scores.
+"""Decide who may see the scores on a board and the scores of runs. Pages, charts,
+exports and the API use the functions of this module to decide who may see scores.
 """
 
 import datetime as dt

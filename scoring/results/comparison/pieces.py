@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 #: A piece of text belongs to gold and answer, to one of both, or to the task's text.
-#: With marks of a metric, BOTH is right, PARTLY partly right, ANSWER wrong, GOLD missed.
+#: With marks, BOTH means right, PARTLY partly right, ANSWER wrong, and GOLD missed.
 BOTH, PARTLY, GOLD, ANSWER, PLACE = "both", "partly", "gold", "answer", "place"
 
 

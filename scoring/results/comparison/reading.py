@@ -107,8 +107,8 @@ def _shown(
     audience: visibility.Audience,
     runs: Sequence[Submission],
 ) -> tuple[bool, bool]:
-    """Return two booleans: whether the viewer may see the gold of all these runs, and
-    whether the viewer may see values on single instances.
+    """Return True or False for the right to see the gold of all these runs, and True or
+    False for the right to see values on single instances.
     """
     if audience == visibility.Audience.ORGANISER:
         return True, True

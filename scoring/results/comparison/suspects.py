@@ -132,7 +132,7 @@ def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
 
 
 def _has_ends(metric: Metric) -> bool:
-    """Return True if the metric has a worst and a best value."""
+    """Return True if the metric has a finite worst value and a finite best value."""
     is_bounded = all(map(math.isfinite, metric.value_range))
     return is_bounded and metric.higher_is_better is not None
 

@@ -217,8 +217,8 @@ def value_text(value: Any) -> str:
 
 
 def kind_of(credit: float | None, side: str) -> str:
-    """Return the kind of a mark: right, partly right or wrong for parts of answers, and
-    found, partly found or missed for parts of gold.
+    """Return the kind of a mark, which is right, partly right or wrong for parts of
+    answers, and found, partly found or missed for parts of gold.
     """
     if credit is None:
         return ""
@@ -241,7 +241,7 @@ def mark_words(credit: float | None, side: str) -> str:
 def _lines(
     form: str, parts: Parts, credits_: Credits, side: str, text: Sequence[str]
 ) -> list[Line]:
-    """Return displayed lines for an answer: first the text in which parts have
+    """Return displayed lines for an answer, first the text in which parts have
     positions, and then each part.
     """
     padded = [*credits_, *[None] * len(parts)]
