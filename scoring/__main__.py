@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tasks.types.repairs import Repair
 
 #: The commands in MOVED were top-level commands and are now subcommands of `papers`.
-#: The former names of moved commands work until the next release.
+#: The old names of these commands still work until the next release.
 MOVED = (
     "claim-check",
     "claim-sheet",
@@ -118,7 +118,7 @@ def main(
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # NumPy uses one thread, because starting threads slows down small runs.
+        # NumPy uses one thread, because starting others takes longer than a small run.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
@@ -143,7 +143,7 @@ def _exit_code(namespace: argparse.Namespace) -> int:
         return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
-            # The paths of the worker are valid, so the worker repeats the command.
+            # The paths in a worker's command are valid, so this error is temporary.
             raise
         report(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],

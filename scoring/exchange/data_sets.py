@@ -50,7 +50,7 @@ from tasks.types.run_forms import TrecForm
 
 #: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
-#: Field names that match this expression are valid in JSONPath and as column names.
+#: The regular expression _NAME matches field names that are valid in JSONPath.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 

@@ -52,8 +52,8 @@ def workbook(
     """Return an Excel workbook, in which numbers are numeric cells, and texts that look
     like numbers or formulas are text cells.
 
-    The first line of the first sheet contains the column heads. The same tables always
-    give the same bytes.
+    The first line of the first sheet contains the column heads. Equal tables always
+    give workbooks with equal bytes.
     """
     out = io.BytesIO()
     with Workbook(
@@ -238,7 +238,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "evaluation_results": [
             _result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
-            # The schema requires a direction, so omit measures without a direction.
+            # Omit measures without a direction, which the schema requires.
             if column.higher_is_better is not None
         ],
     }

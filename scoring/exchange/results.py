@@ -38,7 +38,7 @@ def place(phase: Phase) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Results:
-    """The rows of a board that an export contains.
+    """The rows of a board that an exported file contains.
 
     The export includes baselines and the row of human annotators, unless the reader
     hides these rows.

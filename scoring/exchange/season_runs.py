@@ -144,7 +144,7 @@ def ranking_scores(
 ) -> dict[int, Score]:
     """Return the newest score of each run by the ranking metric, keyed by run id.
 
-    With ``at``, return the scores of the runs that were valid at this time.
+    With ``at``, return the scores that the runs had at the time ``at``.
     """
     first = {
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules

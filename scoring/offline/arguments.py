@@ -72,7 +72,7 @@ def _settings(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of `add_argument` for an argument that a `commands.toml`
-    file declares. The first of an argument's choices is the default.
+    file declares. The first choice of an argument with choices is the default value.
     """
     settings = dict(declared)
     if "type" in settings:

@@ -51,7 +51,7 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
         for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # All runs have the same instances in the same order, so number units once.
+        # All runs have the same instances in the same order, so units have one number.
         for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
@@ -196,7 +196,7 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
 
 #: The fields in FOUND are the result of a paired test in a board's file of tests.
 FOUND = ("difference", "error", "low", "high", "p", "units")
-#: One batch has at most AT_A_TIME pairs of runs.
+#: One batch of paired tests has at most AT_A_TIME pairs of runs.
 AT_A_TIME = 32
 
 Tests = Sequence[Mapping[str, Any]]

@@ -54,7 +54,7 @@ def units_of(of: str, split: Split, pairs: Pairs) -> list[Unit]:
 
 def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
     """Yield a unit for each nugget of each topic, and for each topic without nuggets.
-    All runs have the same nuggets.
+    The nuggets of a topic are the same for all runs.
     """
     places: Counter[str] = Counter()
     reports: dict[str, str] = {}

@@ -238,7 +238,7 @@ def _intervals(
     metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = measurements.resampled
-    # Metrics with the same statistic also share the rows of the matrix.
+    # Metrics with the same statistic have the same matrix and the same rows.
     sums = {
         name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
     }
@@ -479,7 +479,7 @@ def details_of(
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return the details of the units as concatenated JSON texts, with the end offset
-    of each text. Without details, the mapping of arrays is empty.
+    of each text. If ``details`` is empty, the function returns no arrays.
     """
     if not details:
         return {}

@@ -65,7 +65,7 @@ def places_of_answers(
     ]
     places = [*range(min(max(map(len, lists), default=0), POSITIONS)), -1]
     for place in places:
-        # In a short list, the last position is also one of the first positions.
+        # The last position of a short list is one of the first positions, so skip it.
         least = max(2, place + 1) if place >= 0 else POSITIONS + 1
         rows = [row for row, names in enumerate(lists) if len(names) >= least]
         hits = [row for row in rows if lists[row][place] in gold[row]]

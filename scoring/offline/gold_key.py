@@ -21,8 +21,8 @@ from tasks.types.files import READING_VERSION
 @dataclass(frozen=True, kw_only=True)
 class GoldKey:
     """The HMAC key (nonce), the version of the digest rule and the version of the file
-    reader that determine the digest of gold. Without a nonce, the digest of the gold is
-    not an HMAC.
+    reader that determine the digest of gold. Without a nonce, the plain SHA-256 digest
+    identifies the gold.
     """
 
     nonce: str = ""

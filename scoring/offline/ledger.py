@@ -133,11 +133,13 @@ class _Reading:
         self._is_joined = is_joined
         self._common: Mapping[str, Any] = {}
         self._is_first = True
-        #: The keys of the labels are short digests of items, person and repetition.
+        #: ``_labels`` maps a short digest of items, person and repetition to the label.
         self._labels: dict[bytes, str] = {}
 
     def begin_file(self) -> None:
-        """Reset the values that all rows of a file share, before reading the next file."""
+        """Forget the values that all rows of the previous file shared, before reading a
+        file.
+        """
         self._common, self._is_first = {}, True
 
     def row(self, record: Mapping[str, Any]) -> Judgement | None:

@@ -131,9 +131,7 @@ def _roots_of_path(
 
 
 def _range_hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
-    """Return the hash of the Merkle tree over each range of leaves (begin, end). The
-    function requests the subtrees of all ranges at once.
-    """
+    """Return the hash of the Merkle tree over each range of leaves (begin, end)."""
     whole = [list(subtrees(begin, end)) for begin, end in parts]
     known = nodes([node for part in whole for node in part])
     hashes = []

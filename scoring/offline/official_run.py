@@ -42,7 +42,7 @@ class Comparison:
         return not self.difference
 
 
-#: Decimals with this precision represent all numbers that a web form accepts.
+#: Decimals of MAX_PRECISION digits represent all numbers that a web form accepts.
 MAX_PRECISION = 400
 
 

@@ -212,7 +212,7 @@ def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[An
     found = []
     for index, line in enumerate(lines):
         is_wrong = index % DAMAGE == 0
-        # Neighbours often have equal answers, so take the next different answer.
+        # Neighbouring answers are often equal, so take the next different answer.
         others = (
             {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))

@@ -38,11 +38,11 @@ class Scoring:
     method: str = METHODS[0]
     statistics: Path | None = None
     run_name: str | None = None
-    #: If entailment pairs lack labels, the scorer writes them here instead of scoring.
+    #: If entailment pairs lack labels, the scorer writes the pairs to ``pending``.
     pending: Path | None = None
-    #: The scorer scores only this part of the split, or the whole split if None.
+    #: ``part`` is the part of the split to score, or None for the whole split.
     part: "Part | None" = None
-    #: The key determines the digest of the gold in column keys.
+    #: ``key`` determines the digest of the gold in the column keys of scores.
     key: GoldKey = PLAIN_KEY
 
 

@@ -118,7 +118,7 @@ def between(value: Mapping[str, Any]) -> str:
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # Import here, because this module loads slowly and many commands do not use it.
+    # Import here, because `scoring.stats.signature` loads slowly.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(

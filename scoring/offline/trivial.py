@@ -68,7 +68,7 @@ MAX_ANSWER = 80
 #: A run with few but right answers maximises CL-Summ metrics with a prefix in _PARTS.
 _PARTS = ("facet_precision", "facet_recall")
 #: In a quick report, trivial runs answer at most MOST instances, or MOST_TEXTS texts.
-#: All candidate lists together then have at most MOST_CANDIDATES candidates.
+#: The candidate lists in a quick report have at most MOST_CANDIDATES candidates.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
 
 
@@ -80,9 +80,9 @@ class GoldReport:
     findings: list[GoldFinding]
     trivial: dict[str, Shares]
     best_constant: str = ""
-    #: The report scores trivial runs on this number of instances.
+    #: ``tried`` is the number of instances on which trivial runs were scored.
     tried: int = 0
-    #: The gold has this number of rows, which is None for rows that are not counted.
+    #: ``rows`` is the number of rows in the gold, or None if not counted.
     rows: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def report_on_split(
     findings += built_in_findings(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
-        # A constant run with one facet for all citances can maximise these metrics.
+        # A constant run with one facet for all citances can maximise facet metrics.
         competing = [one for one in competing if not one.name.startswith(_PARTS)]
     findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
@@ -296,7 +296,7 @@ class _Trials:
 
 
 class _Run(NamedTuple):
-    """A trivial run. A trivial run, whose kind is constant or random for several runs."""
+    """A trivial run with its kind, such as empty, constant or random, and its files."""
 
     kind: str
     name: str

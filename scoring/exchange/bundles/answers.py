@@ -1,7 +1,7 @@
 """Read the answers to instances from files of a competition bundle.
 
-A file of answers contains one value or one vector of numbers per line, or a table. This
-module does not import Django.
+A file of answers contains one value or one vector of numbers per line, or a table. The
+module runs in a sandboxed process and does not import Django.
 """
 
 import re
@@ -101,7 +101,7 @@ def read_lines(file: InputFile) -> Lines | None:
             values = tuple(own[1:] for own in cells)
             return Lines(file, values, tuple(own[0] for own in cells))
         return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
-    # The function for tables with a header parses CSV and TSV files.
+    # Another function parses CSV and TSV files, which are tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
     return Lines(file, tuple((row,) for row in rows))

@@ -146,9 +146,9 @@ class _Drafting:
         chosen_gold: Sequence[str],
     ) -> None:
         self.bundle, self.competition, self.report = bundle, competition, report
-        #: The dictionary maps key paths to the gold files that the organiser chose.
+        #: ``_chosen_gold`` maps key paths to the gold files that the organiser chose.
         self._chosen_gold = dict(map(self._choice_in, chosen_gold))
-        #: The dictionary maps key paths to the files that could be the gold.
+        #: ``choices`` maps key paths to the files that could be the gold.
         self.choices: dict[str, Values] = {}
         #: ``files`` maps file names of the drafted season to the texts of the files.
         #: ``parts`` maps names of season files to files in the working folder.
@@ -159,7 +159,7 @@ class _Drafting:
         self._forms: dict[tuple[str, ...], str] = {}
         self._tasks: list[_Task] = []
         self._secrets: Secrets | None = None
-        #: The archives contain the public files of the phases with these key paths.
+        #: ``_with_kits`` has key paths of phases whose public files are in an archive.
         self._with_kits: set[str] = set()
         self.phase_slugs: dict[str, str] = {}
         for phase in competition.phases:

@@ -172,7 +172,7 @@ def _ndcg_metric(said: Options) -> Any:
 
 SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
 #: CALLS maps each library function to a task form and a measure.
-#: The measure is a name, or a function that derives the measure from the arguments.
+#: A value of CALLS may be a function that derives the measure from call arguments.
 CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
     f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
@@ -253,7 +253,7 @@ class _Source:
     ) -> None:
         self.trees, self.entry, self.texts = trees, entry, texts
         self.imports = {name: _imported_names(tree) for name, tree in trees.items()}
-        #: The keys of the dictionary are the module and the name of each function.
+        #: ``functions`` maps a module and a function name to the function's definition.
         self.functions = {
             (name, node.name): node
             for name, tree in trees.items()
@@ -567,7 +567,7 @@ class _Scope:
 
     def _mean_of(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
-            # An earlier statement assigns the formula to this variable.
+            # The variable stands for a formula that an earlier statement assigns to it.
             values = self.assigned.get(node.id, ())
             return self._formula(values[-1]) if values else ""
         if _is_equality(node):

@@ -235,7 +235,8 @@ MAX_PATHS = 20_000
 
 def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
     """Yield the key path and value of each entry of a bundle's description, up to a
-    maximum number of entries. Key paths have the notation of CODABENCH_KEYS.
+    maximum number of entries. The yielded key paths have the same notation as in
+    CODABENCH_KEYS.
     """
     known = {key.path for key in KEYS[layout]}
     waiting: list[tuple[str, Any]] = [("", description)]

@@ -53,8 +53,8 @@ class ScoredAgain:
     refused runs.
 
     ``present`` is the number of runs that an earlier request has queued. ``old_scores``
-    contains the scores that the other platform computed. All dictionaries are keyed by
-    run number.
+    contains the scores that the other platform computed. The dictionaries of this class
+    are keyed by the number of the run.
     """
 
     runs: dict[int, Submission] = field(default_factory=dict)

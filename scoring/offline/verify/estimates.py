@@ -21,7 +21,7 @@ from scoring.offline.verify.scores import Rescored
 from tasks.types import InputRefused, OptionRefused
 from tasks.types.problems import Unavailable
 
-#: These messages explain why some estimates of scores are not checked.
+#: NO_RUN and similar messages explain why some estimates are not checked.
 NO_RUN = "estimates of runs that are not computed again"
 NO_JUDGE = "estimates whose judge is not in the archive"
 NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels")

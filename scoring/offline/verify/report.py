@@ -16,13 +16,13 @@ VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 class Verified:
     equal: int = 0
     unequal: int = 0
-    #: The list contains a message for each different number and each other fault.
+    #: ``differing`` contains a message for each different number or other fault.
     differing: list[str] = field(default_factory=list)
-    #: The counter maps each reason for not checking values to the number of values.
+    #: ``unchecked`` maps a reason for not checking values to the number of values.
     unchecked: Counter[str] = field(default_factory=Counter)
-    #: The counter maps a package and version to the number of values that it confirms.
+    #: ``witnessed`` maps a package and version to the number of confirmed values.
     witnessed: Counter[str] = field(default_factory=Counter)
-    #: The counter maps a missing package to the number of values that it could confirm.
+    #: ``unwitnessed`` maps a missing package to the number of values it could confirm.
     unwitnessed: Counter[str] = field(default_factory=Counter)
     #: ``digests`` contains names and recomputed digests of gold files.
     #: ``draws`` counts the random samples whose commitment is valid.

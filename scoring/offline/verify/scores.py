@@ -109,7 +109,7 @@ def check_board(
     runs.
     """
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    # `check_means` compares means over seeds, so compare only the scores of runs here.
+    # The function `check_means` compares the means over seeds of a board.
     rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
     for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])

@@ -97,7 +97,7 @@ class BudgetState:
         known = {parts for _, _, parts in before.unequal}
         for phase, other, parts in self.unequal:
             if parts not in known:
-                # The public part of the phase that was created first is expected.
+                # The later phase must have the same public part as the earlier phase.
                 later, first = sorted((phase, other), key=lambda one: -one.pk)
                 raise UnequalPart(_unequal_in_words(later, first))
 

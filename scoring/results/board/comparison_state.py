@@ -49,7 +49,7 @@ def ask(phase_id: int, rules: str) -> bool:
     """Queue a job that compares the rows of a board, or return False if the job is
     already queued.
 
-    A running job learns of the request and checks for new rows before it ends.
+    A job that already compares the board checks for new rows before the job ends.
     """
     job, first = order_of(phase_id, rules).job, Job.Priority.COMPARISON
     same = Job.all_kinds.filter(pk=job.pk)

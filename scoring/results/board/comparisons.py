@@ -469,7 +469,7 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     )
 
 
-#: The power is given for test sets of TIMES the present size.
+#: The power is computed for test sets that are larger by the factors TIMES.
 TIMES = (1, 2, 4)
 #: The estimate of power compares each two of the MAX_RUNS newest runs.
 MAX_RUNS = 4
@@ -528,8 +528,8 @@ class GoldPower:
 
 def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     """Return the power of paired tests by the ranking metric, estimated from runs of
-    the phase or of all phases. The power is None unless two runs with a measurable
-    difference exist.
+    the phase or of all phases. The result is None unless at least two runs have a
+    measurable difference.
     """
     task = gold.task
     if not task.rules:

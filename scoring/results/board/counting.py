@@ -69,7 +69,7 @@ def has_figures_beside(
     """Return True or False for figures that teams reported for these runs, and True or
     False for manual scores of organisers.
 
-    ``at`` is the time of a frozen board.
+    If the board is frozen, ``at`` is the time of the freeze.
     """
     figures = Exists(
         TeamFigure.objects.filter(phase=OuterRef("pk"), submission__in=runs)
@@ -258,7 +258,7 @@ _PASSED = [
     for name in model.settings_that("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
-#: Embargo settings of other phases with the same gold also determine the content.
+#: A board also depends on embargo settings of other phases with the same gold.
 _KEPT_BACK = " || '-' || ".join(
     f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
     if isinstance(Phase.field(name), DateTimeField)
@@ -271,7 +271,7 @@ _JOINED, _LISTED = (
     else ("GROUP_CONCAT", "JSON_ARRAY")
 )
 #: This SQL statement takes 0.04 ms, whereas querysets would take 4.4 ms.
-#: Every request for a board reads these values to look up the page in the cache.
+#: Every request for a page of a board sends the statement, to compute the cache key.
 _PUBLIC_FACTS = f"""
 SELECT p.id, p.version, p.confirmation_ended_at,
 -- Which organisers are members of which teams.
@@ -312,7 +312,7 @@ FROM tasks_phase p JOIN tasks_task t ON t.id = p.task_id JOIN tasks_season s ON 
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """  # noqa: S608  (names of columns)
 #: This SQL statement takes 0.02 ms, whereas four querysets would take 1.4 ms.
-#: Every request for the home page reads these values to look it up in the cache.
+#: Every request for the home page sends the statement, to compute the cache key.
 _SITE_FACTS = """
 SELECT
 (SELECT MAX(id) FROM core_auditentry),
@@ -363,8 +363,8 @@ def counting_runs(
     gold: Gold,
     at: dt.datetime | None = None,
 ) -> list[Run]:
-    """Return the runs that the board of a phase shows. ``at`` is the time of a frozen
-    board.
+    """Return the runs that the board of a phase shows. If the board is frozen, ``at``
+    is the time of the freeze.
     """
     season = phase.task.season_id
     entry = Registration.objects.filter(season=season, team=OuterRef("team"))
@@ -372,7 +372,7 @@ def counting_runs(
         team=OuterRef("team"), user__organises__season=season
     )
     evaluations = Evaluation.objects.counting(phase, rules, gold, frozen_from=at)
-    # The columns have the same order as the fields of `CountingRun`.
+    # The selected columns have the same order as the fields of `CountingRun`.
     rows = evaluations.order_by("pk").values_list(
         "pk",
         "submission",

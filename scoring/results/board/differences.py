@@ -72,9 +72,9 @@ class ClassTable:
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
-    #: The gold determines the values in these classes, which are not shown.
+    #: ``fixed`` contains the classes in which the gold determines the values.
     fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
-    #: Values from publications and from boards without verdicts are not tested.
+    #: ``is_tested`` is False for published tables and for boards without verdicts.
     is_tested: bool = False
 
     @property

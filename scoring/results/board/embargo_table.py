@@ -207,7 +207,7 @@ def _in_common(overlap: GoldOverlap) -> str:
         _("scored instances: %s"): overlap.same,
         _("instances in the files: %s"): overlap.held,
         _("shown alike and answered otherwise: %s"): overlap.alike,
-        # Tasks on the same split share all papers, so skip papers of the same split.
+        # Tasks on the same split share all papers, so count papers of other splits.
         _("papers: %s"): overlap.papers * (own.split != other.split),
     }
     shared = ", ".join(words % count for words, count in counts.items() if count)

@@ -17,7 +17,7 @@ from scoring.results.board.standings import Board, Column, Row
 from scoring.stats.estimates import METHOD
 from tasks.models import Phase
 
-#: Below this share of agreement with people, a judge saves few human labels.
+#: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
 USEFUL_AGREEMENT = 0.8
 #: Two scores that differ by at most SAME are equal.
 SAME = 1e-9

@@ -313,7 +313,7 @@ def as_json(
         "rows": [
             {
                 **described(board, row),
-                # Older versions did not write this field, so omit False.
+                # Older versions did not export `has_organiser`, so omit False.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
@@ -367,7 +367,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
     caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
-    # A choice of columns names only scored columns, so manual scores are omitted.
+    # Readers can choose only columns with computed scores, so omit manual scores.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns

@@ -67,11 +67,11 @@ def display_names() -> dict[str, str]:
     }
 
 
-#: In the current request, this mapping has the task's names of metrics and dimensions.
+#: ``_names_of_task`` has the names of metrics that the current task declares.
 _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 
 
-#: In the current request, this mapping has the task's names of classes.
+#: ``_classes_of_task`` has the names of classes that the current task declares.
 _classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
 
 
@@ -155,8 +155,8 @@ _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 
 
 def class_label(label: str) -> str:
-    """Return the displayed name of a class in the reader's language. Data and URLs
-    contain the stored name of the class instead.
+    """Return the displayed name of a class in the reader's language. Data files and
+    URLs contain the stored name of a class instead.
     """
     label = _classes_of_task.get({}).get(label, label)
     words = _NUMBER.sub("%s", label)

@@ -1,4 +1,4 @@
-"""Add columns of human judgements to a board."""
+"""Prepare the columns of a board that contain human ratings."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class HumanColumn:
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: The column of human ratings has the number of decimals for this scale.
+#: SCALE determines the number of decimals in a column of human ratings.
 SCALE = float(HIGHEST)
 
 

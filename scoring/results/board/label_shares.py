@@ -38,8 +38,8 @@ from tasks.types import TaskType
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
     """A confusion matrix. In the array ``counts``, rows are labels of the gold, and
-    columns are labels of the system's answers. The last column counts instances without
-    an answered label.
+    columns are labels of the system's answers. The last column of the confusion matrix
+    counts instances without an answer.
     """
 
     system: str
@@ -150,8 +150,7 @@ SCHEMES = {
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
 #: Labels that come with runs and gold determine the metrics in AS_SUPPLIED.
-#: No tagger affects these metrics.
-#: Metrics of such supplied labels never determine the ranks of a board.
+#: Metrics of supplied labels never determine the ranks of a board.
 AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
 #: Pages show labels outside of the task's label set under the name OTHER.
 OTHER = "other labels"

@@ -40,7 +40,7 @@ def keep_due() -> int:
         public_part__isnull=False, opens__lte=at
     ).select_related("task__season")
     for phase in phases:
-        # In each period of the year, ranks are due if the phase opened before.
+        # Ranks are due if the phase opened before the current period of the year.
         if not (times := times_a_year(phase)):
             continue
         month = month_of(at)

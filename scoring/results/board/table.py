@@ -19,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: The names of a column's two orders are first the default and then the reverse.
+#: BEST contains the names of a column's default order and of the reverse order.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDERS = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -333,7 +333,7 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: The template `boards/_whisker.html` draws intervals with this size in pixels.
+#: The template `boards/_whisker.html` draws intervals in a box of WIDTH pixels.
 WIDTH, MARGIN = 132, 5
 #: The bounds of an axis of counts are multiples of STEP_OF_COUNTS.
 STEP_OF_COUNTS = 5.0

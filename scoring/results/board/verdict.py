@@ -1,5 +1,5 @@
-"""Write the verdict on a board, which names the leader, the systems that could be tied,
-the systems behind, and the test.
+"""Write the verdict on a board, which names the leader, the systems that could be tied
+with the leader, the worse systems, and the test.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class RankedSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The verdict on a board, which names the leader and the systems behind.
+    """The verdict on a board, which names the leader and all systems with a worse rank.
 
     ``leaders`` contains several systems only if all of them have the best value. If the
     board ranks its rows without a significance test, ``test`` is empty and ``untested``

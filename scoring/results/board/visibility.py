@@ -78,7 +78,7 @@ def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
     other board.
     """
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
-        # The board only has baselines, whose names and signatures identify the gold.
+        # A board with only baselines would identify the gold by names and signatures.
         return Visibility.NOTHING
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES

@@ -68,7 +68,7 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
-    # All of the runs are in the same phase and belong to teams of the viewer.
+    # As the runs are in one phase and of the viewer's teams, check one run.
     return (
         [_of_run(run) for run in unseen]
         if unseen and may_see_scores(unseen[0], viewer)

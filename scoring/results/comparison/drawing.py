@@ -33,7 +33,7 @@ OUTCOME_LABELS = {
     base.MISSED: gettext_lazy("missed, with words of the citation"),
     base.RIGHT: gettext_lazy("right"),
 }
-#: Besides right and wrong, an instance may have these four outcomes.
+#: Further outcomes of an instance are empty, near, no mark and nothing shared.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
 ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-found",
@@ -95,7 +95,7 @@ _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
-#: In a task on citation texts, these tags surround the parts of the input.
+#: In the input for a citation text, the tags in _TAGS surround the parts.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 

@@ -78,7 +78,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
-    # Without significance, the page shows the smallest p-value for this many units.
+    # The page states the smallest p-value that this number of units can reach.
     smallest = 2.0 / 2 ** min(units, 60)
     return {
         "lines": lines,
@@ -141,7 +141,7 @@ def class_part(
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"
-    # Each class is a point, which is right of zero if the first run is higher.
+    # In the chart, a class is right of zero if the first run has the higher score.
     drawn = [line for line in lines if line.difference is not None]
     points = [
         Measured(

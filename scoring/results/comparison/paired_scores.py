@@ -94,7 +94,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         takes_long = units > FEW_UNITS
         if takes_long and not at_once:
             return None
-        # This process computes only one slow test at a time.
+        # A server process computes only one slow test at a time.
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:

@@ -46,7 +46,7 @@ from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import AnswerPart, Marks, ShownInstance
 
-#: These values of a query parameter select instances on which two runs are compared.
+#: DIFFER, ANSWERS and ALL select the instances on which two runs are compared.
 #: DIFFER is the default for readers who may see values, and ANSWERS for all others.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
@@ -62,7 +62,7 @@ WHICH = {
 #: SWAPPED maps a selection to the equivalent selection with runs A and B exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
 #: WORST and BEST sort the instances by the value of one run or of all runs.
-#: The other three values use the scores of the other systems on the board.
+#: MOST_BETTER, ALONE_BEST and NONE_RIGHT compare the run with other systems.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
@@ -133,7 +133,7 @@ class ReadInstance:
     answers: Sequence[str]
     #: If the gold is hidden from the reader, outcomes and judged sentences are empty.
     judged: Sequence[Sequence[tuple[str, str]]]
-    #: The values are scores of candidates or probabilities of labels, by run.
+    #: ``beside`` has each run's scores of candidates or probabilities of labels.
     beside: Sequence[Sequence[tuple[str, float]]]
     pool: int
     #: Instances of declared tasks have input fields, and parts of gold and answers.
@@ -366,8 +366,8 @@ class Reading:
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
         """Return the values of a metric for one run on all instances, or on the
-        instances with these numbers. A run without matrix rows for an instance counts
-        with zeros.
+        instances with these numbers. The matrix rows that a run lacks for an instance
+        count as zeros.
         """
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
@@ -465,7 +465,7 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise reading_failed(evaluation, reason) from reason
 
 
-#: A page shows this many instances.
+#: A page shows at most PAGE instances.
 PAGE = 10
 
 

@@ -35,7 +35,7 @@ from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
 SIGNS = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
-#: If an item of a list has more than LONG words, each item gets a line.
+#: If an item of a displayed list has more than LONG words, each item gets a line.
 LONG = 5
 _BRACKETS = re.compile(r"[\[\]{}\"]")
 

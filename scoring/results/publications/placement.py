@@ -29,7 +29,7 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
-    #: The remark explains why the printed and the recomputed values differ.
+    #: ``remark`` explains why the printed and the recomputed values differ.
     remark: str = ""
 
 

@@ -66,7 +66,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
-        # If the file has another form, other faults have no meaning.
+        # A file with another schema cannot be checked for further problems.
         raise InputRefused(
             [
                 Problem(

@@ -38,7 +38,7 @@ class Pair:
     kept_back: str = ""
     low: float | None = None
     high: float | None = None
-    #: Without a printed value, the site's value has this number of decimals.
+    #: ``decimals`` is the displayed number of decimals if no value is printed.
     decimals: int = 3
     #: ``deviation`` is the standard deviation of the site's value, or None.
     deviation: float | None = None

@@ -28,7 +28,7 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
-#: A printed value has these fields both in the database and in the season file.
+#: Printed values have the fields OF_FIGURES in the database and in the season file.
 OF_FIGURES = (
     "value",
     "printed",
@@ -124,7 +124,7 @@ def store_publication(publication: Publication) -> list[str]:
         Paper.objects.filter(pk=paper.pk).update(digest=digest)
         if changes:
             Paper.objects.filter(pk=paper.pk).update(loaded_at=timezone.now())
-            # A change of the publication changes the boards that show its tables.
+            # If a publication changes, the boards that show its tables change as well.
             for task in Task.objects.exclude(published=[]):
                 if any(placement["paper"] == key for placement in task.published):
                     for phase in Phase.objects.filter(task=task).order_by("pk"):

@@ -101,7 +101,7 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         end = mark.end()
     note = str(FALLBACKS.get(detail["fallback"] or "", ""))
     return {
-        # In a piece of text, True marks a citation mark.
+        # Each piece is a text and True for a citation mark or False for other text.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),

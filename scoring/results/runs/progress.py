@@ -67,7 +67,7 @@ def progress_of(submission: Submission) -> Progress:
         advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
-        # Workers retry waiting runs, which changes the status and its time.
+        # Workers retry waiting runs, so the status changes often.
         since=submission.submitted_at
         if submission.status == Status.WAITING
         else submission.status_since,
@@ -144,7 +144,7 @@ REFUSED = gettext_lazy(
     "The file stays here, for you to look at."
 )
 
-#: A built-in baseline in one of these states has no run yet.
+#: A built-in baseline in one of the states UNWRITTEN has no run yet.
 UNWRITTEN = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),

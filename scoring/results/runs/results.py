@@ -295,7 +295,7 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    # The chart only contains metrics with the scale of the first metric.
+    # The chart by class only contains metrics with the scale of the first metric.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
@@ -378,7 +378,7 @@ def explained(
             known_metric(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
-        # Older versions, and scores without a requested interval, store no reason.
+        # Old versions stored no reason for a missing interval.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(
