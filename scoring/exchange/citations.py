@@ -25,7 +25,7 @@ _DIGITS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """A citation.
+    """The data of a citation, such as authors, title and year.
 
     ``authors`` are the names of people, or the name of one organisation if
     ``is_of_people`` is False. The last word of a person's name is the surname.

@@ -97,7 +97,7 @@ def board_feed(board: Board) -> str:
                 ", ".join(facts).capitalize() or "It stands on the board",
             ),
             address=site_address("board", *where),
-            # The query returns times without a time zone from SQLite.
+            # On SQLite, the query returns times without a time zone.
             published=row.submitted_at.replace(
                 tzinfo=row.submitted_at.tzinfo or dt.UTC
             ),

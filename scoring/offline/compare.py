@@ -206,7 +206,7 @@ def tests_again(
     metric: Metric, tests: Tests, measured: Callable[[int], Measurements]
 ) -> list[dict[str, float | None]]:
     """Repeat each paired test of two runs with the test's number of random exchanges
-    and random seed. Return the test results in the order of ``tests``.
+    and random seed. Return the repeated tests' results in the order of ``tests``.
     """
     again: list[dict[str, float | None]] = [{} for _ in tests]
     alike: dict[tuple[int, int], list[int]] = {}

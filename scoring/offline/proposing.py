@@ -201,9 +201,9 @@ def previewed(
 
 
 def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
-    """Return answers of which every third is wrong. A wrong answer is the answer of
-    another instance, or a missing answer if the task form does not allow the other
-    answer.
+    """Return the gold answers, of which every third is replaced by a wrong answer. A
+    wrong answer is the answer of another instance, or a missing answer if the task form
+    does not allow the other answer.
     """
     key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (

@@ -33,8 +33,8 @@ DIGITS = 9
 
 
 def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
-    """Return all problems of the sample of a declared task. ``shown`` is the name of
-    the folder with the sample, for messages.
+    """Return all problems in the sample of a task folder. ``shown`` is the name of the
+    folder with the sample, for messages.
     """
     inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
     names = {name.partition("/")[0].partition(".")[0] for name in inside}

@@ -222,7 +222,7 @@ def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
 
 
 def common_prefix(first: str, second: str) -> int:
-    """Return the length of the common prefix of two names."""
+    """Return the number of characters in the common prefix of two file names."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

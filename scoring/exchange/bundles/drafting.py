@@ -392,7 +392,7 @@ class _Drafting:
         for column in columns:
             own = program.by_key.get(column.key)
             if own is None and column in own_columns and column is own_columns[0]:
-                # The only measure of a program belongs to the first leaderboard column.
+                # The only measure of a program is that of the first column.
                 every = [*program.by_key.values(), *rest]
                 own = every[0] if len({one.name for one in every}) == 1 else None
             if own is None:
@@ -411,7 +411,7 @@ class _Drafting:
         """Return the table of a task for the season file, and write the folder and gold
         of the task.
 
-        The result is None if the site cannot score the task.
+        The result is None if no task of the site can have this gold and these measures.
         """
         place = task.splits[0].source.place
         slug = free_name(task.title, "task", self._slugs)

@@ -1,5 +1,5 @@
-"""Create seasons from bundles. Only sandboxed processes read the content of a
-competition bundle.
+"""Create seasons from competition bundles of Codabench and CodaLab. Only sandboxed
+processes read the content of a competition bundle.
 """
 
 import datetime as dt

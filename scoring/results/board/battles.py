@@ -279,5 +279,5 @@ def has_battles(phase: Phase, audience: Audience) -> bool:
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
     at = frozen_at(phase, audience)
-    # Judgements appear on the board after their runs have been scored.
+    # Judgements appear on the board only after the compared runs have been scored.
     return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()

@@ -31,8 +31,8 @@ VARY = "Cookie, HX-Request"
 
 
 class Page(NamedTuple):
-    """A cached page. A cached page. If ``hides_activity`` is True, readers must not
-    notice that a run was submitted or scored.
+    """A cached page. If ``hides_activity`` is True, readers must not notice that a run
+    was submitted or scored.
     """
 
     content: str | bytes
@@ -144,7 +144,7 @@ def made_response(
             response["Cache-Control"] = "private, no-cache"
         response["Vary"] = VARY
         return response
-    # A cache key would reveal new activity, so the ETag is a digest of the page.
+    # A cache key reveals new activity, so such pages have a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)

@@ -331,7 +331,7 @@ def items_behind(evaluations: Collection[int]) -> NDArray[np.uint64]:
     are computed.
     """
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
-    # Older versions stored the pairs without labels.
+    # Older versions stored the digests of pairs without the labels of the pairs.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
     return np.unique(np.frombuffer(items, np.uint64))
 

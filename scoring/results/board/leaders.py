@@ -166,8 +166,9 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
-    """Return a digest that identifies the compared runs. The digest contains a version
-    number for the rule that constant runs cannot lead a class.
+    """Return a digest that identifies the runs compared in a search for the best run of
+    each class. The digest contains a version number for the rule that constant runs
+    cannot lead a class.
     """
     return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
 

@@ -83,7 +83,7 @@ class Placing:
     cell: Cell | None
     #: ``task_labels`` has the metric's displayed names by language ("" for default).
     task_labels: Mapping[str, str]
-    #: The text states that a score is a mean over seeds or the best of several systems.
+    #: ``seed_words`` states that a score is a mean over seeds or the best of several.
     seed_words: str = ""
 
     @property
@@ -427,7 +427,7 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
         ):
             if contributes(phase):
                 board = cached_standings(phase, None, audience=Audience.PUBLIC)
-                # If a team has several rows, its best row counts.
+                # If a team has several rows on a board, its best row counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
@@ -574,7 +574,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
     if board.ranks_of is not None:
         apart = places[None, :] < places[:, None]
     else:
-        # If the values are hidden, rows are compared by rank.
+        # If the board hides the values of rows, compare the rows by rank.
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart(
@@ -584,7 +584,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
             means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
-    # The best rows come first, so that all better rows precede a row.
+    # Process the best row first, so that all better rows precede a row.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
         above[slug] = frozenset(

@@ -47,9 +47,9 @@ class BoardQuery(Query):
     baselines: bool = switch_from("baselines", "no", default=True)
     human: bool = switch_from("human", "no", default=True)
     reported: bool = switch_from("reported", "no", default=True)
-    #: Rows are hidden if their run card marks one of these fields.
+    #: ``without`` hides rows whose run card marks one of these fields.
     without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
-    #: Rows are hidden unless their run card declares these values (`model:open`).
+    #: ``declared`` hides rows whose run card lacks these values, such as `model:open`.
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
     dimension: str = text_from("dimension")

@@ -111,7 +111,7 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
                 for row in others[split]
                 if row.pk != phase.pk and _is_seen(row, phase)
             ),
-            # The number of shared instances is secret, so count all instances.
+            # Count all instances, because the number of shared instances is secret.
             *(
                 Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])

@@ -4,8 +4,8 @@ The team of the runs declares which runs are seeds of the same system.
 
 1. The counting rules (`scoring.models.counting`) select either all runs of a system or
    no run of the system.
-2. Two or more selected runs of the same team, kind and system become one row. A
-   selected run without other seeds remains a separate row.
+2. Two or more selected runs of the same team, kind and system become one row. A run
+   whose system has no other selected run remains a separate row.
 3. The merged row has the name of the system, and the address, date and priority of the
    earliest run, so that no score affects the choice. Each value of the row is the mean
    over all runs, and is missing if a run has no value.
@@ -15,8 +15,7 @@ The team of the runs declares which runs are seeds of the same system.
    the runs (`scoring.stats.seeds`). A digest of the runs and their scorings identifies
    the system, so that a board never shows results for other runs.
 6. The paired randomisation test compares two rows of single runs, and Student's t
-   compares other pairs of rows. Holm's correction of the ranks includes the p-values of
-   both tests.
+   compares other pairs of rows. Holm's correction of the p-values includes both tests.
 7. A mean has no interval until the worker has computed the interval, and the board is
    not compared until then.
 8. Excluded and withdrawn runs do not contribute to means. A frozen board keeps its

@@ -30,8 +30,8 @@ from scoring.results.board.visibility import (
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: The board will change soon if runs have one of the states UNSETTLED.
-#: Runs that wait for labels of a judge may wait for ever, so the states exclude them.
+#: A board will change soon if some of its runs have a state in UNSETTLED.
+#: UNSETTLED has no state of waiting for labels, because such runs may wait for ever.
 UNSETTLED = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
@@ -198,7 +198,7 @@ def keep_due() -> int:
     for phase, stood_on, occasion in due:
         if stood_on is None or is_being_released(phase):
             continue
-        # Store the public board, and the organisers' board if organisers see more.
+        # Store the public board, and the organisers' board if it shows more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
         if (
@@ -213,7 +213,7 @@ def keep_due() -> int:
             ]
             number = sum(keep(board, occasion) is not None for board in boards)
             if number:
-                # Without a new version, cached pages would not link to the snapshot.
+                # A new version removes cached pages, which do not link to the snapshot.
                 seasons.bump_version(phase.pk)
         total += number
     return total
@@ -228,7 +228,8 @@ def frozen_phases() -> QuerySet[Phase]:
 
 def save_frozen_board(*phases: Phase) -> int:
     """Store which evaluations a newly frozen board shows, and return the number of
-    boards. Before this call, a frozen board is computed from the times of scoring.
+    boards. A frozen board without stored evaluations is computed from the times of
+    scoring.
     """
     number = 0
     for phase in phases or tuple(frozen_phases()):

@@ -97,8 +97,8 @@ class Column:
 
 
 class Cell(NamedTuple):
-    """A score of the scorer. A value of None is infinite if ``is_infinite`` is True,
-    and otherwise undefined.
+    """A score in a cell of a board, computed by the scorer. A value of None is infinite
+    if ``is_infinite`` is True, and otherwise undefined.
     """
 
     score: int
@@ -254,12 +254,12 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     untested: Untested | None = None
-    #: The number of ranked rows with the best value, which includes the first row.
+    #: ``equal_to_first`` is the number of ranked rows with the best value.
     equal_to_first: int = 1
-    #: If True, the board became final in a version of the site without verdicts.
+    #: ``keeps_sentences`` is True if the board became final before verdicts existed.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: The month of the monthly ranks is None if the board has no monthly ranks.
+    #: ``ranks_of`` is the month of the monthly ranks, or None for other ranks.
     ranks_of: dt.date | None = None
 
     @property
@@ -708,7 +708,7 @@ def _fill_scores(board: Board) -> None:
         for row in board.rows:
             score = column.scores.get(row.submission)
             if score is not None:
-                # Human scores have negative ids, unlike computed scores.
+                # Negative ids of human scores differ from all ids of computed scores.
                 row.scores[column.metric] = Cell(
                     score=-score.pk, value=score.value, low=score.low, high=score.high
                 )

@@ -88,7 +88,7 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     store ranks, because a page would wait for other database writers, and would fail on
     a read-only database.
     """
-    # Reading the revision first ensures that stored ranks are never older than it.
+    # Read the revision first, because stored ranks must not be older than it.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""

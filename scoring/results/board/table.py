@@ -68,7 +68,7 @@ class Line:
     row: Row
     kind: str
     rank: str
-    #: The rank by the first judge's labels is None if it is the same as the shown rank.
+    #: ``first_rank`` is the rank by the first judge, or None if it is the shown rank.
     first_rank: int | None
     name: str
     is_own: bool
@@ -88,7 +88,7 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
-    #: Scores by official programs have no intervals.
+    #: ``has_intervals`` is True if the score of any row has an interval.
     has_intervals: bool = True
 
 

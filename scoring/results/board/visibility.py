@@ -64,7 +64,7 @@ def visibility_of(phase: Phase, audience: Audience) -> Visibility:
 
 
 def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
-    """Return what an audience may see of a board by the settings of the phase.
+    """Return how much of a board an audience may see by the settings of the phase.
     Organisers see everything. Helpers of organisers must not see the names of instances
     in the gold before the inputs are released.
     """
@@ -243,9 +243,9 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 @dataclass(frozen=True)
 class Viewer:
-    """The roles of a viewer. The roles of a viewer, as staff, in teams and in seasons.
-    ``facts`` contains the kind of each role, the id of the team or season, and the slug
-    of the team or the name of the role.
+    """The roles of a viewer, as staff, in teams and in seasons. ``facts`` contains the
+    kind of each role, the id of the team or season, and the slug of the team or the
+    name of the role.
     """
 
     is_staff: bool = False

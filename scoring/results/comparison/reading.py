@@ -123,8 +123,8 @@ def _shown(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. An instance with the answers of the shown runs and the values of
-    these answers, where hidden texts are empty.
+    """An instance with the answers of the shown runs and the values of these answers,
+    where hidden texts are empty.
     """
 
     name: str
@@ -148,8 +148,8 @@ class ReadInstance:
 
 
 class Reading:
-    """Runs with their instances. Several runs with their instances, of which the first
-    runs are ``drawn`` and the others are used for comparison.
+    """Several runs with their instances, of which the first runs are ``drawn`` and the
+    others are used for comparison.
 
     Two compared runs are called A and B, and in other cases the runs form one list.
     """

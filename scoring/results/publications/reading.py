@@ -512,8 +512,8 @@ LONGEST = 400
 
 
 class Fields(Table):
-    """A JSON object. A JSON object whose problems contain its position in the file,
-    such as `Table 1, entry 2`.
+    """A JSON object whose problems contain its position in the file, such as `Table 1,
+    entry 2`.
     """
 
     unknown_key = "there is no field “%(name)s” here%(near)s"

@@ -52,8 +52,8 @@ ENDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """An event of a run. An event in the history of a run. ``by`` is the user who
-    caused the event, or empty if the site caused the event.
+    """An event in the history of a run. ``by`` is the user who caused the event, or
+    empty if the site caused the event.
     """
 
     at: dt.datetime
