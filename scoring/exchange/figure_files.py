@@ -26,8 +26,8 @@ _one_at_a_time = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
-    """An error if all threads that convert figures are busy, after which a client may
-    repeat its request.
+    """An error if another figure is still being converted, after which a client may
+    repeat the request.
     """
 
     is_upload = False

@@ -174,7 +174,7 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
     labels = _labels_used(metrics, pairs, nonce)
-    # Decide on the whole gold, so that all parts of the split have the same result.
+    # A metric is disabled by the whole gold, so that all parts of a split agree.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()

@@ -112,9 +112,9 @@ def _mean_credits(
 
 
 def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
-    """Return the marks (grades) of the stored parts of an instance's gold and answer.
-    If the numbers of marks and of parts differ, the result has no marks. The mark of a
-    part without credit is None.
+    """Return the marks (grades) of the stored parts of an instance's gold and answer. A
+    side with another number of marks than parts gets no marks. The mark of a part
+    without credit is None.
     """
     gold = _credits_by_part(marks.gold, instance.gold_parts)
     answer = _credits_by_part(marks.answer, instance.answer_parts)

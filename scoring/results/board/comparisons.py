@@ -86,8 +86,8 @@ def compared(
     *,
     comparisons: int = 1,
 ) -> list[Comparison]:
-    """Compare an evaluation with the first of ``others``, as many as fit into memory.
-    Return unsaved comparisons. Raises Unreadable.
+    """Compare an evaluation with as many of the ``others`` as fit into memory, in
+    order. Return unsaved comparisons. Raises Unreadable.
     """
     ours = _rows_of(one, metric)
     others = others[: max(1, MAX_ROWS // max(1, len(ours.resampled[0])))]

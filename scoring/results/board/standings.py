@@ -334,8 +334,8 @@ class Board:
 
     @property
     def best(self) -> list[Row]:
-        """Return the ranked rows that have the best value on the board. Other rows may
-        be worse by a difference that is not significant.
+        """Return the ranked rows that have the best value on the board. The difference
+        between the best rows and other rows may not be significant.
         """
         ranked = [row for row in self.rows if row.rank is not None]
         return [

@@ -200,8 +200,8 @@ class SeveralQuery(Query):
 @dataclass(frozen=True, kw_only=True)
 class CompareQuery(Query):
     """The query parameters of the page that compares two runs. ``a`` and ``b`` are the
-    ids of the compared runs. If ``tests`` is True, the page computes slow tests at
-    once.
+    ids of the compared runs. If ``tests`` is True, the page computes slow tests
+    immediately.
     """
 
     a: int | None = number_from("a")

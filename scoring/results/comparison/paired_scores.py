@@ -36,7 +36,7 @@ from scoring.stats.significance import (
 SECONDS = 24 * 3600
 #: A page shows PAGE instances.
 PAGE = 50
-#: A page computes tests on at most FEW_UNITS units at once.
+#: If a test has at most FEW_UNITS units, the page computes the test immediately.
 FEW_UNITS = 2_000
 #: A request waits at most PATIENCE seconds while tests for another request run.
 PATIENCE = 20.0

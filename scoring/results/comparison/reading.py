@@ -325,7 +325,8 @@ class Reading:
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
         """Return the names of the instances in the order of the first run's values, or
-        of the mean values of all runs. Instances without a value come last.
+        of the mean values of all runs. Instances without a value of the metric come
+        last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
