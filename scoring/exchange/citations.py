@@ -59,8 +59,8 @@ class Citation:
 
     @property
     def text(self) -> str:
-        """Return the citation as text, which starts with the authors, for example
-        `Organisers of CL-Summ 2014. CL-Summ 2014. 2014. https://…`
+        """Return the citation as one line of text with the authors, the title, the year
+        and the URL.
         """
         parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
         bare = [part.rstrip(".") for part in parts if part]

@@ -199,8 +199,8 @@ class Row(CountingRun):
 
     @property
     def says_who(self) -> bool:
-        """Return True if the row may show texts that the team wrote, because these
-        texts can reveal the team.
+        """Return True if the row may show texts that the team wrote, which can reveal
+        the team's name.
         """
         return bool(self.team_slug) or not self.competes
 

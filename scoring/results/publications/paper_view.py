@@ -305,8 +305,8 @@ class PaperView:
 
     @cached_property
     def _plan(self) -> Recomputed | None:
-        """Return the mapping to the board with the dimension that has the most printed
-        classes, or None if no dimension has a printed class.
+        """Return the mapping from printed to computed names, with the dimension of the
+        board that has the most printed classes, or None without such a dimension.
         """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
@@ -323,8 +323,8 @@ class PaperView:
 
     @cached_property
     def lines(self) -> list[PaperLine]:
-        """Return the printed rows in order, followed by the systems that only the board
-        has, for each class.
+        """Return the lines of the table, which are the printed rows in order and, for
+        each class, the systems that only the board has.
         """
         said = self.shown.placement.recomputed
         systems: Mapping[str, str] = said.systems if said else {}

@@ -224,8 +224,8 @@ def drawing(
 
 
 def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
-    """Return the level of the arc to each dependent, which is above all arcs within the
-    span of the arc.
+    """Return the height of the arc to each dependent in a dependency tree, so that an
+    arc is above all arcs within its span.
     """
     spans = sorted(
         (abs(head - place), min(head, place), max(head, place), place)
