@@ -1,5 +1,5 @@
-"""The offline scorer, without a database, and the client of a site; `python -m scoring --help` lists the
-commands.
+"""Check, score and compare runs without a database, or send commands to a site. The
+command `python -m scoring --help` lists all commands.
 """
 
 import argparse
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from scoring.offline.parts import Part
     from tasks.types.repairs import Repair
 
-#: These former top-level commands are now under `papers`.
-#: The former names of moved commands work until the next release.
+#: The commands in MOVED were top-level commands and are now subcommands of `papers`.
+#: The old names of these commands still work until the next release.
 MOVED = (
     "claim-check",
     "claim-sheet",
@@ -62,14 +62,13 @@ MOVED = (
 )
 TRUST = "--trust-measures"
 USAGE_FAULT = 2
-#: This exit code means that a metric needs a model or program that is not installed.
-#: The command will work after the missing model or program is installed.
+#: The exit code UNAVAILABLE means that a metric needs a missing model or program.
 UNAVAILABLE = 6
-#: Packages that every scoring command imports.
+#: Every scoring command imports the packages in SCORER.
 SCORER = ("numpy", "scipy")
-#: Exit codes after signals, as in shells: 128 plus the number of the signal.
+#: After a signal, the exit code is 128 plus the number of the signal, as in shells.
 INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
-#: Errors in paths that a command reads or writes.
+#: PATH_FAULTS are the exceptions for an unusable file path in a command's arguments.
 PATH_FAULTS = (
     FileExistsError,
     FileNotFoundError,
@@ -119,7 +118,7 @@ def main(
         print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
-        # Starting threads takes a fifth of the time of a small run, so one thread runs.
+        # NumPy uses one thread, because starting others takes longer than a small run.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = parser().parse_args(words)
     given.next_step = next_step
@@ -130,7 +129,7 @@ def _exit_code(namespace: argparse.Namespace) -> int:
     """Run the command, report the command's errors, and return the exit code."""
     as_objects = getattr(namespace, "progress", False)
     if getattr(namespace, "needs_scorer", False) and (absent := missing_of(SCORER)):
-        # Check the packages before files are read, because reading may take a while.
+        # Fail before the command reads large files, if a package is missing.
         return stopped(lacking_package(absent), code=UNAVAILABLE)
     try:
         return int(namespace.command(namespace))
@@ -144,8 +143,7 @@ def _exit_code(namespace: argparse.Namespace) -> int:
         return lacking(missing, as_objects=as_objects)
     except PATH_FAULTS as fault:
         if as_objects or fault.filename is None:
-            # The worker passes only valid paths, so this error is temporary.
-            # The worker tries again after a temporary error.
+            # The paths in a worker's command are valid, so this error is temporary.
             raise
         report(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
@@ -157,8 +155,8 @@ def _exit_code(namespace: argparse.Namespace) -> int:
 
 
 def missing_of(packages: Sequence[str]) -> str:
-    """Return the first package that is not installed, or an empty text if all are
-    installed.
+    """Return the name of the first package that is not installed, or an empty text if
+    all packages are installed.
     """
     return next((name for name in packages if find_spec(name) is None), "")
 
@@ -250,8 +248,9 @@ def part_of(given: argparse.Namespace) -> "Part | None":
 def check_run(given: argparse.Namespace) -> int:
     """Check a run.
 
-    `--json` prints the problems on standard output, even if the run is refused. A
-    worker uses `--progress` and reads the problems on standard error.
+    The option `--json` prints the problems of a run on standard output, even if the run
+    is invalid. A worker calls the command with `--progress` and reads the problems from
+    standard error.
     """
     try:
         return _checked_run(given)
@@ -275,7 +274,7 @@ def _print_refused(namespace: argparse.Namespace, problems: Sequence[Problem]) -
 
 def _checked_run(namespace: argparse.Namespace) -> int:
     chosen = task_type(namespace.type)
-    # Options of the type itself are checked without importing the packages of metrics.
+    # The task type checks its options without importing the packages of metrics.
     options = chosen.checked_options(
         given_options(namespace.option), builds=bool(namespace.option)
     )
@@ -315,7 +314,7 @@ def _checked_run(namespace: argparse.Namespace) -> int:
 
 
 def offer(repair: "Repair", path: Path | None) -> None:
-    """Write the repaired run to ``path``, or print that a repair is possible."""
+    """Write the repaired run file to ``path``, or print that the run can be repaired."""
     for change in repair.changes:
         print(f"repair: {terminal.printable(change)}", file=sys.stderr)
     if path is None:
@@ -378,7 +377,8 @@ def score_under_each(
 ) -> int:
     """Score a run under each rule set, and print a list with one line per rule set.
 
-    A rule set whose model is missing is skipped.
+    Score a run under each rule set, and print the scores of each rule set on one line
+    as JSON.
     """
     code, is_first = 0, True
     with progress_of(given) as progress:
@@ -447,8 +447,8 @@ def compare_runs(given: argparse.Namespace) -> int:
 
 @contextmanager
 def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
-    """Report progress as JSON objects if requested, as a bar on a terminal, and
-    otherwise not at all.
+    """Yield a function that reports progress as JSON objects if requested, as a bar on
+    a terminal, and otherwise not at all.
     """
     if given.progress:
         as_json = scorer.as_json
@@ -475,7 +475,9 @@ def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
 
 
 def run() -> NoReturn:
-    """Run the program. On an interrupt or a closed pipe, exit without a traceback."""
+    """Run the program, and exit without a traceback if the user interrupts the program
+    or closes its output.
+    """
     try:
         try:
             code = main()
@@ -484,7 +486,7 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        # The redirection keeps the interpreter from flushing into the closed pipe.
+        # The interpreter flushes output at exit, which fails with a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = PIPE_CLOSED
     sys.exit(code)

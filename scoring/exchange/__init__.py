@@ -1,1 +1,1 @@
-"""Export boards and data in standard formats."""
+"""Export boards and data sets in standard formats."""

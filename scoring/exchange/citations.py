@@ -1,5 +1,5 @@
-"""Citations of seasons, tasks, boards, runs and published tables, as BibTeX and as
-text.
+"""Create citations of seasons, tasks, boards, runs and published tables, as BibTeX and
+as text.
 """
 
 import datetime as dt
@@ -25,10 +25,10 @@ _DIGITS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """A citation.
+    """The data of a citation, such as authors, title and year.
 
-    ``authors`` are people, or one organisation if ``is_of_people`` is False. The last
-    word of a person's name is the surname.
+    ``authors`` are the names of people, or the name of one organisation if
+    ``is_of_people`` is False. The last word of a person's name is the surname.
     """
 
     key: str
@@ -59,8 +59,8 @@ class Citation:
 
     @property
     def text(self) -> str:
-        """Return the citation as text, for example `Organisers of CL-Summ 2014. CL-Summ
-        2014. 2014. https://…`
+        """Return the citation as one line of text with the authors, the title, the year
+        and the URL.
         """
         parts = [", ".join(self.authors), self.title, *self.further.values(), self.note]
         bare = [part.rstrip(".") for part in parts if part]
@@ -85,10 +85,11 @@ def of_task(task: Task) -> Citation:
 def of_board(
     board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
 ) -> Citation:
-    """Return the citation of a board, with the version of the board and of the gold.
+    """Return the citation of a board, which states the versions of the board and of the
+    gold.
 
-    The address of the board shows newer scores later, but the address of a ``kept``
-    board does not change.
+    The URL of the board may later show other scores, but the URL of a ``kept`` board (a
+    snapshot) never does.
     """
     phase, task = board.phase, board.phase.task
     return Citation(

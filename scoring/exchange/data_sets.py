@@ -1,4 +1,6 @@
-"""The public data of a task: inputs of phases that have released them, without gold."""
+"""Export the public data of a task, which are the released inputs of its phases without
+the gold.
+"""
 
 import hashlib
 import json
@@ -46,17 +48,17 @@ from tasks.types.judge_views import further_judges
 from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
 
-#: The first lines of a JSON Lines file, up to this number, determine the file's fields.
+#: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
-#: JSONPath and column names may contain these field names.
+#: The regular expression _NAME matches field names that are valid in JSONPath.
 _NAME = re.compile(r"\w+", re.ASCII)
 _TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
 
 
 @dataclass(frozen=True)
 class ReleasedFile:
-    """A file in the archive of a released data set. ``fields`` maps each JSON field
-    with scalar values to its type.
+    """A file in the downloadable archive of a released data set. ``fields`` maps each
+    JSON field of the file with scalar values to the type of the values.
     """
 
     name: str
@@ -84,7 +86,7 @@ class Release:
 
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
-    """Return one phase, with the phase's gold, for each split whose inputs are public."""
+    """Return a phase and its gold for each split of the task whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
     with_phases([task])
     for phase in task.phases.all():
@@ -102,8 +104,8 @@ def releases_of(task: Task) -> list[Release]:
 
 
 def _read_archive(name: str) -> Archive:
-    """Return the description of a data set's archive from the cache. The key is the
-    name of the archive, because this name contains a checksum of the content.
+    """Return the description of a data set's archive from the cache. The name of the
+    archive contains a checksum of the content, so the cache key contains the name.
     """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
     packed: Archive | None = caches["results"].get(key)
@@ -190,7 +192,7 @@ def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
         release(),
         *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
     ]
-    # The HMAC protects the ETag, because file names contain digests of gold.
+    # The ETag is an HMAC, because names of data files contain digests of secret gold.
     tag = salted_hmac("scoring.data_sets.etag", "|".join(stated), algorithm="sha256")
     return f'"{tag.hexdigest()}"'
 
@@ -210,9 +212,9 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
-#: Files with these extensions are described as plain text.
+#: The description of a data set lists files with the extensions in TEXTS as plain text.
 TEXTS = {".xml", ".txt"}
-#: These terms are from the Croissant vocabulary, and all other terms from schema.org.
+#: The terms in _TERMS are from the Croissant vocabulary, all others from schema.org.
 _TERMS = (
     "citeAs",
     "column",
@@ -259,7 +261,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS},
 }
-#: At most this many files with the same extension are listed by name.
+#: A description lists by name at most MAX_LISTED files with the same extension.
 MAX_LISTED = 20
 
 
@@ -428,12 +430,14 @@ _NO_WORD = re.compile(r"\W+", re.ASCII)
 
 
 class NoLines(Exception):
-    """The task has no JSON Lines files, the only format that the Hub's loaders read."""
+    """An error about a task without JSON Lines files, the only format that loaders of
+    the Hugging Face Hub read.
+    """
 
 
 def has_lines(golds: Iterable[Gold]) -> bool:
-    """Return True if the inputs of a gold version have JSON Lines files, which the Hub
-    needs.
+    """Return True if the inputs of a gold version include JSON Lines files, which the
+    Hugging Face Hub needs.
     """
     for gold in golds:
         with (
@@ -508,7 +512,7 @@ def _benchmark_card(
 
 def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
-    # The Hugging Face Hub requires `other` and a name for licences that the Hub lacks.
+    # For a licence unknown to the Hugging Face Hub, give `other` and a name.
     licence = {
         "license": "other",
         "license_name": _safe_word(season.licence or "not-stated").lower(),
@@ -542,7 +546,7 @@ def _safe_word(text: str) -> str:
     return _NO_WORD.sub("_", text).strip("_") or "data"
 
 
-#: XML or a line of text cannot contain these characters.
+#: Neither XML nor a line of text can contain these control characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
@@ -550,7 +554,7 @@ README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 def write_trec(
     out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
 ) -> None:
-    """Write the documents and queries of a ranking task in TREC's formats.
+    """Write the documents and queries of a ranking task in the file formats of TREC.
 
     Spaces and percent signs in ids are percent-encoded (`%20`).
     """
@@ -619,8 +623,9 @@ LABELS, CARD = "labels.jsonl", "labels.json"
 
 
 def open_labels(phase: Phase, viewer: object) -> list[Judge]:
-    """Return the judges whose labels the viewer may download. The list is empty unless
-    the gold is released in all phases that share the runs.
+    """Return the judges (models that label texts) whose labels the viewer may download.
+    The list of judges is empty unless the gold is released in all phases that share the
+    runs.
     """
     if (model := stored_model(phase.task.options)) is None or not may_have_gold(
         phase, viewer
@@ -648,9 +653,11 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
 
 
 def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
-    """Write a zip archive with the labels of judges and a description of the labels.
+    """Write a zip archive with the labels that judges (models) gave to texts, and a
+    description of the labels.
 
-    `import_labels` and the offline scorer can read the labels.
+    The management command `import_labels` and the offline scorer can read the exported
+    labels.
     """
     digest, number = hashlib.sha256(), -1
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,7 +1,6 @@
-"""Atom feeds, and the calendar of a season (iCalendar, RFC 5545).
-
-There are feeds of public seasons, of a season's announcements and phases, and of a
-board's rows and gold versions.
+"""Atom feeds, and the calendar of a season in iCalendar format (RFC 5545). Atom feeds
+exist for public seasons, for a season's announcements and phases, and for a board's
+rows and gold versions.
 """
 
 import datetime as dt
@@ -30,7 +29,7 @@ from tasks.seasons.file.entries import SEASON, phase_prefix
 
 ATOM = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 50
-#: XML cannot contain these characters.
+#: XML cannot contain these control characters.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -63,7 +62,7 @@ def season_feed(season: Season, now: dt.datetime) -> str:
         ]
     ]
     entries += _phase_entries(season, now)
-    # The feed does not reveal which user moved the phase.
+    # The feed does not contain the name of the user who changed the dates of a phase.
     for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
         html = format_html("<p>{}</p>", address)
@@ -98,7 +97,7 @@ def board_feed(board: Board) -> str:
                 ", ".join(facts).capitalize() or "It stands on the board",
             ),
             address=site_address("board", *where),
-            # SQLite returns dates and times without a time zone.
+            # On SQLite, the query returns times without a time zone.
             published=row.submitted_at.replace(
                 tzinfo=row.submitted_at.tzinfo or dt.UTC
             ),
@@ -207,13 +206,14 @@ def _remove_controls(text: str) -> str:
 
 
 ICALENDAR = "text/calendar; charset=utf-8"
-#: Longer lines are folded after this many octets, and continuations begin with a space.
+#: A calendar line of more than MAX_OCTETS octets is split, and continues after a space.
 MAX_OCTETS = 75
 
 
 class Event(NamedTuple):
-    """A date in the calendar of a season. ``name`` stays the same when the date
-    changes. ``key`` is the key of the date in the season file.
+    """A date in the calendar of a season. ``name`` is an identifier of the date that
+    stays the same when the date changes. ``key`` is the key of the date in the season
+    file.
     """
 
     name: str

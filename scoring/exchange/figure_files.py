@@ -1,4 +1,4 @@
-"""Export a figure as SVG, PDF, PNG, Plotly JSON or HTML."""
+"""Export a chart as an SVG, PDF, PNG, Plotly JSON or HTML file."""
 
 import ctypes
 import os
@@ -16,18 +16,18 @@ from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_plotly, as_svg, escaped
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
-#: Browsers download HTML, so that scripts in a figure never run on the site's origin.
+#: Browsers download HTML figures, so that their scripts never run on the site's origin.
 DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
-#: A PNG has this many pixels per unit of the SVG, for sharp screens and print.
+#: A PNG figure has PNG_SCALE pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
-#: A request waits at most this many seconds while another figure is converted.
+#: A request waits at most PATIENCE seconds for the conversion of another figure.
 PATIENCE = 5.0
 _one_at_a_time = threading.Lock()
 
 
 class ConverterBusy(PoolFull):
-    """An error about a busy converter of figures, after which the client may repeat the
-    request.
+    """An error if another figure is still being converted, after which a client may
+    repeat the request.
     """
 
     is_upload = False
@@ -52,14 +52,14 @@ def file_forms() -> tuple[str, ...]:
 
 @cache
 def data_forms() -> tuple[str, ...]:
-    """Return the formats that Plotly writes, if Plotly is installed. The function does
-    not import Plotly.
+    """Return the names of the formats that Plotly can write, or none if Plotly is not
+    installed.
     """
     return tuple(DATA_TYPES) if find_spec("plotly") else ()
 
 
 def figure_forms() -> tuple[str, ...]:
-    """Return the formats of figures available on this machine."""
+    """Return the names of the file formats of figures that this machine can write."""
     return (*file_forms(), *data_forms())
 
 
@@ -68,7 +68,9 @@ def figure_type(wanted: str) -> str:
 
 
 def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
-    """Return the figure for a name such as `heat-map.svg`. Raises Http404 and ConverterBusy."""
+    """Return the figure in the format of the file extension, for a file name such as
+    `heat-map.svg`. Raises Http404 and ConverterBusy.
+    """
     name, _, form = wanted.rpartition(".")
     if name in figures and form in DATA_TYPES and not data_forms():
         raise Http404(
@@ -79,7 +81,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
     if form in DATA_TYPES:
-        # The import of Plotly takes long, so only this function imports Plotly.
+        # The import of Plotly is slow, so only this function imports Plotly.
         from plotly import graph_objects
 
         drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
@@ -103,10 +105,10 @@ def add_fonts() -> None:
 
 
 def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
-    """Convert SVG to PDF or PNG. Raises ConverterBusy."""
+    """Convert an SVG figure to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
-    # Convert one figure at a time, because a large figure takes half a second of CPU.
+    # Convert one figure at a time, because a large figure uses much CPU time.
     if not _one_at_a_time.acquire(timeout=PATIENCE):
         raise ConverterBusy
     try:

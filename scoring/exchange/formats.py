@@ -1,4 +1,4 @@
-"""Export a board in the format that is named by the last component of the URL."""
+"""Export a board in the file format that the last component of the URL names."""
 
 import datetime as dt
 import hashlib
@@ -42,17 +42,18 @@ from scoring.results.comparison.reading import InstancePage, ReadInstance
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD
 
-#: A cell in Excel has at most this many characters, so longer texts are truncated.
+#: An Excel cell holds at most MAX_CELL characters, so longer texts are truncated.
 MAX_CELL = 32_767
 
 
 def workbook(
     title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
 ) -> bytes:
-    """Return an Excel workbook. Numbers are stored as numbers, and texts that look like
-    numbers or formulas as text.
+    """Return an Excel workbook, in which numbers are numeric cells, and texts that look
+    like numbers or formulas are text cells.
 
-    The first line of the first sheet is the header. Equal tables result in equal bytes.
+    The first line of the first sheet contains the column heads. Equal tables always
+    give workbooks with equal bytes.
     """
     out = io.BytesIO()
     with Workbook(
@@ -82,8 +83,8 @@ def _cell(value: object) -> object:
 
 
 def as_xlsx(results: Results) -> bytes:
-    """Return an Excel workbook with the same table as the board's CSV, and a sheet
-    about the board.
+    """Return an Excel workbook with the table of the board's CSV file and a sheet that
+    describes the board.
     """
     board = results.board
     heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
@@ -136,10 +137,8 @@ def _place(results: Results, record: Mapping[str, Any]) -> str:
 def with_samples(
     results: Results, row: Row, column: Column, page: InstancePage
 ) -> bytes:
-    """Return the record of one system with samples.
-
-    The samples are the instances selected on the page, with each instance's value of
-    one metric.
+    """Return the JSON record of one system, with the instances that the page selects
+    and their values of one metric as samples.
     """
     record, reading = every_eval_ever_record(results, row), page.reading
     place = f"{_place(results, record)}_samples.jsonl"
@@ -239,7 +238,7 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
         "evaluation_results": [
             _result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
-            # The schema requires directions, so measures without one are left out.
+            # Omit measures without a direction, which the schema requires.
             if column.higher_is_better is not None
         ],
     }
@@ -279,8 +278,8 @@ def _result_record(
 
 
 def as_hugging_face(results: Results, dataset: str = "") -> bytes:
-    """Return for each system a file `.eval_results/NAME.yaml` for the model of the
-    system.
+    """Return a file `.eval_results/NAME.yaml` for the model of each system, as the
+    Hugging Face Hub requires.
 
     Format: https://huggingface.co/docs/hub/eval-results
     """
@@ -336,7 +335,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
         "tag": row.system,
         "actor": {"team": row.display_name, "role": "experimenter"},
         "method": {"description": description} if description else {},
-        # Other programs read the code's address here, and the site reads the run card.
+        # In the record, `repository` is the code address that the run card declares.
         **(
             {"implementation": {"source": {"repository": row.card["code"]}}}
             if "code" in row.card
@@ -367,7 +366,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
 
 
 def as_papers_with_code(results: Results) -> str:
-    """Return the board in the JSON format of Papers with Code.
+    """Return the board as JSON in the format of the site Papers with Code.
 
     Format: https://github.com/paperswithcode/sota-extractor
     """
@@ -415,18 +414,18 @@ def as_papers_with_code(results: Results) -> str:
 
 
 PADDING = 6
-#: At font size 11, this many pixels per character are slightly above the average.
-#: The SVG scales the text to the resulting width.
+#: LETTER slightly exceeds the mean width of a character in pixels, at font size 11.
+#: The SVG scales each text to the resulting width.
 LETTER = 6.4
-#: A badge truncates longer titles after this many characters.
+#: A badge truncates titles with more than MAX_TITLE characters.
 MAX_TITLE = 40
 
 
 def badge(board: Board, row: Row | None) -> str:
-    """Return an SVG badge such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
+    """Return an SVG badge with a text such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
     preliminary`.
 
-    The SVG contains no styles, scripts or fonts.
+    The SVG badge contains no styles, scripts or fonts.
     """
     title = str(board.phase.task)
     left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
@@ -462,7 +461,7 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
     "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
     "xlsx": as_xlsx,
     "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # The citation entries link to a snapshot of the board, so a snapshot is stored.
+    # The citation links to a snapshot of the board, so `keep_cited` stores a snapshot.
     "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
     "papers-with-code.json": as_papers_with_code,
     "every-eval-ever.zip": as_every_eval_ever,
@@ -472,7 +471,9 @@ FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
 
 
 def board_file(results: Results, name: str) -> HttpResponse:
-    """Return the board in the named format. Raises Http404 for an unknown column."""
+    """Return the board in the file format with this name. Raises Http404 if the query
+    names an unknown column of the board.
+    """
     try:
         content = FORMATS[name](results)
     except UnknownColumn as unknown:

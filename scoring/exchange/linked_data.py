@@ -1,5 +1,5 @@
-"""Links in response headers from a page to the resource that it describes
-(signposting.org).
+"""Create the `Link` response headers from a page to the resource that the page
+describes (signposting.org).
 """
 
 import json
@@ -56,7 +56,7 @@ def _link_header(address: str, relation: str, media_type: str = "") -> str:
     )
 
 
-#: JSON escape sequences replace characters that are special in HTML.
+#: In JSON within an HTML page, escape sequences replace `<`, `>` and `&`.
 IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 

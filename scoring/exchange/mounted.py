@@ -1,4 +1,4 @@
-"""Archived seasons of other sites, which this site shows as read-only seasons."""
+"""Mount archived seasons of other sites, which this site shows as read-only seasons."""
 
 import hashlib
 import json
@@ -127,9 +127,10 @@ def mounted_archive(slug: str) -> Mounted | None:
 
 
 def mount(archive: Path, slug: str = "") -> Mounted:
-    """Verify an archive of a season and store a copy of the archive's files.
+    """Verify the archive of a season and store a copy of the files.
 
-    Raises MountRefused, or InputRefused if the folder is not an archive.
+    Raises MountRefused if the archive is unsuitable, or InputRefused if the folder is
+    not an archive of a season.
     """
     facts = read_season(archive)
     called = slug or str(facts["season"]["slug"])
@@ -149,7 +150,7 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         for name in (*_named(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
-        # Read all files that pages will show once before the archive becomes visible.
+        # To find errors before the archive becomes visible, read all its files.
         copy = Mounted(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:

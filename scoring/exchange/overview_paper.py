@@ -1,5 +1,5 @@
-"""Files for the overview paper of a season: tables, charts, teams, systems and a
-summary of results.
+"""Create the files for the overview paper of a season, which are tables, charts, lists
+of teams and systems, and a summary of the results.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
 FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
-#: Only this many boards have charts in PDF and PNG, because conversions take time.
+#: The archive has PDF and PNG charts for the first MAX_CONVERTED boards, to save time.
 MAX_CONVERTED = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperQuery(Query):
-    """The query parameters of the overview paper. ``for_everybody`` shows organisers
-    only the public content.
+    """The query parameters of the overview paper. If ``for_everybody`` is True,
+    organisers get only content that the public may see.
     """
 
     for_everybody: bool = switch_from("as", "everybody", default=False)
@@ -108,8 +108,8 @@ class OverviewPaper:
 
     @classmethod
     def for_viewer(cls, season: Season, viewer: object) -> OverviewPaper:
-        """Return the files of the overview paper that the viewer may see. Organisers
-        also see content that is not public.
+        """Return the overview paper of a season with the content that the viewer may
+        see. Organisers and their helpers also see content that is not public.
         """
         return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
 
@@ -154,7 +154,7 @@ class OverviewPaper:
         season, teams, boards = self.season, self.teams, self.boards
 
         def bibliography() -> str:
-            # The ranking rule set ranks the rows, and no snapshot is stored.
+            # Citations use the rule set that ranks the board, and store no snapshot.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
@@ -237,11 +237,12 @@ class OverviewPaper:
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
     ) -> bytes:
-        """Return the zip archive of the overview paper. ``tell`` is called with the
-        progress. Raises ConverterBusy.
+        """Return the files of the overview paper as a zip archive. ``tell`` is called
+        with the completed share of the archive and a description of the current step.
+        Raises ConverterBusy.
 
-        Only the charts of the first boards are converted to PDF and PNG, and all other
-        charts are SVG.
+        The archive has PDF and PNG files only for the charts of the first boards, and
+        SVG files for all other charts.
         """
         first = map(_name, self.boards[:MAX_CONVERTED])
         converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
@@ -360,17 +361,17 @@ def _chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     ]
 
 
-#: These characters have a meaning in Markdown.
+#: Markdown gives these punctuation characters a special meaning.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: A sentence names at most this many systems, and only counts all other systems.
+#: A sentence names at most MAX_NAMED systems, and gives the number of further systems.
 MAX_NAMED = 8
 
 
 def results_text(
     season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
 ) -> str:
-    """Return a text that summarises the season's results. The reader must be allowed to
-    see the scores of all ``boards``.
+    """Return a text that summarises the results of the season. The caller must check
+    that the reader may see the scores of all ``boards``.
     """
     teams = Registration.objects.filter(season=season).approved().count()
     sent = []
@@ -594,10 +595,10 @@ def participants_csv(teams: Sequence[Participant]) -> str:
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
-    """Return the season's participants as LaTeX, for example `* Ada Lovelace, Bo Li and
-    2 others`.
+    """Return the participants of a season as LaTeX, for example `* Ada Lovelace, Bo Li
+    and 2 others`.
 
-    An asterisk marks teams with an organiser as member.
+    An asterisk marks each team that has an organiser of the season as member.
     """
     lines = []
     for team in teams:
@@ -626,7 +627,9 @@ def paper_title(season: Season) -> str:
 
 
 def authors_of(season: Season) -> list[User]:
-    """Return the organisers, whose names are public on the season's page, as authors."""
+    """Return the authors of the overview paper, who are the organisers named on the
+    public page of the season.
+    """
     found = Organiser.objects.filter(
         season=season, role=Organiser.Role.ORGANISER
     ).select_related("user")
@@ -636,7 +639,7 @@ def authors_of(season: Season) -> list[User]:
 def acl_papers(season: Season) -> str:
     """Return the `papers.yml` of https://github.com/rycolab/aclpub2.
 
-    The last word of a name is the last name.
+    The last word of an author's name becomes the last name.
     """
     authors = []
     for person in authors_of(season):
@@ -654,8 +657,8 @@ def acl_papers(season: Season) -> str:
 
 
 def openreview_note(season: Season) -> str:
-    """Return the content of a submission for version 2 of the OpenReview API, without
-    author ids.
+    """Return the JSON content of a paper submission for version 2 of the OpenReview
+    API, without author ids.
     """
     content = {
         "title": paper_title(season),

@@ -1,4 +1,6 @@
-"""Boards of battles for the overview paper: tables, and text that summarises them."""
+"""Write tables and texts about boards of battles (pairwise judgements) for the overview
+paper.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ HEADS = ("Ranks", "System", "Team", "Strength", "95 %", "Share of wins", "95 %")
 
 @dataclass(frozen=True)
 class PaperBattles:
-    """The board of battles of a phase, with the content that the viewer may see."""
+    """The board of battles (pairwise judgements) of a phase, with the content that the
+    viewer may see.
+    """
 
     board: BattleBoard
 
@@ -44,7 +48,7 @@ class PaperBattles:
 
     @property
     def is_hidden(self) -> bool:
-        """Return True if only organisers may see this board of battles."""
+        """Return True if only organisers may see the board of battles."""
         visibility = visibility_of_battles(self.phase, Audience.PUBLIC)
         is_shown = visibility == Visibility.SCORES and not self.phase.is_frozen()
         return not (is_shown and self.phase.task.season.is_public)
@@ -97,8 +101,8 @@ def _cells(value: float, bounds: Bounds | None) -> tuple[str, str]:
 
 
 def battles_of_season(season: Season, viewer: object) -> list[PaperBattles]:
-    """Return the published boards of battles that the viewer may see, in the order of
-    tasks and phases.
+    """Return the published boards of battles (pairwise judgements) in a season that the
+    viewer may see, in the order of tasks and phases.
     """
     phases = (
         Phase.objects.filter(

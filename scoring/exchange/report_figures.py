@@ -1,4 +1,6 @@
-"""Tables about participants, dates, methods and ranks, as CSV, LaTeX and charts."""
+"""Tables of a season's participants, dates, methods and ranks, as CSV, LaTeX and
+charts.
+"""
 
 import datetime as dt
 from collections import Counter
@@ -37,8 +39,8 @@ from tasks.models.run_cards import CARD
 class ReportTable:
     """A table of the report.
 
-    CSV and LaTeX are in English. The keys of ``charts`` are suffixes of file names. A
-    table's only chart has an empty key.
+    The CSV and LaTeX tables are in English. The keys of ``charts`` are suffixes of the
+    charts' file names, or an empty text for a table with only one chart.
     """
 
     name: str
@@ -63,7 +65,7 @@ class ReportTable:
         return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: Each of these fields of users has a table that counts the field's values.
+#: For each user field in FACTS, the report has a table with the number of each value.
 FACTS = {"affiliation": "affiliations", "country": "countries"}
 TITLES = {
     "affiliation": gettext_noop(
@@ -78,10 +80,10 @@ TITLES = {
 def report_tables(
     boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
 ) -> list[ReportTable]:
-    """Return all tables of the season's report that have at least one line.
+    """Return all tables of the season's report that are not empty.
 
-    The scores of ``boards`` must be visible. ``teams`` must contain only people who
-    agreed to be named.
+    The caller must check that the reader may see the scores of ``boards``. ``teams``
+    must contain only users who agreed to be named in the report.
     """
     facts = [fact for fact in FACTS if has_countries or fact != "country"]
     found = [
@@ -94,9 +96,10 @@ def report_tables(
 
 
 def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
-    """Count each team once for each affiliation or country of the team's members.
+    """Return a table with the number of teams for each affiliation or country, which
+    counts each team once.
 
-    Teams in which nobody agreed to be named are counted as "not said".
+    The table counts teams in which nobody agreed to be named as "not said".
     """
     said = [[getattr(person, fact) for person in team] for team in teams]
     people = Counter(name for team in said for name in team)
@@ -223,10 +226,9 @@ def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
 
 
 def _ties(boards: Sequence[Board]) -> ReportTable:
-    """Return for each system the numbers of systems that are significantly better,
-    tied, or significantly worse.
-
-    The counts include only boards on which all pairs of systems were compared.
+    """Return a table with the numbers of significantly better, tied and significantly
+    worse systems for each system. The table includes only boards on which all pairs of
+    systems were compared.
     """
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board in (board for board in boards if board.is_compared):

@@ -1,5 +1,5 @@
-"""The input of all export formats: the selected rows of a board, with addresses and
-signatures.
+"""Prepare the selected rows of a board, with their URLs and signatures, as the input of
+every export format.
 """
 
 import io
@@ -24,9 +24,10 @@ from tasks.models import Phase, Task
 
 
 def site_address(name: str, *args: object) -> str:
-    """Return the absolute URL of a page below CITEBOARD_BASE_URL.
+    """Return the absolute URL of a page of this site, which starts with the setting
+    CITEBOARD_BASE_URL.
 
-    The URL does not depend on the host of the request.
+    The URL does not depend on the `Host` header of the request.
     """
     return f"{settings.BASE_URL}{reverse(name, args=args)}"
 
@@ -37,9 +38,10 @@ def place(phase: Phase) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of a board for export.
+    """The rows of a board that an exported file contains.
 
-    The rows include baselines and the human line unless the reader hides these rows.
+    The export includes baselines and the row of human annotators, unless the reader
+    hides these rows.
     """
 
     board: Board
@@ -71,9 +73,9 @@ class Results:
         return site_address("standing", *place(self.phase), row.submission)
 
     def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
-        """Yield the finite values of a row with their columns and cells.
+        """Yield the finite values of a board row, each with its column and cell.
 
-        Some formats cannot represent infinite or undefined values.
+        Some export formats cannot represent infinite or undefined values.
         """
         for column in self.board.columns:
             if (
@@ -96,8 +98,8 @@ class Results:
 
 
 def hub_task(split: str, metric: str) -> str:
-    """Return the name of a leaderboard on the Hub, which `eval.yaml` and the
-    `.eval_results` of models must spell alike.
+    """Return the name of a leaderboard on the Hugging Face Hub, which must be the same
+    in `eval.yaml` and in the `.eval_results` files of models.
     """
     return f"{split}_{metric}"
 
@@ -119,7 +121,7 @@ CONTENT_TYPES = {
 
 
 def content_type_of(name: str) -> str:
-    """Return the content type for the extension of a file name."""
+    """Return the HTTP content type for a file name, based on the extension."""
     return CONTENT_TYPES[name.rpartition(".")[2]]
 
 
@@ -127,7 +129,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
-    """Return a zip archive of the files. Equal files result in equal bytes."""
+    """Return a zip archive of the files, whose bytes are the same for the same files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files:
@@ -146,7 +148,7 @@ def as_yaml(content: object) -> str:
 
 
 def file_name(text: str) -> str:
-    """Return a safe path component for a name that a user chose.
+    """Return a file name without unsafe characters for a name that a user chose.
 
     >>> file_name("../Ünder water, v2")
     'Under-water-v2'

@@ -1,5 +1,5 @@
-"""Export the runs of a season: all runs as a CSV table, and the runs on the board as an
-archive of files.
+"""Export all runs of a season as a CSV table, and the runs on a board as an archive of
+run files.
 """
 
 import datetime as dt
@@ -53,8 +53,8 @@ AT_ONCE = 500
 
 
 def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
-    """Yield chunks of a CSV file of the season's runs, the newest runs first. A season
-    may have a hundred thousand runs.
+    """Yield the runs of a season as pieces of a CSV file, the newest runs first,
+    because a season may have a hundred thousand runs.
     """
     yield csv_text(HEADS)
     lines = (_line(run, score) for run, score in _with_scores(runs))
@@ -114,9 +114,8 @@ def _line(run: Submission, score: Score | None) -> Iterator[object]:
 
 
 def counting_runs_archive(board: Board) -> IO[bytes]:
-    """Return a zip archive of the runs on the board, as a temporary file.
-
-    Runs without a file are left out.
+    """Return the files of the runs on the board as a zip archive in a temporary file,
+    without runs that have no file.
     """
     rows = run_rows(board.systems)
     runs = Submission.objects.in_bulk([row.submission for row in rows])
@@ -143,9 +142,9 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
 def ranking_scores(
     runs: Sequence[Submission], at: dt.datetime | None = None
 ) -> dict[int, Score]:
-    """Return the newest ranking score of each run, by run id.
+    """Return the newest score of each run by the ranking metric, keyed by run id.
 
-    With ``at``, return the scores that were valid at the time ``at``.
+    With ``at``, return the scores that the runs had at the time ``at``.
     """
     first = {
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules

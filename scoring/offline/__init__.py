@@ -1,1 +1,1 @@
-"""The offline scorer: check, score and compare without a database."""
+"""Check, score and compare runs of systems without a database."""

@@ -1,11 +1,12 @@
 """Create argument parsers from `commands.toml` files.
 
-Each table declares a command. `help` is its help text. `does` names its function, if
-the function has another name than the command. `needs_scorer` is true if it needs the
-packages of the extra `score`. `one_of` lists groups of mutually exclusive arguments.
-The other keys are its arguments in order. A group of commands has no function. An
-argument has the parameters of `add_argument`, or refers to an argument in `shared`. All
-commands start with the arguments in `every`.
+Each table of a `commands.toml` file declares a command. `help` is its help text. The
+key `does` names the function of a command, if the function has another name than the
+command. The key `needs_scorer` is true if the command needs the packages of the extra
+`score`. The key `one_of` lists groups of mutually exclusive arguments. All other keys
+of a table are arguments of the command in order. A declared argument has the parameters
+of `add_argument`, or refers to an argument in the table `shared`. Every command starts
+with the arguments in the table `every`.
 """
 
 import argparse
@@ -26,8 +27,8 @@ KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": 
 def add_declared(
     commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any
 ) -> None:
-    """Add the commands that a file declares to a parser. ``names`` maps names in the
-    file to functions, types and choices.
+    """Add the commands that a `commands.toml` file declares to an argument parser.
+    ``names`` maps names in the file to Python functions, types and lists of choices.
     """
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     numbers = {
@@ -70,8 +71,8 @@ def add_declared(
 def _settings(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of `add_argument` for a declared argument. The first choice
-    of an argument is the default.
+    """Return the parameters of `add_argument` for an argument that a `commands.toml`
+    file declares. The first choice of an argument with choices is the default value.
     """
     settings = dict(declared)
     if "type" in settings:
@@ -106,13 +107,17 @@ OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
 
 
 def settings_of(args: Given, kind: Any) -> dict[str, Any]:
-    """Return the values of arguments that have the names of a dataclass's fields."""
+    """Return the command-line arguments that have the name of a dataclass field, as a
+    mapping.
+    """
     given = ((field.name, getattr(args, field.name, None)) for field in fields(kind))
     return {name: value for name, value in given if value is not None}
 
 
 def say_step(step: str) -> None:
-    """Print the current step of a long command, if standard error is a terminal."""
+    """Print the current step of a long command to standard error, if standard error is
+    a terminal.
+    """
     if sys.stderr.isatty():
         sys.stderr.write(f"{step} …\n")
         sys.stderr.flush()
@@ -141,8 +146,8 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def markdown_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], *, in_numbers: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of a Markdown table and a blank line. ``in_numbers`` aligns all
-    columns except the first to the right.
+    """Yield the lines of a Markdown table, followed by a blank line. If ``in_numbers``
+    is True, all columns except the first are aligned to the right.
     """
     yield f"| {' | '.join(heads)} |"
     yield f"| --- |{(' ---: |' if in_numbers else ' --- |') * (len(heads) - 1)}"

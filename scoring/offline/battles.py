@@ -1,5 +1,5 @@
-"""Read and validate battle files, and format the resulting board as JSON and as
-text.
+"""Read and validate battle files (pairwise judgements of systems), and format the
+resulting board as JSON and as text.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,12 +18,12 @@ from tasks.types.text import json_kind, nfc
 EXAMPLE = '{"topic": "t1", "left": "a", "right": "b", "label": "left"}'
 NAMES = ("topic", "left", "right")
 MAX_NAME, MAX_TOPIC = 200, 400
-#: The signature names the model and the methods of a board of battles.
+#: The signature of a board of battles names the statistical model and its methods.
 SIGNATURE = (
     "battles|rules:corrected|strengths:bradley-terry|ties:half|"
     "intervals:jackknife-topics|ranks:bonferroni|v:1"
 )
-#: A board has at most this many systems, because a matrix of all pairs is computed.
+#: A board of battles has at most MAX_SYSTEMS systems, because each pair needs a cell.
 MAX_SYSTEMS = 500
 
 
@@ -33,11 +33,11 @@ def read_battles(
     shown: str | None = None,
     faults_of: Callable[[Battle], Iterable[tuple[str, str]]] = lambda battle: (),
 ) -> list[Battle]:
-    """Return the battles in a file of JSON lines.
+    """Return the battles (pairwise judgements) in a JSON Lines file.
 
     Raises InputRefused with all faults. ``shown`` is the original name of the uploaded
-    file. ``faults_of`` yields a message and the expected form for each additional fault
-    of a battle.
+    file, for messages. ``faults_of`` yields further faults of a battle, each as a
+    message and the expected form.
     """
     problems = Problems()
     battles = []
@@ -74,7 +74,9 @@ def _battle(record: Record) -> Battle:
 
 
 def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a row of a battle file, each with the expected form."""
+    """Yield the faults of one row of a battle file, each as a message and the expected
+    form.
+    """
     value = record.value
     for name in (*NAMES, *(["judge"] if value.get("judge") is not None else [])):
         if name not in value:
@@ -84,7 +86,7 @@ def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
         elif not 0 < len(str(value[name])) <= _longest(name):
             message = f"“{name}” has {len(str(value[name])):,} characters"
             yield message, f"from 1 to {_longest(name)} characters"
-    # System names may be numbers, or use different code points for one character.
+    # A system's name may be a number, or spell a character with other code points.
     left, right = (nfc(well_formed(str(value.get(name)))) for name in ("left", "right"))
     label = value.get("label")
     if "left" in value and left == right:
@@ -97,14 +99,14 @@ def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _longest(name: str) -> int:
-    """Return the maximum length of a battle's field. Topics may be longer than other
-    fields, because topics can be instance ids.
+    """Return the maximum number of characters of a battle's field, which is larger for
+    topics because topics can be instance ids.
     """
     return MAX_TOPIC if name == "topic" else MAX_NAME
 
 
 def as_facts(board: Board) -> dict[str, Any]:
-    """Return the board of battles as JSON values. Undefined values and missing
+    """Return the board of battles as JSON values, in which undefined values and missing
     intervals are null.
     """
     by_name = sorted(board.standings, key=lambda own: own.system)
@@ -163,7 +165,7 @@ def _agreement_facts(board: Board) -> dict[str, Any] | None:
 
 
 def as_lines(board: Board) -> Iterator[str]:
-    """Yield the lines of the board of battles for a terminal."""
+    """Yield the board of battles as lines of text for a terminal."""
     if not board.by_strength:
         yield (
             "Some systems never lost or never won against the others, directly or by way of others, so that "

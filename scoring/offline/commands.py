@@ -1,6 +1,5 @@
-"""Commands of the offline scorer other than scoring: `pairs`, `battles`, `decide`,
-`agreement`, `power` and `verify`; `task new` creates a valid task folder, and `task
-check` reports all problems of a task folder.
+"""Run the commands of the offline scorer that do not score runs, such as `pairs`,
+`battles`, `decide`, `agreement`, `power`, `verify`, `task new` and `task check`.
 """
 
 import argparse
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     from tasks.types.declared.recognised import Guess
 
 DIFFERS, NOTHING = 1, 3
-#: An official number has at most this many characters.
+#: An official score on the command line has at most MAX_NUMBER characters.
 MAX_NUMBER = 40
-#: The table has templates of the files in a new task folder, and texts for each form.
+#: NEW contains templates of a new task folder's files, and texts for each task form.
 NEW: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8")
 )
@@ -45,7 +44,7 @@ FORMS: dict[str, dict[str, Any]] = NEW["forms"]
 
 
 def export_pairs(args: argparse.Namespace) -> int:
-    """Print one line for each pending pair."""
+    """Print each entailment pair that needs a label as a line of JSON."""
     from scoring.offline.entailment_exchange import pair_line, pending_pairs
 
     metrics, runs = _read(args)
@@ -62,7 +61,7 @@ def export_pairs(args: argparse.Namespace) -> int:
 
 
 def show_battles(args: argparse.Namespace) -> int:
-    """Print the board computed from a battle file."""
+    """Print the board of battles that is computed from a file of pairwise judgements."""
     from scoring.offline.battles import as_facts, as_lines, read_battles
     from scoring.stats.battles import board_of
 
@@ -82,7 +81,7 @@ def decide_pairs(args: argparse.Namespace) -> int:
 
         def progress(done: int, total: int) -> None:
             if is_terminal(sys.stderr):
-                # Pairs with existing labels count as done in the progress bar.
+                # The progress bar counts pairs with existing labels as done.
                 at(len(pairs) - total + done)
             else:
                 print(
@@ -101,7 +100,7 @@ def decide_pairs(args: argparse.Namespace) -> int:
 
 
 def run_judge(args: argparse.Namespace) -> int:
-    """Run a declared judge, or estimate the cost with `--dry-run`."""
+    """Run a declared judge, or only estimate the judge's cost with `--dry-run`."""
     from scoring.judges import command
 
     judge = command.judge_named(args.judges, args.name)
@@ -264,7 +263,7 @@ def new_folder(args: argparse.Namespace) -> int:
     slug = folder.resolve().name.lower().replace("_", "-")
     slug = slug if SLUG.fullmatch(slug) else "my-task"
     if args.gold:
-        # Import here, because this command needs numpy and other commands do not.
+        # Import numpy here, because other commands do not need numpy.
         from scoring.offline.proposing import folder_of
 
         proposed = folder_of(args.form, slug, args.gold)
@@ -280,10 +279,10 @@ def new_folder(args: argparse.Namespace) -> int:
 
 
 def written(form: str, slug: str) -> dict[str, str]:
-    """Return the files of a new task folder, keyed by name, with computed scores of the
-    folder's sample.
+    """Return the files of a new task folder, keyed by name, including the computed
+    scores of the sample run.
     """
-    # Import here, because these functions need numpy and other commands do not.
+    # Import numpy here, because other functions do not need numpy.
     from scoring.offline.sample import written_scores
     from tasks.types.declared.folder import read_declaration
 
@@ -320,7 +319,7 @@ def written(form: str, slug: str) -> dict[str, str]:
 
 
 def check_folder(args: argparse.Namespace) -> int:
-    """Check a task folder. Raises InputRefused with the problems of the folder."""
+    """Check a task folder. Raises InputRefused with all problems of the task folder."""
     chosen = task_type(str(args.folder))
     return _say(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
@@ -328,13 +327,13 @@ def check_folder(args: argparse.Namespace) -> int:
 
 
 def compare_official(args: argparse.Namespace) -> int:
-    """Print the run's score under each rule set next to the official number. Scores are
-    rounded like the official number.
+    """Print the run's score under each rule set next to the official score, with the
+    decimals of the official score.
     """
     from scoring.offline.official_run import comparisons, scores_by_rules
 
     measure, official = _official_number(args.number)
-    # The task folder may lack a sample.
+    # `inputs_type` also accepts a task folder without a sample.
     chosen = inputs_type(args.folder)
     split = chosen.gold_of(open_inputs(args.gold), {})
     run, problems = read_run(chosen, open_input(args.run), split.index, {})
@@ -363,8 +362,8 @@ def compare_official(args: argparse.Namespace) -> int:
 
 
 def _official_number(text: str) -> tuple[str, Decimal]:
-    """Return the measure and the official number from the command's arguments. Raises
-    OptionRefused.
+    """Return the measure and the official score in the command-line argument
+    `MEASURE=NUMBER`. Raises OptionRefused.
     """
     measure, _equals, number = text.rpartition("=")
     try:
@@ -382,7 +381,7 @@ def report_on_gold(args: argparse.Namespace) -> int:
     from scoring.offline import trivial
     from tasks.types.trivial_runs import CONSTANT
 
-    # Organisers check gold while writing a task, before the sample has right scores.
+    # Organisers check gold before the sample of the task folder has right scores.
     is_folder = Path(args.type).is_dir()
     chosen = inputs_type(Path(args.type)) if is_folder else task_type(args.type)
     report = trivial.report_on_gold(

@@ -1,5 +1,5 @@
-"""Compare two runs on the same gold by each metric, and recompute a board's ranks from
-its tests.
+"""Compare two runs on the same gold by each metric, and recompute the ranks of a board
+from its paired tests.
 """
 
 import itertools
@@ -24,13 +24,15 @@ from tasks.types.files import input_digest, open_input
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: The power is reported for these multiples of the number of units.
+#: The output shows the power for the multiples in TIMES of the number of units.
 TIMES = (1, 2, 4)
 TRIALS = 10_000
 
 
 def paired(metric: Metric, a: Measurements, b: Measurements) -> significance.Paired:
-    """Return the aligned matrix rows of two runs for a metric with exchangeable rows."""
+    """Return the matrix rows of two runs, aligned by unit, for a metric whose values
+    can be exchanged between runs.
+    """
     assert metric.is_exchangeable, metric.name
     return significance.Paired(metric, *aligned(metric, [a, b]))
 
@@ -39,7 +41,7 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
     """Return the matrix rows of each run, aligned so that row i of all runs belongs to
     the same unit (the resampled item).
 
-    The row of a unit that a run lacks is zero and does not count.
+    The matrix row of a unit that a run lacks is zero and does not count.
     """
     resampled = [run.resampled for run in runs]
     every = [np.array(of_run, dtype=str) for of_run, _ in resampled]
@@ -49,13 +51,13 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
         for run in runs
     ]
     if isinstance(metric, WeightedMetric):
-        # All runs have equal instances in equal order, so number units across runs.
+        # All runs have the same instances in the same order, so units have one number.
         for rows, (of_run, _) in zip(own, resampled, strict=True):
             rows[:, 0] = np.searchsorted(
                 names, np.array(of_run, dtype=str)[rows[:, 0].astype(np.intp)]
             )
         return own
-    # Matrices of runs may differ in width, and missing columns count as 0.
+    # Matrices of runs may have different widths, and a missing column counts as 0.
     spread = np.zeros((len(runs), len(names), max(rows.shape[1] for rows in own)))
     for side, (of_run, numbers), rows in zip(spread, resampled, own, strict=True):
         occurring = np.array(of_run, dtype=str)[np.unique(numbers)]
@@ -65,7 +67,9 @@ def aligned(metric: Metric, runs: Sequence[Measurements]) -> list[Floats]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunsRead:
-    """Several runs on the same gold, and the fields of the output that all runs share."""
+    """Several runs that were read with the same gold, and the output fields that
+    describe all runs.
+    """
 
     metrics: list[Metric]
     measurements: list[Measurements]
@@ -82,8 +86,8 @@ def read_runs(
     part: Part | None = None,
     key: GoldKey = PLAIN_KEY,
 ) -> RunsRead:
-    """Read the gold and the runs. Raises InputRefused with all fatal problems of the
-    runs.
+    """Read the gold and several runs from files. Raises InputRefused with all problems
+    that prevent the scoring of a run.
     """
     split = key.ordered(task_type, read_split(task_type, gold, options, key))
     metrics = metrics_of(task_type, rules, options)
@@ -112,7 +116,7 @@ def read_runs(
 
 
 def compare(read: RunsRead, *, trials: int, seed: int) -> dict[str, Any]:
-    """Return the output of `compare --json` for two runs."""
+    """Return the JSON output of the command `compare` for two runs."""
     a, b = read.measurements
     metrics = compare_runs(read.metrics, a, b, trials=trials, seed=seed)
     return {**read.described, "seed": seed, "metrics": metrics}
@@ -126,9 +130,11 @@ def compare_runs(
     trials: int,
     seed: int,
 ) -> dict[str, dict[str, Any]]:
-    """Return the output of `compare --json` for each metric with exchangeable rows.
+    """Return the comparison of two runs by each metric whose values can be exchanged
+    between runs.
 
-    ``p_holm`` is corrected for the number of these metrics.
+    The p-value ``p_holm`` is corrected by Holm's method for the number of compared
+    metrics.
     """
     metrics = [metric for metric in metrics if metric.is_exchangeable]
     pairs = [paired(metric, a, b) for metric in metrics]
@@ -159,8 +165,8 @@ def compare_runs(
 
 
 def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
-    """Return the output of `power --json` for metrics with exchangeable rows. Values
-    are null with too few units.
+    """Return the JSON output of the command `power`, in which values are null if the
+    gold has too few units.
     """
     units = len({name for run in read.measurements for name in run.resampled[0]})
     metrics = {}
@@ -188,9 +194,9 @@ def power(read: RunsRead, *, unit: str) -> dict[str, Any]:
     return {**read.described, **facts, "metrics": metrics}
 
 
-#: These fields of a board's file of tests contain the result of a test of two runs.
+#: The fields in FOUND are the result of a paired test in a board's file of tests.
 FOUND = ("difference", "error", "low", "high", "p", "units")
-#: One batch tests this many pairs of runs.
+#: One batch of paired tests has at most AT_A_TIME pairs of runs.
 AT_A_TIME = 32
 
 Tests = Sequence[Mapping[str, Any]]
@@ -199,8 +205,8 @@ Tests = Sequence[Mapping[str, Any]]
 def tests_again(
     metric: Metric, tests: Tests, measured: Callable[[int], Measurements]
 ) -> list[dict[str, float | None]]:
-    """Repeat each test of two runs with the test's number of exchanges and seed. Return
-    the results in the order of ``tests``.
+    """Repeat each paired test of two runs with the test's number of random exchanges
+    and random seed. Return the repeated tests' results in the order of ``tests``.
     """
     again: list[dict[str, float | None]] = [{} for _ in tests]
     alike: dict[tuple[int, int], list[int]] = {}
@@ -231,8 +237,8 @@ def tests_again(
 def ranks_again(
     values: Mapping[int, float | None], tests: Tests
 ) -> dict[int, significance.Standing]:
-    """Return the ranks of runs, keyed by run. Higher ``values`` are better. Two runs
-    without a test do not differ.
+    """Return the ranks of runs by their values and paired tests, keyed by run. Higher
+    ``values`` are better. Two runs without a paired test count as not different.
     """
     place = {run: number for number, run in enumerate(values)}
     p = np.ones((len(values), len(values)))

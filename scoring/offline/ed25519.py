@@ -1,14 +1,13 @@
 """Verify Ed25519 signatures (RFC 8032, section 5.1) with the standard library only.
 
-The module cannot sign. It handles no secrets and needs no constant-time code. A point
-is (X, Y, Z, T) in extended coordinates, with x = X / Z, y = Y / Z and x · y = T / Z;
-numbers are integers modulo ``P``.
+The module cannot sign. A curve point is (X, Y, Z, T) in extended coordinates, with x =
+X / Z, y = Y / Z and x · y = T / Z, where all numbers are integers modulo ``P``.
 """
 
 import hashlib
 
 P = 2**255 - 19
-#: The base point of the curve has this order.
+#: ORDER is the order of the base point of the curve.
 ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, P) % P
 _ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
@@ -21,7 +20,8 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """Return True if the Ed25519 signature is valid for this key and message.
 
-    Return False for keys of small order, whose signatures are valid for every message.
+    The result is False for public keys of small order, for which some signatures are
+    valid for every message.
     """
     if len(public_key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
@@ -43,8 +43,8 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _decode_point(text: bytes) -> Point | None:
-    """Return the curve point that the bytes encode, or None for other bytes (RFC 8032,
-    section 5.1.3).
+    """Return the curve point that the 32 bytes encode, or None if the bytes encode no
+    point (RFC 8032, section 5.1.3).
     """
     y = int.from_bytes(text, "little")
     is_odd, y = y >> 255, y & (1 << 255) - 1
@@ -74,7 +74,7 @@ def _add_points(one: Point, other: Point) -> Point:
 def _combine_points(
     scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
 ) -> Point:
-    """Return the sum of two curve points, each multiplied by a scalar."""
+    """Return the sum of two curve points, each multiplied by its scalar."""
     summands = (_NEUTRAL, point, other, _add_points(point, other))
     total = _NEUTRAL
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):

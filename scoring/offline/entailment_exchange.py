@@ -1,6 +1,4 @@
-"""Export pending entailment pairs and import labels as JSON lines. Labelled pairs are
-not exported again.
-"""
+"""Export the entailment pairs that need labels, and import labels, as JSON lines."""
 
 import json
 import os
@@ -28,8 +26,9 @@ EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 def pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
 ) -> list[entailment.Pair]:
-    """Return the distinct pairs without a label that the metrics may need.
-    ``is_next_only`` restricts the result to pairs that the metrics need in any case.
+    """Return the distinct entailment pairs without a label that the metrics may need.
+    If ``is_next_only`` is True, the result contains only pairs that the metrics need
+    whatever the labels of other pairs are.
     """
     pending: dict[entailment.Pair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
@@ -41,14 +40,14 @@ def pending_pairs(
 
 
 def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write the pending pairs to a file, and mark the pairs that are needed in any
-    case.
+    """Write the entailment pairs without a label to a file, and mark the pairs that the
+    metrics need whatever the labels of other pairs are.
 
-    Raises Pending if there are pending pairs, and Unavailable if judgements of the gold
-    are missing.
+    Raises Pending if entailment pairs without a label exist, and Unavailable if
+    judgements of the gold are missing.
     """
     if pairs.pending:
-        # The number of missing judgements would reveal hidden judgements to teams.
+        # The number of missing judgements would reveal secret judgements to teams.
         raise Unavailable(JUDGEMENTS_LACKING)
     asking = {
         metric.statistic: metric
@@ -87,8 +86,8 @@ def pair_line(pair: entailment.Pair) -> dict[str, str]:
 
 
 def read_pairs(path: Path) -> list[entailment.Pair]:
-    """Return the distinct pairs of a file in order. Raises InputRefused with all lines
-    that are no pairs.
+    """Return the distinct entailment pairs of a file in the order of the file. Raises
+    InputRefused with all lines of the file that are no valid pairs.
     """
     problems: list[Problem] = []
     pairs: dict[entailment.Pair, None] = {}
@@ -110,11 +109,11 @@ def decide(
     path: Path,
     progress: Callable[[int, int], None],
 ) -> tuple[int, int]:
-    """Append the model's labels to the file, batch by batch, and return the numbers of
-    new and of existing labels.
+    """Append the model's labels of entailment pairs to a label file, batch by batch,
+    and return the numbers of new and of existing labels.
 
-    If the function is interrupted, the next call continues after the last complete
-    line.
+    After an interruption, the next call of the function continues after the last
+    complete line.
     """
     labels = _read_labels(path, judge.name)
     distinct = list(dict.fromkeys(pairs))
@@ -135,8 +134,8 @@ def decide(
 
 
 def _read_labels(path: Path, model: str) -> entailment.EntailmentLabels | None:
-    """Return the labels of a label file. First remove an incomplete last line, which an
-    interruption may leave. Raises OptionRefused.
+    """Return the labels in a file of entailment labels. An incomplete last line, which
+    an interruption may leave, is removed from the file first. Raises OptionRefused.
     """
     if not path.exists():
         return None

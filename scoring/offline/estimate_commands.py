@@ -1,4 +1,6 @@
-"""The commands `estimates sheet` and `estimates scores`."""
+"""Run the commands `estimates sheet` and `estimates scores`, which estimate scores from
+human labels of a sample.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from tasks.types import OptionRefused, task_type
 if TYPE_CHECKING:
     from scoring.offline.estimates import Plan
 
-#: People can label these kinds of units.
+#: People can label the kinds of units in ESTIMATED, to estimate scores.
 ESTIMATED = ("nuggets", "citations", "claims")
 
 
 def write_estimates_sheet(args: argparse.Namespace) -> int:
-    """Write the sheet of judgements for people as JSON lines in the format of the
-    judgement ledger, without labels.
+    """Write a sheet of judgements for people to label, as JSON lines in the format of
+    the judgement ledger.
     """
     from scoring.offline.estimates import read_units, sheet_name, sheet_rows
 

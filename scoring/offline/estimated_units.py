@@ -1,5 +1,5 @@
-"""Read the units of a run that people can label to estimate its score, with their
-texts.
+"""Read the parts of a run, such as citations or claims, that people can label to
+estimate the run's score.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 from tasks.types.positional_citations.questions import ScoredClaim
 
 NUGGETS, CITATIONS, CLAIMS = "nuggets", "citations", "claims"
-#: Each kind of unit has a kind of judgement.
+#: KINDS maps each kind of labelled unit to the kind of judgement about the unit.
 KINDS = {NUGGETS: ASSIGNS, CITATIONS: SUPPORTS, CLAIMS: ENTAILS}
 Texts = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A unit that can be sampled, with the row in the matrices, the index within the
-    row, and the texts to judge.
+    """A part of a run that people can label, such as a citation or a claim, with its
+    row in the matrices, its index within the row, and the texts to judge.
 
-    ``key`` identifies the unit within a topic. A unit without texts has a known value
-    and needs no label.
+    ``key`` identifies the labelled part of the run within a topic. A part without texts
+    has a known value and needs no label.
     """
 
     row: int
@@ -46,13 +46,15 @@ class Unit:
 
 
 def units_of(of: str, split: Split, pairs: Pairs) -> list[Unit]:
-    """Return the units of a run that people can label, in the order of the run's rows."""
+    """Return the parts of a run that people can label, in the order of the rows of the
+    run.
+    """
     return list(READERS[of](split, pairs))
 
 
 def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
-    """Yield each nugget of each topic, and topics without nuggets. Nuggets are the same
-    units for all runs.
+    """Yield a unit for each nugget of each topic, and for each topic without nuggets.
+    The nuggets of a topic are the same for all runs.
     """
     places: Counter[str] = Counter()
     reports: dict[str, str] = {}
@@ -69,7 +71,7 @@ def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
             texts: tuple[Texts, ...] = ()
             if isinstance(answer, JudgedNugget) and topic.id in reports:
                 shown = {"topic": topic.title or topic.id, "report": reports[topic.id]}
-                # The second name of a report's part has the question and answer.
+                # The second name of a nugget's part is the question and answer.
                 texts = tuple(
                     {**shown, "nugget": part.names[1]} for part in gold.nugget.parts
                 )
@@ -77,10 +79,11 @@ def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def _citation_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
-    """Yield each citation of a document with text, and topics without citations.
+    """Yield a unit for each citation of a document with text, and for each topic
+    without citations.
 
-    The units do not depend on labels of the judge, so a sheet can be written before the
-    judge runs.
+    The result does not depend on a judge's labels, so people can get the units before
+    the judge runs.
     """
     content: Collection = split.content
     for row, (gold, answer) in enumerate(zip(pairs.gold, pairs.answers, strict=True)):
@@ -110,8 +113,8 @@ def _citation_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def _claim_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
-    """Yield each claim of each response, with all pairs that may influence the claim's
-    verdict.
+    """Yield a unit for each claim of each response, with all entailment pairs that may
+    affect the claim's verdict.
     """
     places: Counter[str] = Counter()
     for row, answer in enumerate(pairs.answers):
@@ -128,8 +131,8 @@ def _claim_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
 
 
 def pairs_of_case(case: Case) -> list[Pair]:
-    """Return the pairs of a claim with all passages, with each passage alone, and with
-    all passages except one.
+    """Return the entailment pairs that combine a claim with all passages, with each
+    passage alone, and with all passages except one.
     """
     pairs = [case.joint]
     if case.has_several:
@@ -152,7 +155,7 @@ READERS: Mapping[str, Callable[[Split, Pairs], Iterator[Unit]]] = {
 def citation_credit(
     answers: Sequence[Any], unit: Unit, *, is_strict: bool
 ) -> float | None:
-    """Return the credit of a citation, or None if the citation has no label."""
+    """Return the credit of a citation according to its label, or None without a label."""
     citations = answers[unit.row].citations
     if not citations:
         return 0.0

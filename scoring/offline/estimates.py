@@ -1,9 +1,9 @@
-"""Estimate scores of runs from a judge's labels of all units and human labels of a
-sample.
+"""Estimate the scores of runs from a judge's labels of all units and people's labels of
+a random sample of units.
 
-Seed and number of labels per run determine the sample, so estimates need no file
-besides the labels. Labels of units outside the sample are ignored, because they are not
-random.
+The seed and the number of labels per run determine the random sample, so the estimates
+need no file of sampled units. People's labels of units outside the random sample are
+ignored.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.problems import refuse
 
 PEOPLE = "people"
-#: Below this share of agreement with people, a judge saves few human labels.
+#: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
 USEFUL_AGREEMENT = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The kind of unit that people label, the number of units of each run, and the seed
-    of the sample.
+    """The plan of a sample that people label, with the kind of unit, the number of
+    labels per run, and the random seed.
     """
 
     of: str
@@ -88,15 +88,17 @@ class Plan:
         return KINDS[self.of]
 
     def drawn(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return the sampled units of a run, in the order of the sheet for people."""
+        """Return the sampled units of a run, in the order of the sheet that people
+        label.
+        """
         by_key = {(unit.topic, unit.key): unit for unit in units}
         return [by_key[key] for key in drawn_units(by_key, self.labels, self.seed)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledRun:
-    """A run with a judge's labels, with the run's rows and the matrices of the
-    estimated metrics.
+    """A run whose units are labelled by a judge, with the rows of the run and the
+    matrices of the estimated metrics.
     """
 
     name: str
@@ -110,8 +112,8 @@ class LabelledRun:
 def measures_of(
     task_type: TaskType, rules: str, options: Options, of: str
 ) -> dict[str, Metric]:
-    """Return the metrics that human labels of this kind can correct. Raises
-    OptionRefused without such metrics.
+    """Return the metrics whose scores people's labels of this kind of unit can correct.
+    Raises OptionRefused if the rule set has no such metric.
     """
     metrics = {
         metric.name: metric
@@ -124,7 +126,7 @@ def measures_of(
 
 
 def read_units(scoring: Scoring, of: str) -> list[Unit]:
-    """Read the units of a run, for which no labels of a judge are needed. Raises
+    """Read the units of a run that people can label, without the judge's labels. Raises
     InputRefused or OptionRefused.
     """
     measures_of(scoring.task_type, scoring.rules, scoring.options, of)
@@ -133,7 +135,9 @@ def read_units(scoring: Scoring, of: str) -> list[Unit]:
 
 
 def read_run(scoring: Scoring, of: str) -> LabelledRun:
-    """Read a run with the judge's labels. Raises InputRefused if a label is missing."""
+    """Read a run together with the judge's labels of its units. Raises InputRefused if
+    a unit has no label of the judge.
+    """
     read = read_scored(scoring)
     pairs = read.pairs(scoring)
     metrics = measures_of(scoring.task_type, scoring.rules, scoring.options, of)
@@ -168,10 +172,10 @@ def _columns(metric: Metric) -> UnitColumns:
 
 
 def sheet_rows(plan: Plan, units: Iterable[Sequence[Unit]]) -> Iterator[dict[str, Any]]:
-    """Yield the header of a sheet, and then a line for each distinct judgement in
-    shuffled order.
+    """Yield the header of a sheet for people, and then a line for each distinct
+    judgement in shuffled order.
 
-    No line reveals the run of a text.
+    The lines do not reveal which run contains a text.
     """
     yield {"kind": plan.kind, "judge": PEOPLE, "digest": sheet_name(plan), "by": ""}
     asked = {
@@ -190,8 +194,8 @@ def sheet_name(plan: Plan) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PeoplesLabels:
-    """Human judgements from a file, as ``rows`` for cited reports and ``entailed`` for
-    the pairs of claims.
+    """People's judgements from a file, as ``rows`` for cited reports, or as
+    ``entailed`` for pairs of claims and passages.
     """
 
     rows: Rows | None = None
@@ -199,8 +203,8 @@ class PeoplesLabels:
 
 
 def read_people_rows(path: Path, of: str) -> list[Judgement]:
-    """Read human judgements from one file, or concatenated files, in the format of the
-    judgement ledger. Raises InputRefused.
+    """Read people's judgements in the format of the judgement ledger, from one file or
+    several concatenated files. Raises InputRefused.
     """
     kind, lines = KINDS[of], io.StringIO()
     summary = read_judgements(path, path.name, lines, is_joined=True)
@@ -225,7 +229,7 @@ def labels_of_people(rows: Iterable[Judgement], of: str) -> PeoplesLabels:
 
 
 def pseudonymous_lines(rows: Sequence[Judgement], plan: Plan) -> Iterator[str]:
-    """Yield the lines of a file of judgements with labels and digests, but without
+    """Yield the lines of a file of judgements that has labels and digests, but no
     texts, names and times.
     """
     yield header_line(plan.kind, PEOPLE, sheet_name(plan))
@@ -239,7 +243,7 @@ def pseudonymous_lines(rows: Sequence[Judgement], plan: Plan) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _People:
-    """The rows and the matrices of a run, computed from human labels."""
+    """The rows and the matrices of a run, computed from people's labels."""
 
     answers: Sequence[Any]
     matrices: Mapping[str, Floats]
@@ -285,8 +289,8 @@ def _matrices(metrics: Mapping[str, Metric], pairs: Pairs) -> dict[str, Floats]:
 def _samples_of(
     plan: Plan, run: LabelledRun, own: _People, topics: Mapping[str, int]
 ) -> dict[str, Sample]:
-    """Return the sample of each metric. ``topics`` maps topics to numbers, which are
-    the same for all runs.
+    """Return the labelled sample of each metric, with topics as the numbers in
+    ``topics``, which are the same for all runs.
     """
     return {
         name: _sample(plan, metric, run, own, topics)
@@ -305,7 +309,7 @@ def _sample(
     judged = run.matrices[metric.statistic]
     said = people.matrices[metric.statistic]
     drawn = {(unit.topic, unit.key) for unit in plan.drawn(run.units)}
-    # Rows without a weight do not count in the score.
+    # A matrix row without a weight does not count in the score.
     units = [unit for unit in run.units if judged[unit.row, columns.weight] > 0]
     rows = np.array(sorted({unit.row for unit in units}), int)
     weights = judged[rows, columns.weight]
@@ -346,8 +350,8 @@ def _sample(
 
 
 def _row_value(rows: Floats, row: int, columns: UnitColumns) -> float | None:
-    """Return the value of a row of a run's matrix, or None for a row without a weight
-    or label.
+    """Return the value of one row of a run's matrix, or None if the row has no weight
+    or no label.
     """
     weight = rows[row, columns.weight]
     if weight <= 0 or rows[row, columns.missing] > 0:
@@ -363,8 +367,8 @@ def topics_of(runs: Iterable[LabelledRun]) -> dict[str, int]:
 def as_facts(
     plan: Plan, runs: Sequence[tuple[Scoring, LabelledRun]], people: PeoplesLabels
 ) -> dict[str, Any]:
-    """Return, for each metric, the estimates of each run and of each pair of runs, as
-    JSON values.
+    """Return the estimated score of each run and the estimated difference of each pair
+    of runs, for each metric, as JSON values.
     """
     judged = [run for _scoring, run in runs]
     topics = topics_of(judged)
@@ -437,7 +441,9 @@ def _measure(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:
 
 
 def agreement_of(sample: Sample) -> float | None:
-    """Return the share of labels on which the judge and people give the same credit."""
+    """Return the share of sampled units to which the judge and people give the same
+    credit.
+    """
     if not sample.labels:
         return None
     return float(np.mean(np.isclose(sample.people, sample.label_judged)))
@@ -458,7 +464,7 @@ def _facts(found: Estimate | TooFew, scale: float, labels: int) -> dict[str, Any
 
 
 def as_lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the estimates as lines of text."""
+    """Yield the estimated scores as lines of text."""
     for name, measure in facts["measures"].items():
         yield f"{name}: the judge's score, and the score estimated with people's labels"
         for row in measure["systems"]:

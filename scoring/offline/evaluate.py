@@ -1,5 +1,5 @@
-"""Compute scores, intervals, breakdowns and signatures from pairs of gold and
-answers.
+"""Compute the scores, confidence intervals, scores by class and signatures of a run
+from pairs of gold and answers.
 """
 
 import json
@@ -46,15 +46,16 @@ from tasks.types.columns import Classes, present, renumbered
 from tasks.types.files import READING_VERSION
 from tasks.types.tokenizers import TOKENIZERS
 
-#: A text metric without a score has this reason, and a tokenizer is the remedy.
+#: WORDS_NOT_SEEN is the reason why a text metric that needs a tokenizer has no score.
 WORDS_NOT_SEEN = "words-not-seen"
 NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """The method for confidence intervals of scores. Intervals are not computed if
-    ``resamples`` is 0. Only bootstrap methods use the number of samples and the seed.
+    """The method for confidence intervals of scores. If ``resamples`` is 0, the scorer
+    computes no intervals. Only bootstrap methods use the number of resamples and the
+    random seed.
     """
 
     resamples: int = 1000
@@ -62,7 +63,9 @@ class Resampling:
     method: str = WILSON_JACKKNIFE
 
     def provenance(self, metric: Metric) -> dict[str, str | int | float]:
-        """Return the parts of a metric's signature that describe the metric's interval."""
+        """Return the fields of a metric's signature that describe the metric's
+        confidence interval.
+        """
         if self.resamples and self.method not in RESAMPLED:
             return {"interval": self.method, INTERVAL_VERSION: metric.interval_version}
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
@@ -70,7 +73,7 @@ class Resampling:
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """A metric's value on one run, unrounded. ``value`` is NaN for undefined values."""
+    """The unrounded value of a metric on one run, which is NaN if undefined."""
 
     value: float
     low: float | None
@@ -80,7 +83,7 @@ class Value:
     higher_is_better: bool | None
     column: str
     signature: str
-    #: ``off`` is the reason why the metric is disabled, or an empty text.
+    #: ``off`` is the reason why the metric is disabled, or empty for an enabled metric.
     off: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -100,10 +103,11 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The measurements of one run, with the matrix of each statistic, the unit number
-    of each row, and the units' names.
+    """The data of one run from which scores are computed, which are the matrix of each
+    statistic, the unit number of each row, and the names of the units.
 
-    If clusters are resampled, the measurements also contain cluster numbers and names.
+    If the method resamples clusters of units, the data also contains the numbers and
+    names of the clusters.
     """
 
     matrices: Mapping[str, Floats]
@@ -114,8 +118,8 @@ class Measurements:
 
     @property
     def resampled(self) -> tuple[Sequence[str], NDArray[np.intp]]:
-        """Return the names of the resampling units (units or clusters), and the unit
-        number of each row.
+        """Return the names of the units or clusters that are resampled, and the number
+        of the unit or cluster of each row.
         """
         return (
             (self.unit_names, self.units)
@@ -124,9 +128,7 @@ class Measurements:
         )
 
     def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
-        """Return the measurements of these rows of one matrix, for example the rows of
-        a class.
-        """
+        """Return the data of these rows of one matrix, for example the rows of a class."""
         occurring, units = renumbered(self.units[rows])
         return Measurements(
             matrices={statistic: self.matrices[statistic][rows]},
@@ -139,7 +141,9 @@ class Measurements:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores(Measurements):
-    """All results of one run under one rule set, and the matrices behind these results."""
+    """All scores of one run under one rule set, and the matrices from which the scores
+    were computed.
+    """
 
     metrics: Mapping[str, Value]
     breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
@@ -160,23 +164,24 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     reading: int = READING_VERSION,
     nonce: str = "",
 ) -> Scores:
-    """Score the pairs under a rule set.
+    """Score the pairs of gold and answers under a rule set.
 
-    Signatures contain the digest ``gold``, the reading version ``reading`` of the run,
-    and digests with the HMAC key ``nonce``. ``rows`` restricts scores to the rows of a
-    ``part`` of the split. ``known`` are the matrices of all pairs, if already computed.
+    The signatures of scores contain the digest ``gold``, the version ``reading`` of the
+    rules by which run files are read, and digests with the HMAC key ``nonce``. ``rows``
+    are the matrix rows of the ``part`` of the split to score. ``known`` contains the
+    matrices of all pairs if the caller has already computed the matrices.
     """
     metrics = metrics_of(task_type, rules, options)
     statistics = known or matrices(metrics, pairs)
     labels = _labels_used(metrics, pairs, nonce)
-    # Use the whole gold, because all parts of the split must have the same result.
+    # A metric is disabled by the whole gold, so that all parts of a split agree.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
     }
     own, pairs = _numbered_rows(statistics, pairs, rows)
     has_gold = present(pairs.gold)
-    # Under some official rules, a run without the topics of a part has no rows there.
+    # Official rules may omit topics that a run lacks, so the part may have no rows.
     is_empty = rows is not None and not len(rows)
     intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
@@ -233,7 +238,7 @@ def _intervals(
     metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = measurements.resampled
-    # Metrics with the same statistic share the rows of the statistic's matrix.
+    # Metrics with the same statistic have the same matrix and the same rows.
     sums = {
         name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
     }
@@ -276,8 +281,8 @@ def _labels_used(
 def measured(
     metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None
 ) -> Measurements:
-    """Return the measurements of a run. ``rows`` restricts the measurements to a part
-    of the split.
+    """Return the matrices, units and unit names of a run, restricted to ``rows`` if
+    given.
     """
     return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
 
@@ -303,7 +308,9 @@ def _numbered_rows(
 
 
 def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the sorted distinct names of units, and the index of each row's name."""
+    """Return the sorted distinct unit names in a column, and the index of the unit name
+    of each row.
+    """
     if isinstance(column, Classes):
         return column.names_and_numbers()
     names, numbers = np.unique(np.array(column, dtype=str), return_inverse=True)
@@ -315,8 +322,8 @@ def matrices(
     pairs: Pairs,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Floats]:
-    """Compute one matrix for each statistic of the metrics. ``progress`` receives the
-    completed share of the metrics.
+    """Return the matrix of each statistic that the metrics need, keyed by statistic.
+    ``progress`` is called with the completed share of the metrics.
 
     Raises NotFinite.
     """
@@ -334,21 +341,21 @@ def matrices(
 
 
 def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
-    """Return the matrix of a metric. A disabled metric has a zero matrix, in which no
-    row counts and all values are undefined.
+    """Return a metric's matrix with a row for each instance or unit. The matrix of a
+    disabled metric is zero, so that all values of the metric are undefined.
     """
     stats = metric.instance_stats(pairs.gold, pairs.answers)
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
-#: An earlier version of a metric stored another statistic than the present version.
+#: EARLIER maps a statistic to the statistic that earlier versions stored instead.
 EARLIER = {Moments.statistic: Moments.earlier_statistic}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics(Measurements):
-    """Stored measurements of a run, with the classes of each instance in each
-    dimension, and, if stored, whether the instance is answered.
+    """Stored matrices and units of a run, with the classes of each instance in each
+    dimension and, in newer files, with a flag for each answered instance.
     """
 
     features: dict[str, Sequence[tuple[str, ...]]]
@@ -402,8 +409,8 @@ def save_statistics(
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
 ) -> Statistics:
-    """Load the stored statistics of a run. ``only`` restricts the matrices, which may
-    be large, to these statistics and to the statistics of earlier versions.
+    """Load the stored matrices and units of a run. If ``only`` is given, load only the
+    matrices, which may be large, of these statistics and of their earlier versions.
     """
     if only is not None:
         only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}
@@ -438,8 +445,8 @@ def load_statistics(
 
 
 def load_names(source: Path | IO[bytes]) -> list[str] | None:
-    """Return the instance name of each row of the matrices, or None if the task type
-    has no names.
+    """Return the instance name of each matrix row, or None if instances of the task
+    type have no names.
     """
     with np.load(source, allow_pickle=False) as kept:
         return json.loads(kept["names"].tobytes()) if "names" in kept.files else None
@@ -453,7 +460,6 @@ def _as_bytes(content: object) -> NDArray[np.uint8]:
 
 Details = Mapping[str, Mapping[str, Any]]
 _TEXT, _ENDS = "details", "details_ends"
-#: The texts in a statistics file begin with this prefix.
 _NAMES = '{"unit_names": '
 _DECODER = json.JSONDecoder()
 
@@ -461,8 +467,8 @@ _DECODER = json.JSONDecoder()
 def details_of(
     metrics: Sequence[Metric], answers: Sequence[Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the details of each unit (such as verdicts on claims), merged over the
-    metrics. Metrics with the same statistic have the same details.
+    """Return details of the answers, such as verdicts on claims, by unit and merged
+    over the metrics. Metrics with the same statistic have the same details of answers.
     """
     by_unit: dict[str, dict[str, Any]] = {}
     for metric in {metric.statistic: metric for metric in reversed(metrics)}.values():
@@ -472,8 +478,8 @@ def details_of(
 
 
 def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return arrays with the concatenated JSON texts of the units' details and with the
-    end offset of each text. The result is empty without details.
+    """Return the details of the units as concatenated JSON texts, with the end offset
+    of each text. If ``details`` is empty, the function returns no arrays.
     """
     if not details:
         return {}
@@ -496,8 +502,8 @@ def _pack_texts(
 def load_page(
     source: Path | IO[bytes], start: int, count: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], int]:
-    """Return up to ``count`` units with details, starting at index ``start``, and the
-    total number of units with details.
+    """Return the details of up to ``count`` units from index ``start``, and the total
+    number of units with details.
     """
     with np.load(source, allow_pickle=False) as kept:
         units = _described(kept)
@@ -505,7 +511,7 @@ def load_page(
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
-    """Return the units of a run with details, in order."""
+    """Return the names of the run's units for which details are stored, in order."""
     with np.load(source, allow_pickle=False) as kept:
         return [name for name, _, _ in _described(kept)]
 
@@ -513,7 +519,7 @@ def described_units(source: Path | IO[bytes]) -> list[str]:
 def load_details(
     source: Path | IO[bytes], units: Container[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the stored details of these units."""
+    """Return the stored details of the given units, such as verdicts on claims."""
     with np.load(source, allow_pickle=False) as kept:
         return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
 
@@ -522,7 +528,7 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
     if _TEXT not in kept.files:
         return []
     ends = kept[_ENDS].tolist()
-    # Decode only the unit names at the start of the texts, not the classes after them.
+    # Decode only the unit names at the start of the JSON text, not the classes.
     names: list[str] = _DECODER.raw_decode(
         kept["texts"].tobytes().decode(), len(_NAMES)
     )[0]
@@ -533,8 +539,8 @@ def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
 def _read(
     kept: NpzFile, parts: Sequence[tuple[str, int, int]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the stored details of these units in order. Data after the last unit is not
-    decompressed.
+    """Yield the stored details of the given units in order, without decompressing data
+    after the last unit.
     """
     if not parts:
         return
@@ -548,19 +554,19 @@ def _read(
             yield name, json.loads(texts.read(end - begin))
 
 
-#: Each stored text has at most this many characters.
+#: Each stored text of an instance has at most MAX_TEXT characters.
 MAX_TEXT = 3_000
-#: A run's stored instances have at most this size, and further ones are not stored.
+#: A run's stored instances have at most MAX_BYTES bytes, and further ones are omitted.
 MAX_BYTES = 6_000_000
-#: A part of a gold or answer has at most MAX_PART characters.
-#: A gold or an answer has at most MAX_PARTS parts.
+#: A stored part of the gold or of an answer has at most MAX_PART characters.
+#: The gold or the answer of an instance has at most MAX_PARTS stored parts.
 MAX_PART, MAX_PARTS = 600, 200
 _INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
 
 
 def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
-    """Return arrays with the concatenated JSON texts of the instances and with the end
-    offset of each text. Long texts are truncated.
+    """Return the instances as concatenated JSON texts, with the end offset of each
+    text. Long texts are truncated.
     """
 
     texts: list[bytes] = []
@@ -581,8 +587,8 @@ def _shorten_text(text: str, most: int = MAX_TEXT) -> str:
 
 
 def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
-    """Return the JSON values of an instance, without texts that the fields and parts of
-    the instance already contain.
+    """Return the JSON values of an instance, without the texts that its fields and
+    parts already contain.
     """
     values = asdict(instance)
     values |= {
@@ -612,7 +618,7 @@ def _joined_names(parts: Sequence[AnswerPart]) -> str:
 
 
 class _Budget:
-    """Shorten the texts of a JSON value to a total number of characters."""
+    """Shorten the texts in a JSON value, so that their total length is limited."""
 
     def __init__(self) -> None:
         self.left = MAX_TEXT
@@ -631,7 +637,7 @@ class _Budget:
 
 
 def _given_text(fields: Mapping[str, Any]) -> str:
-    """Return the fields of an instance as one text, for search and tables."""
+    """Return the input fields of an instance as one text, for search and tables."""
     return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields.items())
 
 
@@ -644,8 +650,8 @@ def _value_text(value: Any) -> str:
 
 
 def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
-    """Return the stored instances, keyed by name, or an empty mapping for old runs
-    without stored instances.
+    """Return the stored instances of a run, keyed by name, or an empty mapping for
+    files of old versions.
     """
     with np.load(source, allow_pickle=False) as kept:
         if _INSTANCES not in kept.files:

@@ -1,4 +1,4 @@
-"""Checks that find anomalies in the gold of built-in task types."""
+"""Find anomalies in the gold of built-in task types."""
 
 import itertools
 import math
@@ -17,25 +17,25 @@ from tasks.types.clsumm.citances import FACETS, merged_facets, named_sentences
 from tasks.types.clsumm.topics import Topic
 from tasks.types.files import Files
 
-#: This significance level is the maximum share of gold files with a false report.
+#: With random gold, at most a share of SIGNIFICANT of the gold files gets a finding.
 SIGNIFICANT = 0.001
-#: Checks cover this many first positions of a list, and the last position.
+#: The checks cover the first POSITIONS positions and the last position of each list.
 POSITIONS = 20
-#: Metrics with these prefixes count only tokens of Latin letters and digits.
+#: Metrics with a prefix in _LATIN_WORDS count only tokens of Latin letters and digits.
 _LATIN_WORDS = ("rouge",)
-#: ROUGE tokens must cover at least the share LEAST_COVERED of the letters in the gold.
-#: A text that is a single ROUGE token has at most ONE_TOKEN letters.
+#: ROUGE's tokens should cover at least the share LEAST_COVERED of a text's letters.
+#: A text with more than ONE_TOKEN letters should have several ROUGE tokens.
 LEAST_COVERED, ONE_TOKEN = 0.5, 20
 _TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
 MAX_LINES = 20
-#: The texts of at most this many documents of a built-in type are compared.
+#: The check compares the texts of at most MAX_DOCUMENTS documents.
 MAX_DOCUMENTS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldFinding:
-    """An anomaly of gold, with the number of cases, the line numbers of the first
-    cases, and a message.
+    """An anomaly of the gold, with the number of affected rows, the line numbers of the
+    first rows, and a message.
     """
 
     kind: str
@@ -45,8 +45,8 @@ class GoldFinding:
 
 
 class PlaceOfAnswers(NamedTuple):
-    """A position in lists of candidates that is right more often than by chance, with
-    the rows of these right candidates and a message.
+    """A position in candidate lists that has the right answer more often than by
+    chance, with the rows of these answers and a message.
     """
 
     rows: list[int]
@@ -56,8 +56,8 @@ class PlaceOfAnswers(NamedTuple):
 def places_of_answers(
     lists: Sequence[Sequence[str]], gold: Sequence[Container[str]]
 ) -> Iterator[PlaceOfAnswers]:
-    """Yield the positions that contain a right answer significantly more often than by
-    chance.
+    """Yield the positions of candidate lists that have a right answer significantly
+    more often than by chance.
     """
     chances = [
         sum(name in own for name in names) / len(names) if names else 0.0
@@ -65,14 +65,14 @@ def places_of_answers(
     ]
     places = [*range(min(max(map(len, lists), default=0), POSITIONS)), -1]
     for place in places:
-        # The last position of a short list was already checked from the front.
+        # The last position of a short list is one of the first positions, so skip it.
         least = max(2, place + 1) if place >= 0 else POSITIONS + 1
         rows = [row for row, names in enumerate(lists) if len(names) >= least]
         hits = [row for row in rows if lists[row][place] in gold[row]]
         if not hits:
             continue
         expected = math.fsum(chances[row] for row in rows)
-        # A sum of unequal chances has a smaller variance than the binomial of their mean.
+        # A binomial with the mean chance has a larger variance than the true sum.
         p = bdtrc(len(hits) - 1, len(rows), expected / len(rows))
         if p * len(places) < SIGNIFICANT:
             where = "the last" if place < 0 else f"number {place + 1}"
@@ -84,7 +84,7 @@ def places_of_answers(
 
 
 class UnseenWords(NamedTuple):
-    """The rows whose references contain words that ROUGE ignores, and a message."""
+    """The rows whose reference texts contain words that ROUGE ignores, and a message."""
 
     rows: list[int]
     message: str
@@ -93,8 +93,8 @@ class UnseenWords(NamedTuple):
 def unseen_words(
     references: Sequence[Sequence[str]], metrics: Iterable[str]
 ) -> UnseenWords | None:
-    """Return the rows with words that ROUGE ignores, or None if ROUGE's tokens cover
-    half of all letters.
+    """Return the rows whose reference texts have words that ROUGE ignores, or None if
+    ROUGE's tokens cover at least half of all letters.
     """
     blind = [name for name in metrics if name.startswith(_LATIN_WORDS)]
     rows = []
@@ -114,8 +114,8 @@ def unseen_words(
 
 
 def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
-    """Return the number of letters in the texts, the number of letters in ROUGE tokens,
-    and the number of tokens.
+    """Return the number of letters in the texts, the number of letters in ROUGE's
+    tokens, and the number of these tokens.
     """
     letters = seen = tokens = 0
     for text in texts:
@@ -127,14 +127,18 @@ def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
 
 
 class EqualTexts(NamedTuple):
-    """Documents with the same text as another document, and a message."""
+    """The names of documents whose text equals the text of another document, and a
+    message.
+    """
 
     names: list[str]
     message: str
 
 
 def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
-    """Return the documents with equal canonical texts, or None if all texts differ."""
+    """Return the documents whose texts are equal after normalisation, or None if all
+    texts differ.
+    """
     by_text: dict[str, list[str]] = defaultdict(list)
     for name, text in texts.items():
         if text:
@@ -151,7 +155,9 @@ def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
 
 
 def canonical(value: Any) -> str:
-    """Return the text after case folding, NFKC and whitespace normalisation."""
+    """Return a text after Unicode normalisation (NFKC), case folding and whitespace
+    normalisation.
+    """
     text = "\n".join(value) if isinstance(value, list) else str(value)
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -169,14 +175,14 @@ def labels_absent(absent: Sequence[str]) -> GoldFinding:
     return GoldFinding(kind="label_absent", count=len(absent), message=message)
 
 
-#: A finder returns findings for a task type, gold files, parsed gold and metric names.
+#: A finder takes task type, gold files, parsed gold and metric names to yield findings.
 Finder = Callable[[TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]]
 
 
 def built_in_findings(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Yield the anomalies of the gold of a built-in type."""
+    """Yield the anomalies in the gold of a built-in task type."""
     for find in FINDERS.get(task_type.slug, ()):
         yield from find(task_type, files, split, metrics)
 
@@ -184,7 +190,9 @@ def built_in_findings(
 def _cited_places(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find positions of sentences to which citances refer more often than by chance."""
+    """Find positions in cited papers whose sentences are cited more often than by
+    chance.
+    """
     rows = [
         ([*topic.order], set(named_sentences(citance)), citance.line)
         for topic in split.content
@@ -222,8 +230,8 @@ def _absent_facets(
 def _odd_offsets(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find citances of CL-Summ whose offsets and quoted text refer to different
-    sentences.
+    """Find citances (citing sentences) of CL-Summ whose offsets and quoted text refer
+    to different sentences.
     """
     topics: Sequence[Topic] = split.content
     odd = [
@@ -282,8 +290,9 @@ def _unseen_references(
 def _candidate_places(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find positions of right candidates that are too frequent. A pool shared by all
-    queries is skipped, because some of its candidates are naturally frequent.
+    """Find positions in candidate lists that have the right candidate more often than
+    by chance. A candidate list shared by all queries is skipped, because some
+    candidates are naturally frequent.
     """
     pools, pool_of = split.index["pools"], split.index["pool_of"]
     if pool_of is None:
@@ -302,7 +311,9 @@ def _candidate_places(
 def _pool_texts(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find documents of a ranking with equal texts, and queries with the text of a document."""
+    """Find documents of a ranking task with equal texts, and queries whose text is that
+    of a document.
+    """
     if task_type.trec is None or sum(map(len, split.index["pools"])) > MAX_DOCUMENTS:
         return
     texts = {name: canonical(text) for name, text in task_type.trec.documents(files)}
@@ -313,7 +324,9 @@ def _pool_texts(
 def _report_texts(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find documents of cited reports with equal texts, and topics with the text of a document."""
+    """Find documents of cited reports with equal texts, and topics whose text is that
+    of a document.
+    """
     gold: Collection = split.content
     texts = {
         name: canonical(document.text) for name, document in gold.documents.items()
@@ -343,8 +356,8 @@ def _texts_and_queries(
 def _order_of_systems(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    """Find a correlation between the order of system ids and the true ranking, in
-    either direction.
+    """Find a correlation between the order of system ids and the true ranking of the
+    systems.
     """
     scores = [own.score for own in split.content.values()]
     pairs = itertools.combinations(scores, 2)
@@ -353,7 +366,7 @@ def _order_of_systems(
     if count < 2:
         return
     tau = 2 * balance / (count * (count - 1))
-    # Kendall 1938: τ without ties is approximately normal; ties reduce the variance.
+    # Kendall's τ is approximately normal, and ties reduce its variance (Kendall 1938).
     error = math.sqrt(2 * (2 * count + 5) / (9 * count * (count - 1)))
     if math.erfc(abs(tau) / error / math.sqrt(2)) < SIGNIFICANT:
         message = (

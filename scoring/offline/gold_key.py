@@ -1,9 +1,9 @@
-"""The digest that identifies gold in scores, and the data that a site stores to compute
-the digest.
+"""Compute the digest that identifies gold in the signatures of scores, and define the
+key for this digest.
 
-A plain SHA-256 would reveal a small set of answers: a reader who knows the texts can
-compute the digest of each possible gold. A site therefore publishes the HMAC-SHA-256 of
-the digest. The HMAC key, called the nonce, stays secret until the gold is released.
+If a site published the SHA-256 of gold with few possible answers, a reader of the texts
+could try all answers. A site therefore publishes an HMAC-SHA-256 of the gold's digest.
+The HMAC key, called the nonce, stays secret until the gold is released.
 """
 
 import argparse
@@ -20,8 +20,9 @@ from tasks.types.files import READING_VERSION
 
 @dataclass(frozen=True, kw_only=True)
 class GoldKey:
-    """The nonce, digest rule and reading version of gold. Without a nonce, the plain
-    digest identifies the gold.
+    """The HMAC key (nonce), the version of the digest rule and the version of the file
+    reader that determine the digest of gold. Without a nonce, the plain SHA-256 digest
+    identifies the gold.
     """
 
     nonce: str = ""
@@ -29,8 +30,8 @@ class GoldKey:
     reading: int = READING_VERSION
 
     def __post_init__(self) -> None:
-        """Validate the versions of the digest rule and of the reading rules. Raises
-        OptionRefused for versions of later releases.
+        """Validate the versions of the digest rule and of the file reader. Raises
+        OptionRefused if a version belongs to a later release.
         """
         known = (
             ("--digest-rule", self.rule, DIGEST_RULE),
@@ -43,12 +44,12 @@ class GoldKey:
                 )
 
     def ordered(self, task_type: TaskType, split: Split) -> Split:
-        """Return the split with ranking candidates in the order of the published
+        """Return the split whose ranking candidates have the order of the published
         inputs.
         """
         if not self.nonce or not (task_type.declared or task_type.candidate_order):
             return split
-        # Import here, because rankings need numpy and few commands read rankings.
+        # Import numpy here, because only rankings need numpy.
         from tasks.types.given_order import has_given_order, ordered_split
 
         if not has_given_order(task_type, self.nonce, self.reading):
@@ -56,13 +57,13 @@ class GoldKey:
         return ordered_split(task_type, split, self.nonce)
 
     def digest_of(self, split: Split) -> str:
-        """Return the digest of the gold that column keys contain."""
+        """Return the digest that identifies the gold in the column keys of a board."""
         digest = split.digest_by(self.rule)
         return salted_digest(digest, self.nonce) if self.nonce else digest
 
     def printed(self, split: Split) -> dict[str, Any]:
-        """Return the plain digest of the gold and, if a nonce exists, the HMAC for
-        command output.
+        """Return the plain digest of the gold and, if a nonce exists, its HMAC, for the
+        output of a command.
         """
         facts: dict[str, Any] = {
             "sha256": split.digest_by(self.rule),
@@ -74,8 +75,8 @@ class GoldKey:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Return the command options that reproduce this digest. Default values are
-        omitted.
+        """Return the command-line options that reproduce the digest of the gold.
+        Default values are omitted.
         """
         return {
             **({"--nonce": self.nonce} if self.nonce else {}),
@@ -88,13 +89,13 @@ class GoldKey:
         }
 
 
-#: Gold that is not stored on a site has this key.
+#: PLAIN_KEY is the key of gold that is not stored on a site.
 PLAIN_KEY = GoldKey()
 
 
 def read_nonce(text: str) -> str:
-    """Return the hexadecimal digits of a nonce, given directly or as a file name.
-    Raises OptionRefused.
+    """Return the hexadecimal digits of a nonce, which the argument contains or names a
+    file with. Raises OptionRefused.
     """
     path, digits = Path(text), text
     if not is_nonce(text) and path.is_file():
@@ -109,8 +110,8 @@ def read_nonce(text: str) -> str:
 
 
 def gold_key_of(given: argparse.Namespace) -> GoldKey:
-    """Return the gold key from command arguments. Some commands have only the reading
-    version. Raises OptionRefused.
+    """Return the key for the gold's digest from command-line arguments, some of which a
+    command may lack. Raises OptionRefused.
     """
     nonce, rule = getattr(given, "nonce", None), getattr(given, "digest_rule", None)
     return GoldKey(
@@ -121,8 +122,8 @@ def gold_key_of(given: argparse.Namespace) -> GoldKey:
 
 
 def archived_gold_key(gold: Mapping[str, Any]) -> GoldKey:
-    """Return the gold key from an archive's description. Older archives contain no rule
-    or reading version.
+    """Return the key for the gold's digest from the description in an archive, where
+    older archives have no versions.
     """
     is_salted = gold.get("plain_sha256", gold["sha256"]) != gold["sha256"]
     return GoldKey(

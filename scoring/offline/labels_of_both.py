@@ -1,4 +1,6 @@
-"""Count people's labels of a run's sample beside the judge's labels."""
+"""Count how often people and the judge gave each pair of labels to the sampled units of
+a run.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from tasks.types.base import Options
 from tasks.types.ledger import NO, YES
 from tasks.types.positional_citations.options import MODEL, entailment_source
 
-#: Returns the label of each text of a unit; None without a label.
+#: A LabelReader returns the label of each text of a unit, or None without a label.
 LabelReader = Callable[[Unit], Sequence[str | None]]
 
 
 def reader_of_answers(of: str, answers: Sequence[Any]) -> LabelReader:
-    """Return the reader of labels in the rows of a cited-reports run."""
+    """Return the function that reads labels from the rows of a run of cited reports."""
 
     def read(unit: Unit) -> Sequence[str | None]:
         if of == CITATIONS:
@@ -32,9 +34,9 @@ def reader_of_answers(of: str, answers: Sequence[Any]) -> LabelReader:
 
 
 def reader_of_judge(options: Options) -> LabelReader:
-    """Return the reader of a judge's labels of pairs.
+    """Return the function that reads a judge's labels of entailment pairs.
 
-    A model is not asked: it would have to decide pairs that no score needs.
+    The function runs no entailment model, which would label pairs that no score needs.
     """
     is_model = entailment_source(options)[0] == MODEL
     judge = Nobody() if is_model else judge_of(options)
@@ -47,7 +49,9 @@ def reader_of_judge(options: Options) -> LabelReader:
 
 
 def reader_of_people(entailed: Mapping[str, str]) -> LabelReader:
-    """Return the reader of people's labels of pairs, keyed by the digests of items."""
+    """Return the function that reads people's labels of entailment pairs, keyed by the
+    digests of the texts.
+    """
 
     def read(unit: Unit) -> Sequence[str | None]:
         return [entailed.get(" ".join(pair.key)) for pair in _pairs(unit)]
@@ -66,10 +70,10 @@ def count_labels(
     judge: LabelReader,
     topics: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """Return, for each topic, a matrix of the judgements that people and the judge
-    labelled: rows are people's labels, columns the judge's.
+    """Return a matrix for each topic that counts judgements by people's label (row) and
+    the judge's label (column).
 
-    A judgement that several units of a topic share counts once.
+    A judgement that several units of a topic share counts only once.
     """
     labels = labels_of(of)
     places = {label: place for place, label in enumerate(labels)}
@@ -94,5 +98,5 @@ def count_labels(
 
 
 def labels_of(of: str) -> tuple[str, ...]:
-    """Return the labels of judgements on these units, the best label first."""
+    """Return the possible labels of this kind of unit, the best label first."""
     return ledger.KINDS[KINDS[of]].labels

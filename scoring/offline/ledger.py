@@ -1,8 +1,8 @@
-"""Read judgement files, one JSON object per line, with little memory per row.
+"""Read files of judgements with one JSON object per line, using little memory per row.
 
-A row has the format of the judgement ledger, or the format of entailment labels that
-`python -m scoring decide` writes. If the first line has no items, it sets values for
-all rows.
+A row has the format of the judgement ledger, or the format of the entailment labels
+that `python -m scoring decide` writes. A first line without judged items sets values
+for all rows of the file.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ FIELDS = frozenset(
 )
 _SHA256 = re.compile("sha256:[0-9a-f]{64}")
 _SHA1 = re.compile("sha1:[0-9a-f]{40}")
-#: Some databases and time zones cannot represent times outside these years.
+#: Some databases and time zones cannot represent times outside the range YEARS.
 YEARS = (1900, 2999)
-#: A row's digest, which detects duplicate rows, has this many bytes.
+#: The digest of a row, which detects duplicates, has _SHORT bytes.
 _SHORT = 16
 
 
 class Placed(NamedTuple):
-    """A judgement and the judgement's line number in the file."""
+    """A judgement and its line number in the file of judgements."""
 
     line: int
     row: Judgement
 
 
 class _Fault(Exception):
-    """A fault of a ledger row, with the actual value and the expected form."""
+    """An error about a row of a judgement file, with a message and the expected form."""
 
     def __init__(self, message: str, expected: str = EXAMPLE) -> None:
         self.message, self.expected = message, expected
@@ -81,7 +81,7 @@ class _Fault(Exception):
 
 @dataclass
 class Summary:
-    """The number of rows in a ledger file, and the values that all rows share."""
+    """The number of rows in a file of judgements, and the values that all rows share."""
 
     kind: str = ""
     judge: str = ""
@@ -94,11 +94,11 @@ class Summary:
 def read_judgements(
     path: Path, shown: str, out: IO[str], *, is_joined: bool = False
 ) -> Summary:
-    """Write the distinct rows of a ledger file to ``out``, in the format that
+    """Write the distinct rows of a file of judgements to ``out``, in the format that
     `placed_rows` reads.
 
-    The summary contains the problems. If ``is_joined`` is True, the file is a
-    concatenation of several files with headers.
+    The returned summary contains all problems of the file. If ``is_joined`` is True,
+    the file is a concatenation of several files that each have a header line.
     """
     reading, problems = _Reading(is_joined=is_joined), Problems()
     try:
@@ -121,7 +121,7 @@ def read_judgements(
 
 
 def placed_rows(lines: Iterable[str | bytes]) -> Iterator[Placed]:
-    """Yield the rows that `read_judgements` wrote."""
+    """Yield the rows of judgements that `read_judgements` wrote."""
     for text in lines:
         line, *values = json.loads(text)
         yield Placed(line, Judgement(*values))
@@ -133,15 +133,17 @@ class _Reading:
         self._is_joined = is_joined
         self._common: Mapping[str, Any] = {}
         self._is_first = True
-        #: A short digest of items, person and repeat is the key of each label.
+        #: ``_labels`` maps a short digest of items, person and repetition to the label.
         self._labels: dict[bytes, str] = {}
 
     def begin_file(self) -> None:
-        """Reset the shared values before the next file."""
+        """Forget the values that all rows of the previous file shared, before reading a
+        file.
+        """
         self._common, self._is_first = {}, True
 
     def row(self, record: Mapping[str, Any]) -> Judgement | None:
-        """Return the row of a ledger line, or None for a line of shared values and for
+        """Return the judgement on a line of the file, or None for a header line and for
         a duplicate row.
         """
         is_first, self._is_first = self._is_first or self._is_joined, False
@@ -157,8 +159,8 @@ class _Reading:
         return row if self._is_new(row) else None
 
     def _header(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values in a header line, which all rows share. In label files, the
-        header contains the model.
+        """Return the values in a header line, which all rows of the file share. The
+        header of a file of entailment labels names the model.
         """
         if "model" not in record:
             return record
@@ -178,7 +180,7 @@ class _Reading:
         key = hashlib.blake2b(
             f"{row.items}\0{row.by}\0{row.repeat}".encode(), digest_size=_SHORT
         ).digest()
-        # Shared label strings reduce the memory of a row to about a hundred bytes.
+        # Sharing the label strings reduces memory to about a hundred bytes per row.
         if (before := self._labels.setdefault(key, _LABELS[row.label])) != row.label:
             if row.kind == ENTAILS:
                 raise _Fault(
@@ -222,8 +224,8 @@ _LABELS = {NO_LABEL: NO_LABEL} | {
 
 
 def label_row(record: Mapping[str, Any], model: str) -> Judgement:
-    """Convert a label of an entailment model to a row. Raises _Fault with the first
-    fault.
+    """Convert a label of an entailment model to a row of the judgement ledger. Raises
+    _Fault for the first fault of the row.
     """
     for message, expected in entailment.faults_of(record):
         raise _Fault(message, expected)
@@ -240,8 +242,8 @@ def label_row(record: Mapping[str, Any], model: str) -> Judgement:
 
 
 def ledger_row(value: Mapping[str, Any]) -> Judgement:
-    """Validate a row in the format of the judgement ledger. Raises _Fault with the
-    first fault.
+    """Validate and parse a row in the format of the judgement ledger. Raises _Fault for
+    the first fault of the row.
     """
     if unknown := value.keys() - FIELDS:
         raise _Fault(
@@ -361,13 +363,17 @@ def _short_value(value: object) -> str:
 
 
 def header_line(kind: str, judge: str, digest: str) -> str:
-    """Return the first line of a file, with the values that all rows share."""
+    """Return the header line of a file of judgements, with the values that all rows
+    share.
+    """
     common = {"kind": kind, "judge": judge} | ({"digest": digest} if digest else {})
     return f"{json.dumps(common, ensure_ascii=False)}\n"
 
 
 def row_line(row: Judgement, **more: str) -> str:
-    """Return a row as a line of a ledger file with a header. Empty values are omitted."""
+    """Return a row of judgements as a JSON line of a file with a header. Empty values
+    are omitted.
+    """
     value: dict[str, Any] = {"items": shown_items(row.items), "label": row.label}
     optional = {
         "by": row.by,

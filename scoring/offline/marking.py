@@ -1,5 +1,5 @@
-"""Compute the marks of the parts of instances for each metric that counts parts. Scores
-store the marks.
+"""Compute marks, which grade the parts of answers and gold, for each metric that counts
+parts. Scores store the marks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from tasks.types.base import (
     rows_by_name,
 )
 
-#: Stored credits are rounded to this number of decimals.
+#: Credits of parts are stored with DIGITS decimals.
 DIGITS = 4
 
 
@@ -27,8 +27,8 @@ def with_marks(
     metrics: Sequence[Metric],
     pairs: Pairs,
 ) -> Iterator[ShownInstance]:
-    """Yield instances with marks, which grade the parts of answers and gold. Instances
-    of task types without parts are not changed.
+    """Yield the instances with marks, which grade the parts of answers and gold.
+    Instances of task types without parts of answers are yielded unchanged.
     """
     if not kind.has_parts:
         yield from shown
@@ -61,9 +61,9 @@ def with_marks(
 def _marks_of(
     metric: Metric, pairs: Pairs, count: int
 ) -> Sequence[Marks | None] | None:
-    """Return the metric's marks (grades of parts) of the first ``count`` rows.
+    """Return a metric's marks (grades of parts) for the first ``count`` rows.
 
-    Return None if the metric has no marks, is disabled, or cannot be computed.
+    The result is None if the metric has no marks, is disabled, or cannot be computed.
     """
     if metric.unseen(pairs.gold):
         return None
@@ -81,10 +81,11 @@ def _joined_marks(
     pairs: Pairs,
     part_of_row: Callable[[Any], str],
 ) -> Marks:
-    """Combine the marks of an instance's rows, which have one part each.
+    """Combine the marks (grades of parts) of an instance's rows, which have one part
+    each.
 
-    If several annotators' rows have the same part, the part's credit is the mean over
-    these rows.
+    If rows of several annotators have the same part, the credit of the part is the mean
+    over these rows.
     """
     gold: dict[str, list[float]] = {}
     answer: dict[str, list[float]] = {}
@@ -111,9 +112,9 @@ def _mean_credits(
 
 
 def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
-    """Return the marks of the stored parts of gold and answer. The marks are empty if
-    the number of marks does not equal the number of parts. A mark is None for a part
-    without credit.
+    """Return the marks (grades) of the stored parts of an instance's gold and answer. A
+    side with another number of marks than parts gets no marks. The mark of a part
+    without credit is None.
     """
     gold = _credits_by_part(marks.gold, instance.gold_parts)
     answer = _credits_by_part(marks.answer, instance.answer_parts)
@@ -129,7 +130,7 @@ def _credits_by_part(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
     elif len(side) >= len(parts) and all(
         credit is None for credit in side[len(parts) :]
     ):
-        # A metric from `measures.py` has one column per part of the longest answer.
+        # A metric from `measures.py` has a column for each part of the longest answer.
         chosen = list(side[: len(parts)])
     else:
         return ()

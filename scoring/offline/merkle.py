@@ -1,16 +1,16 @@
-"""The Merkle tree of an append-only log, with the hashes and proofs of RFC 9162
+"""Compute hashes and proofs of the Merkle tree of an append-only log, as in RFC 9162
 (sections 2.1.1 to 2.1.4).
 
-A log stores the hashes of its complete subtrees, which never change. Node (level,
-index) is the subtree of the 2**level leaves from leaf ``index << level``. All roots and
-proofs are computed from these hashes.
+A log stores the hashes of the tree's complete subtrees, which never change. Node
+(level, index) is the subtree of the 2**level leaves from leaf ``index << level``. The
+functions compute all roots and proofs from the hashes of complete subtrees.
 """
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 Node = tuple[int, int]
-#: The function returns the hashes of complete subtrees of the Merkle tree.
+#: A function of type Nodes returns the hashes of complete subtrees of the Merkle tree.
 Nodes = Callable[[Sequence[Node]], Mapping[Node, bytes]]
 EMPTY = hashlib.sha256(b"").digest()
 
@@ -24,7 +24,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def completed(index: int, leaf: bytes, nodes: Nodes) -> dict[Node, bytes]:
-    """Return the Merkle tree nodes that become complete with the leaf at this index,
+    """Return the nodes of the Merkle tree that the leaf at this index completes,
     including the leaf.
     """
     levels = (
@@ -44,7 +44,7 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
     """Return the audit path of a leaf in the Merkle tree of the first ``size`` leaves,
-    starting at the leaf.
+    from the leaf to the root.
     """
     assert 0 <= index < size
     parts: list[tuple[int, int]] = []
@@ -59,8 +59,8 @@ def inclusion_path(index: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
-    """Return the proof that the tree of ``first`` leaves is a prefix of the tree of
-    ``second`` leaves.
+    """Return the proof that the Merkle tree of ``first`` leaves is a prefix of the
+    Merkle tree of ``second`` leaves.
     """
     assert 0 < first <= second
     parts: list[tuple[int, int]] = []
@@ -77,8 +77,8 @@ def consistency_path(first: int, second: int, nodes: Nodes) -> list[bytes]:
 def is_included(
     leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Return True if the audit path proves that the leaf at this index is in the tree
-    with this root (section 2.1.3.2).
+    """Return True if the audit path proves that the leaf at this index belongs to the
+    Merkle tree with this root (section 2.1.3.2 of RFC 9162).
     """
     found = _roots_of_path(leaf, index, size, path) if 0 <= index < size else None
     return found is not None and found[1] == root
@@ -87,10 +87,10 @@ def is_included(
 def is_consistent(
     first: int, second: int, path: Sequence[bytes], before: bytes, after: bytes
 ) -> bool:
-    """Return True if the path proves that the tree of ``first`` leaves is a prefix of
-    the tree of ``second`` leaves (section 2.1.4.2).
+    """Return True if the path proves that the Merkle tree of ``first`` leaves is a
+    prefix of the tree of ``second`` leaves (section 2.1.4.2 of RFC 9162).
 
-    An empty tree needs no proof.
+    An empty Merkle tree is a prefix of every tree without a proof.
     """
     if first in (0, second):
         return not path and before == (after if first else EMPTY)
@@ -111,9 +111,10 @@ def is_consistent(
 def _roots_of_path(
     value: bytes, place: int, size: int, path: Sequence[bytes]
 ) -> tuple[bytes, bytes] | None:
-    """Compute a root from the left siblings in a path and a root from all siblings.
+    """Return the root that follows from only the left siblings in a proof path, and the
+    root that follows from all siblings.
 
-    The result is None if the path has the wrong length.
+    The result is None if the proof path has the wrong length.
     """
     old, new, last = value, value, size - 1
     for beside in path:
@@ -130,9 +131,7 @@ def _roots_of_path(
 
 
 def _range_hashes(parts: Sequence[tuple[int, int]], nodes: Nodes) -> list[bytes]:
-    """Return the hash over the Merkle tree's leaves of each part (begin, end). The
-    subtrees of all parts are requested together.
-    """
+    """Return the hash of the Merkle tree over each range of leaves (begin, end)."""
     whole = [list(subtrees(begin, end)) for begin, end in parts]
     known = nodes([node for part in whole for node in part])
     hashes = []

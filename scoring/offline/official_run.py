@@ -1,5 +1,5 @@
-"""Score the official sample run of a declared task and compare the scores with the
-official score.
+"""Score the official sample run of a declared task, and compare the scores with the
+score that the official scorer reports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +15,17 @@ from tasks.types.files import InputFile, open_input
 from tasks.types.problems import Unavailable, as_values, fatal, in_order
 from tasks.types.runs import read_run
 
-#: The sample run has this file name in a sandboxed process.
+#: A sandboxed process reads the sample run under the file name SAMPLE_RUN.
 SAMPLE_RUN = "sample_run"
 PERCENT = 100
 
-#: Rule set and metric are the keys of a score's value and scale.
+#: Scores map a rule set and a metric to the value and the scale of the score.
 Scores = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """The official number, and this package's number on the official scale with the
+    """An official score and the score by this package, on the same scale and with the
     same number of decimals.
     """
 
@@ -42,14 +42,14 @@ class Comparison:
         return not self.difference
 
 
-#: This decimal precision suffices for all numbers that a form accepts.
+#: Decimals of MAX_PRECISION digits represent all numbers that a web form accepts.
 MAX_PRECISION = 400
 
 
 def compared(measure: str, official: Decimal, value: float, scale: float) -> Comparison:
-    """Compare an official number with this package's value. The value is compared
-    unchanged, as a share or as a percentage, whichever is closest to the official
-    number.
+    """Compare an official score with the value that this package computes. The value is
+    taken unchanged, as a share or as a percentage, whichever is closest to the official
+    score.
     """
     share = value / scale
     unit = Decimal(1).scaleb(int(official.as_tuple().exponent))
@@ -62,10 +62,9 @@ def compared(measure: str, official: Decimal, value: float, scale: float) -> Com
 def scores_of_sample(
     task_files: Mapping[str, str], gold: Sequence[InputFile], filename: str
 ) -> dict[str, Any]:
-    """Return value and scale of the sample run for each rule set and metric, and the
-    problems of the sample's file.
-
-    Raises InputRefused for an invalid declaration or gold.
+    """Return the value and scale of each metric on the sample run under each rule set,
+    and the problems of the run's file. Raises InputRefused if the declaration or the
+    gold is invalid.
     """
     task_type = read_declaration(task_files)
     split = task_type.gold_of(gold, {})
@@ -81,11 +80,11 @@ def scores_of_sample(
 
 
 def scores_by_rules(task_type: TaskType, split: Split, run: Any) -> Scores:
-    """Return value and scale of a run for each rule set and metric. Undefined values
-    are omitted.
+    """Return the value and scale of each metric on the run under each rule set.
+    Undefined values are omitted.
 
-    Raises Unavailable if the default rules need a missing dependency. Other rule sets
-    with missing dependencies are skipped.
+    Raises Unavailable if the default rule set needs a missing dependency, but skips
+    other rule sets with missing dependencies.
     """
     found: Scores = {}
     for rules in task_type.rules:
@@ -113,7 +112,7 @@ def scores_by_rules(task_type: TaskType, split: Split, run: Any) -> Scores:
 def comparisons(
     scores: Scores, measure: str, official: Decimal
 ) -> dict[str, Comparison]:
-    """Return the comparison with the official number under each rule set that includes
+    """Return the comparison with the official score under each rule set that contains
     the measure.
     """
     return {

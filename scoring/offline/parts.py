@@ -1,16 +1,17 @@
-"""The public and the private part of a split. Teams see scores on the public part;
-final ranks use the private part.
+"""Divide the data of a split into a public part, whose scores teams see, and a private
+part, which determines the final ranks.
 
-A part is written `public-30-c5f0a1b2c3d4e`: its name, the percentage of units in the
-public part, and a prefix of a commitment to the random sample.
+The text `public-30-c5f0a1b2c3d4e` identifies a part by its name, by the percentage of
+units in the public part, and by a prefix of a commitment to the random sample.
 
-Column keys contain the part, so that scores on different parts never share a column.
-The sample depends on a secret nonce and on the public inputs of the units, but not on
-answers. The commitment is the SHA-256 of the line `citeboard draw 1` and the bytes of
-the nonce. The nonce is released with the gold; `public-30-NONCE` then yields the same
-part. Parts of earlier releases are written `public-30-7`, with the seed of their
-sample. These samples depend on classes of the gold and therefore reveal information on
-answers. They remain valid.
+Column keys contain the text of the part, so that scores on different parts never share
+a column. The random sample of the public part depends on a secret nonce and on the
+public inputs of the units, but not on answers. The commitment to the random sample is
+the SHA-256 of the line `citeboard draw 1` followed by the bytes of the nonce. The site
+releases the nonce with the gold, and `public-30-NONCE` then identifies the same part.
+In earlier releases, the text of a part is `public-30-7`, which ends with the seed of
+the random sample. The samples of earlier releases depend on classes of the gold and
+therefore reveal information on answers.
 """
 
 import hashlib
@@ -39,8 +40,8 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """The public or private part of a split. ``share`` is the percentage of units in
-    the public part, which ``seed`` or ``nonce`` samples.
+    """The public or private part of a split's data. ``share`` is the percentage of
+    units in the public part, which is sampled with a ``seed`` or a ``nonce``.
     """
 
     name: str
@@ -59,10 +60,10 @@ class Part:
         return replace(self, name=PRIVATE if self.name == PUBLIC else PUBLIC)
 
     def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> Rows:
-        """Return the rows of ``pairs`` that belong to the part.
+        """Return the rows of ``pairs`` that belong to the part of the split.
 
-        ``whole`` contains all units of the gold. Units without gold (reference answers)
-        belong to neither part, even if a run answers these units.
+        The argument ``whole`` contains all units of the gold. Units without gold
+        (reference answers) belong to neither part, even if a run answers these units.
         """
         public = (
             drawn_units(task_type, whole, self.share, self.nonce)
@@ -76,7 +77,9 @@ class Part:
 
 
 def read_part(text: str) -> Part:
-    """Parse the name of a part of a split. Raises OptionRefused."""
+    """Parse the text that identifies a part of a split, such as `public-30-7`. Raises
+    OptionRefused.
+    """
     if (written := _WRITTEN.fullmatch(text)) is None:
         raise OptionRefused(
             f"--part {text}: expected public or private, a share and a seed or the nonce of the draw: "
@@ -92,8 +95,8 @@ def read_part(text: str) -> Part:
 
 
 def opened_part(text: str, nonce: str) -> Part:
-    """Parse the name of a part and replace the commitment by the nonce. Raises
-    OptionRefused if the nonce does not match the commitment.
+    """Parse the text that identifies a part of a split, and replace the commitment by
+    the nonce. Raises OptionRefused if the commitment is not to this nonce.
     """
     head, _, drawn = text.rpartition("-")
     part = read_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
@@ -111,8 +114,10 @@ def rows_of_part(
     rules: str,
     options: Options,
 ) -> tuple[Rows, Rows]:
-    """Return the rows of ``pairs`` in the part and in the other part."""
-    # Some official rules omit topics that the run lacks, but the default rules do not.
+    """Return the rows of ``pairs`` in the part of the split, and the rows in the other
+    part.
+    """
+    # Some official rules omit topics that the run lacks, but default rules do not.
     is_default = rules == task_type.default_rules
     whole = (
         pairs
@@ -123,8 +128,8 @@ def rows_of_part(
 
 
 def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
-    """Return the pairs of these rows, for use with matrices that were computed from all
-    pairs.
+    """Return the pairs in these rows, to use the pairs with matrices that were computed
+    from all pairs.
     """
     return replace(
         pairs,
@@ -146,10 +151,10 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
 
 
 def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> set[str]:
-    """Return a stratified sample of the units.
+    """Return the units of the public part, which are a stratified random sample.
 
-    The nonce determines the random order within a stratum. Strata are the classes of
-    the first public dimension whose classes contain several units.
+    The nonce determines the random order of the units within a stratum. The strata are
+    the classes of the first public dimension whose classes have several units.
     """
     classes = _classes_by_unit(whole, task_type.shown_dimensions)
     key = bytes.fromhex(nonce)
@@ -161,11 +166,12 @@ def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> se
 
 
 def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
-    """Return the public part as in earlier releases, which is a sample with a seed,
+    """Return the units of a public part of an earlier release, sampled with a seed and
     stratified by classes of the gold.
 
-    Strata are the classes of the first dimension whose classes contain several units.
-    The sample depends on gold, units and seed, not on a run's answers.
+    The strata are the classes of the first dimension whose classes have several units.
+    The sample depends on the gold, the units and the seed, but not on the answers of a
+    run.
     """
     classes = _classes_by_unit(whole, task_type.dimensions)
 
@@ -176,10 +182,10 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
 
 
 def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
-    """Return a systematic sample of ``share`` per cent of the units, at equal
-    distances.
+    """Return a systematic sample of ``share`` per cent of the units, which takes units
+    at equal distances.
     """
-    # The sample starts in the middle of a step, to round the number of units correctly.
+    # Starting in the middle of a step rounds the number of sampled units correctly.
     steps = itertools.pairwise(
         [(50 + place * share) // 100 for place in range(len(ordered) + 1)]
     )
@@ -209,8 +215,8 @@ def _classes_by_unit(
 
 
 def _names(pairs: Pairs) -> list[str]:
-    """Return the name of each row's resampling unit, which is sampled as a whole.
-    Columns of classes contain tuples.
+    """Return the name of the unit of each row, which a sample includes or excludes as a
+    whole.
     """
     units = pairs.units if pairs.clusters is None else pairs.clusters
     return [unit[0] if isinstance(unit, tuple) else unit for unit in units]

@@ -1,6 +1,7 @@
-"""Propose a task for uploaded gold: the files of its folder, and a preview of its
-board. The preview scores the gold itself, a damaged copy of the gold, and baselines.
-Functions take and return JSON values.
+"""Propose a task for gold that an organiser has uploaded, with the files of the task
+folder and a preview of the board. The preview scores the gold as a run, a damaged copy
+of the gold, and the baselines. The module's entry functions take and return JSON
+values.
 """
 
 import json
@@ -39,16 +40,16 @@ from tasks.types.runs import read_run
 from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
 from tasks.types.trivial import form_of
 
-#: A sandboxed process reads the upload under this name and runs this function.
+#: A sandboxed process reads the file UPLOAD and calls the function PROGRAM.
 UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
-#: The argument with this key allows the task's `measures.py` to run.
+#: The argument RUNS_MEASURES allows the process to run the task's `measures.py`.
 RUNS_MEASURES = "runs_measures"
 ITSELF, DAMAGED = "gold", "damaged"
-#: In a damaged copy, every third answer belongs to another instance.
+#: In a damaged copy of the gold, one of DAMAGE successive answers is wrong.
 DAMAGE = 3
-#: A sample has at least and at most this many instances.
+#: A sample has between FEW and MANY instances.
 FEW, MANY = 4, 8
-#: The pool of a sample has this many documents besides the documents in the gold.
+#: The document pool of a sample has BESIDES documents that the gold does not name.
 BESIDES = 5
 CARD_TEXT = """# {title}
 
@@ -78,8 +79,8 @@ Answer = dict[str, Any]
 
 
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Propose a task for uploaded gold, in a sandboxed process. ``task`` is the table
-    of an existing declaration, or None.
+    """Propose a task for uploaded gold, within a sandboxed process. The argument `task`
+    is the table of an existing task declaration, or None.
     """
     try:
         files = open_input(
@@ -100,7 +101,7 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     told["card"] = task_files[CARD]
     try:
         refuse(found.lacks)
-        # This process may run `measures.py`, because it ends after the proposal.
+        # The process may run `measures.py`, because it ends after the proposal.
         with trusted() if given.get(RUNS_MEASURES) else nullcontext():
             told["board"], told["files"] = previewed(task_files, found, files)
             read_files(told["files"], "")
@@ -112,8 +113,8 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_folder(given: Mapping[str, Any]) -> list[Any]:
-    """Return the problems of a task folder's ``files`` as JSON values. A sandboxed
-    process calls this function.
+    """Return the problems of the ``files`` of a task folder as JSON values, within a
+    sandboxed process.
     """
     files = given["files"]
     has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
@@ -127,8 +128,8 @@ def check_folder(given: Mapping[str, Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class ProposedFolder:
-    """The files of a proposed task, keyed by name, and the guesses that the proposal
-    contains.
+    """The files of a proposed task folder, keyed by name, and the guesses on which the
+    proposal is based.
     """
 
     files: dict[str, str]
@@ -136,7 +137,7 @@ class ProposedFolder:
 
 
 def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
-    """Return the task folder that is proposed for the gold. Raises InputRefused."""
+    """Return the task folder that the site proposes for this gold. Raises InputRefused."""
     files = open_input(gold)
     try:
         found = look(form, slug, slug.replace("-", " ").capitalize(), files)
@@ -155,8 +156,8 @@ def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
 def previewed(
     task_files: Mapping[str, str], found: Found, files: Sequence[InputFile]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the rows of the preview's board, and the files of the folder including a
-    sample. Raises InputRefused.
+    """Return the rows of the previewed board, and the files of the task folder
+    including a sample. Raises InputRefused.
     """
     task_type = read_declaration(task_files)
     split = task_type.gold_of(files, {})
@@ -174,7 +175,7 @@ def previewed(
             run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
             answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
-            # The proposal skips a baseline whose packages this site lacks.
+            # The preview omits a baseline whose packages are not installed.
             continue
         if wrong := fatal(problems):
             raise InputRefused(wrong)
@@ -200,8 +201,9 @@ def previewed(
 
 
 def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
-    """Return answers that are wrong in every third instance. A wrong answer is another
-    instance's answer, or missing if the task form does not allow such an answer.
+    """Return the gold answers, of which every third is replaced by a wrong answer. A
+    wrong answer is the answer of another instance, or a missing answer if the task form
+    does not allow the other answer.
     """
     key = _id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
@@ -210,7 +212,7 @@ def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[An
     found = []
     for index, line in enumerate(lines):
         is_wrong = index % DAMAGE == 0
-        # Take the next instance with a different answer, as neighbours are often equal.
+        # Neighbouring answers are often equal, so take the next different answer.
         others = (
             {**lines[(index + by) % len(lines)], key: line[key]}
             for by in range(1, len(lines))
@@ -222,7 +224,9 @@ def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[An
 
 
 def card(found: Found) -> str:
-    """Return a draft of the task card (the description of a task) for organisers."""
+    """Return the draft of a task card, which describes a task for readers, for
+    organisers to complete.
+    """
     task = found.task
     shown = (
         ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
@@ -241,14 +245,14 @@ def card(found: Found) -> str:
 
 
 def _id_key(task: Mapping[str, Any]) -> str:
-    """Return the JSON key of instance ids in runs."""
+    """Return the JSON key of the instance id in run files."""
     gold_key = task["gold"].get("id", "id")
     return str(task.get("answer", {}).get("id", gold_key))
 
 
 def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
-    """Return a line of a run with the instance's gold answer, or an example without an
-    instance.
+    """Return a line of a run with the gold answer of the instance, or an example line
+    without an instance.
     """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
@@ -304,8 +308,8 @@ def _with_sample(
     content: Content,
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """Return the proposed task folder with a sample of a few instances and computed
-    scores.
+    """Return the proposed task folder with a sample of a few instances, and the
+    computed scores of the sample.
     """
     chosen: dict[str, Instance] = {}
     answers: set[str] = set()
@@ -317,7 +321,7 @@ def _with_sample(
     sample = _sample_gold(task_type, task, own, files)
     if name := task.get("pool", {}).get("file"):
         sample[f"sample/gold/{name}"] = _sample_pool(task, own, content, name)
-    # If row numbers are ids, ids in the sample differ from those in the gold.
+    # If instance ids are row numbers, the sample numbers its instances anew.
     sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
     instances = sampled.content.instances
     lines = damaged_answers(task, [_line(task, instance) for instance in instances])
@@ -336,7 +340,9 @@ def _with_sample(
 def _sample_pool(
     task: Mapping[str, Any], instances: Sequence[Instance], content: Content, name: str
 ) -> str:
-    """Return the documents in the gold of a sample, and some other documents."""
+    """Return the documents that the gold of the sample names, and a few other
+    documents.
+    """
     gold = task["gold"]
     named = json.dumps([instance.record[gold["field"]] for instance in instances])
     kept = [
@@ -356,7 +362,7 @@ def _sample_gold(
     instances: Sequence[Instance],
     files: Sequence[InputFile],
 ) -> dict[str, str]:
-    """Return the files with the gold and queries of these instances, in their original
+    """Return the files of gold and queries for these instances only, in the original
     format.
     """
     gold, reader = task["gold"], form_of(task_type)

@@ -1,11 +1,12 @@
-"""Verify receipts: signed data that a site creates when it publishes an evaluation.
+"""Verify receipts, which are data that a site signs when it publishes an evaluation.
 
-A receipt is an entry of the site's log. It contains a commitment to each of task, run,
-gold, scorer, scores and time. A commitment is the SHA-256 of 32 random bytes (the
-nonce) followed by a JSON text, and reveals nothing about the text. A person who has
-nonce and text can prove that this text was signed. Fields without nonce and text are
-sealed. Texts must be stored byte by byte. The log is a Merkle tree with a signed root:
-changed, removed or inserted entries change the root.
+A receipt is an entry of the site's append-only log. A receipt contains a commitment to
+each of the fields task, run, gold, scorer, scores and time. A commitment is the SHA-256
+of a nonce (32 random bytes) and a JSON text, and reveals nothing about the text. A
+person with the nonce and the text of a commitment can prove that the site signed this
+text. A field of a receipt is sealed if its nonce and text are not published. The JSON
+texts must be stored unchanged, byte by byte. The log is a Merkle tree whose root the
+site signs, so that changed, removed or inserted entries change the root.
 """
 
 import hashlib
@@ -21,15 +22,15 @@ from tasks.types.guarded.json_reader import read_json
 FORMAT, VERSION = "citeboard-receipt", 1
 FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
-#: Signed texts begin with these prefixes, which separate the domains of signatures.
+#: Each kind of signed text has its own prefix, so that signatures fit one kind only.
 ENTRY, HEAD, KEY = (
     b"citeboard receipt 1\n",
     b"citeboard log head 1\n",
     b"citeboard key 1\n",
 )
-#: The signature of a log head covers these fields.
+#: The signature of a log's head covers the fields in HEAD_PARTS.
 HEAD_PARTS = ("at", "root", "size")
-#: A receipt commits to these fields of a metric's score.
+#: A receipt commits to the fields in NUMBERS of each metric's score.
 NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
 
 Json = Mapping[str, Any]
@@ -54,8 +55,8 @@ def signed_head(head: Json) -> bytes:
 
 
 def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
-    """Return the fields of `score --json` that a receipt commits to, for each
-    metric.
+    """Return the fields of each metric's score to which a receipt commits, in the
+    format of `score --json`.
     """
     return {
         name: {
@@ -69,8 +70,8 @@ def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class CheckedReceipt:
-    """The result of checking a receipt. ``faults`` are messages, and ``opened`` maps
-    opened fields to the committed values.
+    """The result of checking a receipt, with the ``faults`` as messages, and the
+    committed values of the ``opened`` fields, whose nonces are published.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -83,8 +84,8 @@ class CheckedReceipt:
 
 
 def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
-    """Check that one of these keys signed the receipt, and check the receipt's
-    commitments and inclusion in the log.
+    """Check that one of the public keys verifies the receipt's signature, and check the
+    commitments and the inclusion in the log.
     """
     checked = CheckedReceipt()
     try:
@@ -164,16 +165,16 @@ def is_in_log(entry_hash: bytes, index: int, head: Json, path: Sequence[bytes]) 
 
 
 def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
-    """Return True if the log of ``after`` begins with all entries of the log of
-    ``before``.
+    """Return True if the log with head ``after`` begins with all entries of the log
+    with head ``before``.
     """
     roots = bytes.fromhex(before["root"]), bytes.fromhex(after["root"])
     return is_consistent(before["size"], after["size"], _hashes(path), *roots)
 
 
 def keys_in(text: str) -> set[str]:
-    """Parse public keys from hexadecimal digits, one key per line, or from the JSON
-    list of a site. Raises ValueError.
+    """Return the public keys in a text with hexadecimal digits, one key per line, or in
+    the JSON list of a site. Raises ValueError.
     """
     try:
         words = [key["public"] for key in read_json(text)["keys"]]
@@ -189,8 +190,8 @@ def keys_in(text: str) -> set[str]:
 
 
 def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
-    """Return the pinned public keys, and all listed keys that a chain of signatures
-    connects to a pinned key.
+    """Return the pinned public keys, and the listed public keys that a chain of
+    signatures connects to a pinned key.
     """
     found = set(pinned)
     left = [key for key in listed if key["signed_by"]]

@@ -1,6 +1,4 @@
-"""Score the sample of a declared task and compare the scores with the declared
-scores.
-"""
+"""Score the sample in a task folder and compare the scores with the declared scores."""
 
 import json
 import math
@@ -25,18 +23,18 @@ from tasks.types.runs import read_run
 from tasks.types.text import json_fault
 
 FOLDER, SCORES, RUN = "sample/", "scores.json", "run.jsonl"
-#: This placeholder stands for the sample's folder in the sample's options.
+#: In the options of a sample, PLACE stands for the path of the sample's folder.
 PLACE = "{sample}"
 Files = Mapping[str, str]
-#: Pages show at most this many characters of a sample.
+#: Pages show at most MAX_SHOWN characters of a task's sample.
 MAX_SHOWN = 1 << 18
-#: Scores of a sample must agree to this number of digits.
+#: Declared and computed scores of a sample must agree to DIGITS digits.
 DIGITS = 9
 
 
 def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
-    """Return all problems of a task's sample. ``shown`` is the name of the sample's
-    folder in messages.
+    """Return all problems in the sample of a task folder. ``shown`` is the name of the
+    folder with the sample, for messages.
     """
     inside = (name.removeprefix(FOLDER) for name in files if FOLDER in name)
     names = {name.partition("/")[0].partition(".")[0] for name in inside}
@@ -76,7 +74,7 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
             replace(problem, file=problem.file or shown) for problem in refused.problems
         ]
     except Unavailable:
-        # If a model is not installed, scores of the sample are not compared.
+        # If a model is missing, the scores of the sample cannot be compared.
         return []
     return _differences(expected_scores, found, place)
 
@@ -86,8 +84,8 @@ def _differences(
     found: Mapping[str, Mapping[str, Any]],
     place: str,
 ) -> list[Problem]:
-    """Return the differences between expected and computed scores of a sample.
-    ``place`` is the file name in messages.
+    """Return the differences between the declared and the computed scores of a task's
+    sample. ``place`` is the name of the file with the declared scores, for messages.
     """
     told = []
     for rules, values in expected_scores.items():
@@ -118,11 +116,11 @@ def _differences(
 def sample_scores(
     task_type: TaskType, files: Files, shown: str = ""
 ) -> dict[str, dict[str, float]]:
-    """Return the sample's scores for each rule set and metric.
+    """Return the scores of a task's sample, keyed by rule set and metric.
 
-    Raises InputRefused, and Unavailable if a model is missing. Rule sets with metrics
-    of an official program are omitted, because such programs only run for submissions
-    on a site.
+    Raises InputRefused if the sample is invalid, and Unavailable if a model is missing.
+    Rule sets with metrics of an official program are omitted, because the site runs
+    such programs only for submissions.
     """
     split = task_type.read_gold(
         sample_files(files, f"{FOLDER}gold", shown or FOLDER.rstrip("/")), {}
@@ -148,7 +146,9 @@ def sample_scores(
 
 
 def written_scores(task_type: TaskType, files: Files) -> str:
-    """Return the content of the sample's `scores.json`. Undefined values are null."""
+    """Return the content of `scores.json`, which declares the scores of a task's
+    sample. Undefined values are null.
+    """
     by_rules = sample_scores(task_type, files)
     values = {
         rules: dict(zip(of, map(finite, of.values()), strict=True))
@@ -158,7 +158,9 @@ def written_scores(task_type: TaskType, files: Files) -> str:
 
 
 def _is_same(expected: object, value: float | None) -> bool:
-    """Return True if two scores are equal up to rounding. Undefined values are null."""
+    """Return True if the expected score and the computed score are equal up to
+    rounding. Undefined values are null.
+    """
     if value is None or math.isnan(value):
         return expected is None
     if isinstance(expected, bool) or not isinstance(expected, int | float):
@@ -167,8 +169,8 @@ def _is_same(expected: object, value: float | None) -> bool:
 
 
 def public_sample(task_type: TaskType) -> Files:
-    """Return the sample of a declared task, or nothing unless the task declares the
-    sample public and the sample is small.
+    """Return the files of a declared task's sample, or no files if the sample is not
+    declared public or is too large.
     """
     if (declared := task_type.declared) is None or not declared.public_sample:
         return {}
@@ -181,10 +183,10 @@ def public_sample(task_type: TaskType) -> Files:
 def open_sample(
     task_type: TaskType, files: Files, *, has_files: bool = True
 ) -> tuple[Sequence[InputFile], Split, Options]:
-    """Return the gold files of the sample, the parsed gold and the options.
-    ``has_files`` is False to remove options that refer to other files.
+    """Return the gold files of a task's sample, the parsed gold and the options. If
+    ``has_files`` is False, options that name other files are removed.
 
-    For a declared task, ``files`` are the public sample of the task.
+    For a declared task, ``files`` are the files of the public sample.
     """
     if files:
         stated = task_type.checked_options({})
@@ -205,7 +207,9 @@ def open_sample(
 
 
 def example_answers(task_type: TaskType) -> list[str]:
-    """Return the lines of the sample's run, or no lines without a sample."""
+    """Return the lines of the run in a task's sample, or no lines without a public
+    sample.
+    """
     if files := public_sample(task_type):
         return files[f"{FOLDER}{RUN}"].splitlines()
     folder = shipped_folder(task_type.slug)
@@ -213,7 +217,9 @@ def example_answers(task_type: TaskType) -> list[str]:
 
 
 def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
-    """Yield the instances of the public sample with the answers of the sample's run."""
+    """Yield the instances of a task's public sample with the answers of the run in the
+    sample.
+    """
     if (folder := shipped_folder(task_type.slug)) is None and not files:
         return
     gold, split, checked = open_sample(task_type, files)
@@ -225,7 +231,7 @@ def shown_sample(task_type: TaskType, files: Files) -> Iterator[ShownInstance]:
         every = metrics_of(task_type, task_type.default_rules, checked)
     except Unavailable:
         every = []
-    # Pages with the sample must not run the task's programs.
+    # Pages that show the sample must not run programs of the task.
     programs = OwnMeasure | OfficialMeasure
     metrics = [metric for metric in every if not isinstance(metric, programs)]
     yield from with_marks(task_type, shown, metrics, pairs)

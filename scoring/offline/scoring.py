@@ -1,6 +1,4 @@
-"""Score runs without a database. Commands and the worker's child process use this
-module.
-"""
+"""Score runs without a database, for commands and for the child process of a worker."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +26,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """A request to the offline scorer."""
+    """The arguments of the offline scorer for scoring one run."""
 
     task_type: TaskType
     gold: Sequence[Path]
@@ -40,11 +38,11 @@ class Scoring:
     method: str = METHODS[0]
     statistics: Path | None = None
     run_name: str | None = None
-    #: A run with pending entailment pairs is not scored, and this file gets the pairs.
+    #: If entailment pairs lack labels, the scorer writes the pairs to ``pending``.
     pending: Path | None = None
-    #: Only this part of the split is scored, or the whole split if None.
+    #: ``part`` is the part of the split to score, or None for the whole split.
     part: "Part | None" = None
-    #: The key has the data for the gold's digest in column keys.
+    #: ``key`` determines the digest of the gold in the column keys of scores.
     key: GoldKey = PLAIN_KEY
 
 
@@ -62,8 +60,8 @@ def read_split(
 
 
 class RunRefused(InputRefused):
-    """A run that cannot be scored, with a ``repair`` if there is an unambiguous
-    correction.
+    """An error about a run that cannot be scored, with a ``repair`` if a correction of
+    the file is unambiguous.
     """
 
     def __init__(self, problems: Iterable[Problem], repair: "Repair | None") -> None:
@@ -84,10 +82,11 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     encoding: str = "",
     repairs: bool = False,
 ) -> dict[str, Any]:
-    """Return the output of `check --json`.
+    """Return the JSON output of the command `check`, which validates a run file.
 
-    The run is checked against gold or public inputs. Raises InputRefused with all
-    problems if any problem is fatal, or RunRefused if ``repairs`` is True.
+    The run is validated against gold or against public inputs. If a problem is fatal,
+    the function raises InputRefused with all problems, or RunRefused if ``repairs`` is
+    True.
     """
     result: dict[str, Any] = {"task_type": task_type.slug, "options": dict(options)}
     if gold:
@@ -103,7 +102,7 @@ def check(  # noqa: PLR0913  (each is an option of the command)
     problems = read_run(task_type, files, index, options, name=run_name or str(run))[1]
     if repairs and fatal(problems):
         found = None
-        # Repairs need the packages of the scorer, and checks do not.
+        # Checking a run needs no packages of the scorer, but repairing a run does.
         with suppress(ImportError):
             from tasks.types.repairs import repair
 
@@ -120,7 +119,9 @@ def check(  # noqa: PLR0913  (each is an option of the command)
 
 
 class ReadRun(NamedTuple):
-    """A parsed gold and a parsed run, which all rule sets share."""
+    """The gold and the run of a scoring request after parsing, for use with all rule
+    sets.
+    """
 
     split: Split
     files: list[InputFile]
@@ -133,8 +134,8 @@ class ReadRun(NamedTuple):
         )
 
     def parts(self, scoring: Scoring, pairs: Pairs) -> "Sequence[Rows]":
-        """Return the rows of the requested part of the split and the rows of the other
-        part, or nothing for a whole split.
+        """Return the rows in the requested part of the split and the rows in the other
+        part, or nothing if the whole split is scored.
         """
         if scoring.part is None:
             return ()
@@ -149,8 +150,8 @@ class ReadRun(NamedTuple):
 
 
 def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
-    """Read the gold and the run of a request. Raises InputRefused with all problems if
-    any problem is fatal.
+    """Read the gold and the run of a scoring request from files. Raises InputRefused
+    with all problems if a problem is fatal.
     """
     progress("reading gold", 0.0)
     split = read_split(scoring.task_type, scoring.gold, scoring.options, scoring.key)
@@ -166,9 +167,9 @@ def read_scored(scoring: Scoring, progress: Progress = no_progress) -> ReadRun:
 
 
 def score(scoring: Scoring, progress: Progress = no_progress) -> dict[str, Any]:
-    """Return the output of `score --json`.
+    """Return the JSON output of the command `score`.
 
-    Raises InputRefused with all problems if any problem is fatal, Unavailable if a
+    Raises InputRefused with all problems if a problem is fatal, or Unavailable if a
     dependency is missing.
     """
     return score_read(scoring, read_scored(scoring, progress), progress)
@@ -180,8 +181,8 @@ def score_read(
     progress: Progress = no_progress,
     share: tuple[float, float] = (0.4, 1.0),
 ) -> dict[str, Any]:
-    """Return the output of `score --json` for a parsed run. The function reports
-    progress from the first to the second number in ``share``.
+    """Return the JSON output of the command `score` for a run that is already parsed.
+    The reported progress goes from the first to the second number in ``share``.
     """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import Resampling, evaluate, matrices
@@ -250,8 +251,8 @@ def keep_statistics(
     instances: Iterable[ShownInstance] = (),
     kept: Pairs | None = None,
 ) -> None:
-    """Save the statistics of a scored run. If only some rows were scored, ``kept`` are
-    the pairs of these rows.
+    """Save the matrices and units of a scored run to a file. If only some rows of the
+    run were scored, ``kept`` contains the pairs of these rows.
     """
     from scoring.metrics import metrics_of
     from scoring.offline.evaluate import details_of, save_statistics
@@ -263,8 +264,8 @@ def keep_statistics(
 
 
 def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
-    """Return the scores for output, with task type, rules, options and gold. The caller
-    sets the output's ``run``.
+    """Return the scores of a run for output, together with the task type, rules,
+    options and gold. The caller adds the field ``run`` to the output.
     """
     return {
         "task_type": scoring.task_type.slug,
@@ -280,7 +281,7 @@ def printed(scoring: Scoring, split: Split, scores: "Scores") -> dict[str, Any]:
 
 
 def described(task_type: TaskType) -> dict[str, Any]:
-    """Return the output of `types --json` for one task type."""
+    """Return the JSON output of the command `types` for one task type."""
     return {
         "slug": task_type.slug,
         "title": task_type.title,

@@ -1,4 +1,4 @@
-"""Colours and progress bars, which are only written to terminals."""
+"""Write coloured text and progress bars if the output is a terminal."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from tasks.types import Problem
 from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
-#: A progress bar is updated, and first displayed, after this number of seconds.
+#: A progress bar appears after _PAUSE seconds, and changes at this interval.
 _PAUSE = 0.1
 _WIDTH = 24
 _CLEAR = "\r\x1b[K"
@@ -24,8 +24,8 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def painted(text: str, colour: str, stream: TextIO) -> str:
-    """Return the text in a colour, if the stream is a terminal and NO_COLOR
-    (no-color.org) is not set.
+    """Return the text in a colour if the stream is a terminal and the environment
+    variable NO_COLOR (no-color.org) is not set.
     """
     return (
         text
@@ -35,7 +35,9 @@ def painted(text: str, colour: str, stream: TextIO) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace characters that a terminal could interpret as commands in untrusted text."""
+    """Replace control characters in untrusted text, which a terminal could interpret as
+    commands.
+    """
     return "".join(
         character if character.isprintable() else "\ufffd" for character in text
     )
@@ -45,10 +47,11 @@ def printable(text: str) -> str:
 def bar(
     label: str, total: float, unit: str = "", stream: TextIO | None = None
 ) -> Iterator[Done]:
-    """Yield a function that updates a progress bar.
+    """Yield a function that updates a progress bar on a terminal.
 
-    The argument of the function is the completed part of ``total``. Bytes (unit `B`)
-    are displayed in kB and MB. Nothing is written if standard error is not a terminal.
+    The argument of the yielded function is the completed part of ``total``. The
+    progress bar displays amounts of the unit `B` in kB and MB. The progress bar is not
+    written if standard error is not a terminal.
     """
     out = stream or sys.stderr
     if not is_terminal(out):
@@ -93,8 +96,8 @@ def _amount(number: float, unit: str) -> str:
 
 
 def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line with value and interval and a line with the signature for each
-    metric.
+    """Yield two lines for each metric, one with the value and its interval, and one
+    with the signature.
     """
     for name, value in metrics.items():
         yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
@@ -108,14 +111,14 @@ def shown(value: float | None, *, infinite: bool) -> str:
 
 
 def between(value: Mapping[str, Any]) -> str:
-    """Return the interval of a score, or the reason why there is no interval or no
+    """Return the interval of a score as text, or the reason for a missing interval or
     value.
     """
     if off := value.get("off"):
         return f"switched off: {off}"
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
-    # Import here, because the module loads slowly and many commands do not need it.
+    # Import here, because `scoring.stats.signature` loads slowly.
     from scoring.stats.signature import NO_INTERVAL, provenance_of
 
     reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(
@@ -125,8 +128,8 @@ def between(value: Mapping[str, Any]) -> str:
 
 
 def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
-    """Yield lines with errors in red and warnings in yellow, if the stream shows
-    colours.
+    """Yield the problems as lines, with errors in red and warnings in yellow if the
+    stream shows colours.
     """
     for problem, others in alike(problems):
         also = others.words
@@ -137,7 +140,9 @@ def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
 
 
 def installed_version() -> str:
-    """Return the version of the installed wheel, or "unreleased" in a checkout."""
+    """Return the version of the installed package, or "unreleased" in a source
+    checkout.
+    """
     return str(
         getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unreleased")
     )

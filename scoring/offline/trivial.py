@@ -1,6 +1,6 @@
 """Score trivial runs on gold, and find anomalies of the gold that favour such runs.
 
-`python -m scoring gold` prints this report, and the site shows the report when
+`python -m scoring gold` prints the report, and the site shows the report when
 organisers publish gold.
 """
 
@@ -59,30 +59,30 @@ from tasks.types.trivial_runs import (
     TrivialRuns,
 )
 
-#: Each metric's value is a share of the metric's scale, or None if undefined.
+#: Shares map each metric to the value's share of the scale, or None if undefined.
 Shares = dict[str, float | None]
-#: If a constant run reaches this share, the metric hardly distinguishes systems.
+#: If a constant run reaches CONSTANT_WINS, a metric hardly distinguishes systems.
 CONSTANT_WINS = 0.9
-#: A site stores at most this many characters of the best constant answer.
+#: A site stores at most MAX_ANSWER characters of the best constant answer.
 MAX_ANSWER = 80
-#: A run with few answers, all right, maximises CL-Summ metrics with these prefixes.
+#: A run with few but right answers maximises CL-Summ metrics with a prefix in _PARTS.
 _PARTS = ("facet_precision", "facet_recall")
-#: While a user waits, trivial runs use MOST_TEXTS instances with texts, or MOST others.
-#: Trivial runs then use at most MOST_CANDIDATES ranking candidates in total.
+#: In a quick report, trivial runs answer at most MOST instances, or MOST_TEXTS texts.
+#: The candidate lists in a quick report have at most MOST_CANDIDATES candidates.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldReport:
-    """The output of `gold --json`, and the constant answer with the best score."""
+    """The output of the command `gold`, and the constant answer with the best score."""
 
     instances: int
     findings: list[GoldFinding]
     trivial: dict[str, Shares]
     best_constant: str = ""
-    #: Trivial runs were scored on this number of instances.
+    #: ``tried`` is the number of instances on which trivial runs were scored.
     tried: int = 0
-    #: The gold has this number of rows, or None if rows were not counted.
+    #: ``rows`` is the number of rows in the gold, or None if not counted.
     rows: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,8 +97,8 @@ class GoldReport:
 def report_on_gold(
     task_type: TaskType, gold: Sequence[Path], options: Mapping[str, str]
 ) -> GoldReport:
-    """Read the gold and score trivial runs, such as constant answers, on the gold.
-    Raises InputRefused if the gold is invalid.
+    """Read the gold, and score trivial runs on the gold, such as runs with the same
+    answer everywhere. Raises InputRefused if the gold is invalid.
     """
     files = open_inputs(gold)
     split = task_type.gold_of(files, options)
@@ -113,9 +113,9 @@ def report_on_split(
     *,
     is_quick: bool = False,
 ) -> GoldReport:
-    """Score trivial runs on a split and find anomalies in the gold. If ``is_quick`` is
-    True, trivial runs use a sample of the instances, but the search for anomalies uses
-    all instances.
+    """Score trivial runs on a split, such as runs with a constant answer, and find
+    anomalies in the gold. If ``is_quick`` is True, trivial runs answer only a sample of
+    the instances, but the checks for anomalies use all instances.
     """
     trials = _Trials(task_type, files, split, options, is_quick=is_quick)
     shares, best = trials.all()
@@ -126,7 +126,7 @@ def report_on_split(
     findings += built_in_findings(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
-        # A constant run can maximise these metrics with one facet for all citances.
+        # A constant run with one facet for all citances can maximise facet metrics.
         competing = [one for one in competing if not one.name.startswith(_PARTS)]
     findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
@@ -145,8 +145,8 @@ def report_on_sampled_split(
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return findings on gold and the scores of trivial runs, in the format that a site
-    stores.
+    """Return the anomalies of the gold and the scores of trivial runs, in the format
+    that a site stores.
     """
     report = report_on_split(task_type, files, split, options, is_quick=True)
     findings = [
@@ -183,8 +183,8 @@ def _sampled_split(task_type: TaskType, split: Split) -> Split:
 
 
 class _Trials:
-    """Trivial runs on one split, scored under the default rules. Metrics that need a
-    model are omitted.
+    """The trivial runs on one split, and their scores under the default rule set.
+    Metrics that need a model are not computed for trivial runs.
     """
 
     def __init__(
@@ -213,8 +213,8 @@ class _Trials:
         ]
 
     def all(self) -> tuple[dict[str, Shares], str]:
-        """Return each valid trivial run's share of each metric's scale, and the best
-        constant answer.
+        """Return the scores of each valid trivial run as shares of the metrics' scales,
+        and the best constant answer.
         """
         shares: dict[str, Shares] = {}
         constants: dict[str, Shares] = {}
@@ -240,8 +240,8 @@ class _Trials:
         return shares, best
 
     def _runs(self) -> Iterator["_Run"]:
-        """Yield the trivial runs one after another to save memory, because a declared
-        task may have many instances.
+        """Yield trivial runs one at a time to save memory, because a declared task may
+        have many instances.
         """
         yield _Run(EMPTY, EMPTY, [])
         if self.built_in is not None:
@@ -271,8 +271,8 @@ class _Trials:
         return tuple(ranks)
 
     def _scored(self, files: Sequence[InputFile]) -> Shares | None:
-        """Return a trivial run's share of each metric's scale, or None if the task
-        refuses the run.
+        """Return the scores of a trivial run as shares of the metrics' scales, or None
+        if the task refuses the run.
         """
         try:
             run, problems = self.task_type.read_run(
@@ -282,7 +282,7 @@ class _Trials:
                 return None
             pairs = self.task_type.pairs_of(self.split, run, self.rules, self.options)
         except (InputRefused, KeyError, TypeError):
-            # Some task forms do not allow missing answers, so the empty run is invalid.
+            # The empty run is invalid if the task form requires an answer everywhere.
             return None
         shares: Shares = {}
         for metric in self.metrics:
@@ -296,7 +296,7 @@ class _Trials:
 
 
 class _Run(NamedTuple):
-    """A trivial run. There are several runs of the kinds constant and random."""
+    """A trivial run with its kind, such as empty, constant or random, and its files."""
 
     kind: str
     name: str
@@ -311,10 +311,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _constant_wins(
     metrics: Sequence[Metric], shares: Shares, best: str
 ) -> Iterator[GoldFinding]:
-    """Yield a finding if a constant run scores near the top of a measure.
+    """Yield a finding if a run with a constant answer nearly reaches the maximum of a
+    metric.
 
-    A metric of one class counts only if the metric ranks, because a constant run always
-    has full recall of one class.
+    A metric of one class counts only if the metric ranks the board, because a constant
+    run always has full recall of one class.
     """
     won = {
         metric.name: share
@@ -331,14 +332,16 @@ def _constant_wins(
 
 
 class _Lines(NamedTuple):
-    """Line numbers of instances and of pool documents, keyed by id."""
+    """The line numbers of instances and of pool documents in the gold files, keyed by
+    id.
+    """
 
     instances: dict[str, int]
     pool: dict[str, int]
 
 
 class _Anomalies:
-    """Anomalies in the gold of a declared task."""
+    """Checks that find anomalies in the gold of a declared task."""
 
     def __init__(
         self,
@@ -361,11 +364,11 @@ class _Anomalies:
         yield from self._words_not_seen()
 
     def _answer_first(self) -> Iterator[GoldFinding]:
-        """Yield a finding for each position of candidate lists that contains the answer
-        more often than by chance.
+        """Yield a finding for each position in candidate lists that contains the right
+        answer more often than by chance.
 
-        A pool shared by all instances is skipped, because some documents of the pool
-        may naturally be right often.
+        A candidate list that all instances share is skipped, because some documents may
+        naturally be right often.
         """
         lists = candidate_lists(self.form, self.content.instances)
         if not lists:
@@ -397,8 +400,8 @@ class _Anomalies:
             yield labels_absent(absent)
 
     def _tags_of_no_entity(self) -> Iterator[GoldFinding]:
-        """Yield findings for types without an entity, and for sentences with an `I-`
-        tag that continues no entity.
+        """Yield findings for entity types without an entity, and for sentences with an
+        `I-` tag that continues no entity.
         """
         if not isinstance(self.form, TagTask):
             return
@@ -463,8 +466,8 @@ class _Anomalies:
             yield self._of_instances("query_in_pool", rows, message)
 
     def _offset_text_mismatch(self) -> Iterator[GoldFinding]:
-        """Find spans whose text differs from a quotation in another field of the
-        record.
+        """Yield findings for spans whose text differs from a quotation in another field
+        of the record.
         """
         if not isinstance(self.form, SpanTask):
             return
@@ -478,7 +481,7 @@ class _Anomalies:
                 if (same := _quotes_match(instance, name, self.form.text)) is not None
             }
             rows = [row for row, same in compared.items() if not same]
-            # If no instance matches, the field does not contain quotations.
+            # A field that matches no instance does not contain quotations.
             if rows and len(rows) < len(compared):
                 message = f"the offsets of {len(rows)} instances cover another text than “{name}” quotes"
                 yield self._of_instances("offset_text_mismatch", rows, message)
@@ -492,8 +495,8 @@ class _Anomalies:
 
 
 def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
-    """Return False if the texts of the spans differ from the quotations in the field,
-    or None without quotations.
+    """Return False if the spans' texts differ from the quotations in the field, or None
+    if the field has no quotations.
     """
     quotes, text = instance.record.get(name), str(at_path(instance.record, text_field))
     if not isinstance(quotes, list) or not quotes or len(quotes) != len(instance.gold):

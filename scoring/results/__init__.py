@@ -1,3 +1,3 @@
-"""Boards, pages of runs, comparisons and published results, computed from stored
-scores.
+"""Compute boards, pages of runs, comparisons of runs and tables of published results
+from stored scores.
 """

@@ -1,7 +1,7 @@
-"""Read answers from files of a bundle.
+"""Read the answers to instances from files of a competition bundle.
 
-A file contains one value or one vector per line, or a table. This module does not
-import Django.
+A file of answers contains one value or one vector of numbers per line, or a table. The
+module runs in a sandboxed process and does not import Django.
 """
 
 import re
@@ -18,7 +18,7 @@ from tasks.types.forms.shapes import BETWEEN, label_text
 from tasks.types.jsonlines import as_lines
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-#: Files with these names cannot contain answers.
+#: Files whose names match _NO_ANSWERS, such as programs and images, contain no answers.
 _NO_ANSWERS = re.compile(
     r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
     r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
@@ -27,17 +27,17 @@ _NO_ANSWERS = re.compile(
 _SAMPLE = re.compile(r"predict|submission|answer|result|output|sample", re.IGNORECASE)
 MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
 ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
-#: For each task form, the importer writes the answer under this field name.
+#: FIELDS maps each task form to the field name of the answer in imported files.
 FIELDS = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A file with one line per instance, which is a value or a vector of numbers.
+    """A file of answers with one value or one vector of numbers per line.
 
-    ``ids`` are the values of the first column if that column numbers the lines.
-    Otherwise ``ids`` are the line numbers.
+    ``ids`` are the instance ids, which are the values of the first column if that
+    column numbers the lines, and otherwise the line numbers.
     """
 
     file: InputFile
@@ -58,7 +58,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file with named fields that the readers of declared tasks can parse."""
+    """A file of answers with named fields, such as a table with a header or JSON lines."""
 
     file: InputFile
 
@@ -71,7 +71,9 @@ def is_answer_file(file: InputFile) -> bool:
 
 
 def read_answers(file: InputFile) -> Answers | None:
-    """Return the answers in a file of a bundle, or None for a file without answers."""
+    """Return the answers in a file of a bundle, or None if the file contains no
+    answers.
+    """
     lines = read_lines(file)
     if lines is not None:
         return lines
@@ -79,8 +81,8 @@ def read_answers(file: InputFile) -> Answers | None:
 
 
 def read_lines(file: InputFile) -> Lines | None:
-    """Parse a file with one value or vector per line. Return None for tables with a
-    header and for other files.
+    """Return the values of a file with one value or one vector per line, or None for
+    another file, such as a table with a header.
     """
     if file.suffix in (".json", ".jsonl", ".ndjson"):
         return None
@@ -99,7 +101,7 @@ def read_lines(file: InputFile) -> Lines | None:
             values = tuple(own[1:] for own in cells)
             return Lines(file, values, tuple(own[0] for own in cells))
         return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
-    # Another function parses tables with a header.
+    # Another function parses CSV and TSV files, which are tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
     return Lines(file, tuple((row,) for row in rows))
@@ -133,7 +135,9 @@ def number_in(text: str) -> float | None:
 
 
 def form_of(answers: Lines) -> str:
-    """Guess the task form from the values of gold without a recognised scoring program."""
+    """Guess the task form (such as labels or numbers) from the values of the gold, if
+    no scoring program is recognised.
+    """
     values = {own[0] for own in answers.values}
     numbers = [number_in(value) for value in values]
     is_whole = all(number is not None and number.is_integer() for number in numbers)
@@ -152,8 +156,8 @@ def is_one_hot(answers: Lines) -> bool:
 
 
 def rows_of(answers: Lines, form: str) -> list[Row] | None:
-    """Return the lines of a file as records of gold or of a run, or None if the task
-    form does not allow such records.
+    """Return the lines of an answer file as JSON records of a gold file or run file, or
+    None if the task form does not allow such answers.
     """
     field_name = FIELDS.get(form)
     if field_name is None or (form == "text" and answers.width > 1):
@@ -190,8 +194,8 @@ def _number_rows(answers: Lines) -> Iterator[Row]:
 
 
 def as_run(answers: Lines, form: str) -> bytes | None:
-    """Return the answers as a run in JSON lines, or None if the answers do not fit the
-    task form.
+    """Return the answers as the bytes of a JSON Lines run file, or None if the task
+    form does not allow such answers.
     """
     rows = rows_of(answers, form)
     if rows is None:
@@ -201,10 +205,10 @@ def as_run(answers: Lines, form: str) -> bytes | None:
 
 
 def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
-    """Return the answers found in the files of a bundle.
+    """Return the answers of each file of a competition bundle that contains answers.
 
-    If several files have answers, prefer files whose names occur in ``words``, the
-    strings of the scoring program.
+    If several files have answers, the function prefers files whose names occur in
+    ``words``, the strings of the scoring program.
     """
     found = [
         (file, answers)
@@ -218,7 +222,7 @@ def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
 
 
 def common_prefix(first: str, second: str) -> int:
-    """Return the length of the common prefix of two names."""
+    """Return the number of characters in the common prefix of two file names."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
@@ -259,7 +263,7 @@ def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
 
 
 def raw_lines(file: InputFile) -> Lines | None:
-    """Return the unparsed lines of a file."""
+    """Return the lines of a file of a bundle without splitting a line into values."""
     try:
         rows = _numbered_rows(file)
     except InputRefused:
@@ -274,10 +278,10 @@ def whole(answers: Lines) -> Lines:
 def predictions(
     files: Iterable[InputFile], gold: Lines, *, is_sample: bool = True
 ) -> Lines | None:
-    """Return the sample predictions that match the gold.
+    """Return the answers in a sample file that has the same instances as the gold.
 
-    If ``is_sample`` is False, only files with names such as `sample` or `predictions`
-    are considered.
+    If ``is_sample`` is False, the function considers only files with names such as
+    `sample` or `predictions`.
     """
     found = []
     for file in files:
@@ -298,10 +302,10 @@ def predictions(
 def samples(
     bundle: BundleFiles, kit: Iterable[InputFile], gold: Lines
 ) -> Iterator[tuple[str, Lines]]:
-    """Yield the sample submissions of a bundle, which are files and archives with names
-    such as `sample` or `submission`.
+    """Yield the sample submissions of a competition bundle, which are files and
+    archives with names such as `sample` or `submission`.
 
-    Archives in the starting ``kit`` may have any name.
+    Files and archives in the starting ``kit`` of participants may have any name.
     """
     given = [(f"starting kit: {file.name}", file) for file in kit]
     for name, file in (*bundle.by_name.items(), *given):

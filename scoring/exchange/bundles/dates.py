@@ -1,4 +1,5 @@
-"""Parse dates of bundles: month first or ISO 8601, with or without a time zone.
+"""Parse the dates of competition bundles, which are month first or in ISO 8601, with or
+without a time zone.
 
 This module does not import Django.
 """
@@ -17,14 +18,12 @@ MONTHS, HALF_A_DAY = 12, 12
 
 
 class NoDate(ValueError):
-    """An error about a value that is not a date, with a message that contains the
-    value.
-    """
+    """An error about a text that is not a date, whose message contains the text."""
 
 
 def read_date(value: object) -> dt.datetime:
-    """Parse a date of a bundle's description. Dates without a time zone are in UTC.
-    Raises NoDate.
+    """Parse a date in the description of a competition bundle. Dates without a time
+    zone are in UTC. Raises NoDate.
     """
     if isinstance(value, dt.datetime):
         return _in_utc(value)

@@ -1,7 +1,7 @@
-"""The confined program that drafts a season from a bundle.
-
-A draft consists of the tables of a season file, the folders of tasks, the gold, and a
-report. Arguments and results are JSON values; Django is not imported.
+"""Draft a season, which is a competition on the site, from a competition bundle in a
+sandboxed process. A draft consists of the tables of a season file, the folders of
+tasks, the gold files, and a report of the import. The function `draft` takes and
+returns JSON values, and imports no Django.
 """
 
 import re
@@ -54,7 +54,7 @@ from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 PROGRAM = "scoring.exchange.bundles.drafting:draft"
-#: Lower values of these measures are better.
+#: A lower value is better for each measure in LOWER.
 LOWER = frozenset({"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"})
 OF_A_LABEL = ("precision", "recall", "f1")
 NOT_RECOGNISED = "the scoring program is not recognised"
@@ -62,16 +62,14 @@ MAX_SAMPLES = 6
 HAS_KIT = (
     f"The archive of the inputs has files of the organisers in the folder `{KIT}`."
 )
-#: This separator is between the key path and the file in an organiser's choice of gold.
+#: An organiser chooses a gold file by a key path, this separator and a file name.
 CHOOSES = "="
 Values = dict[str, Any]
 
 
 def draft(given: Mapping[str, Any]) -> Values:
-    """Draft a season from a bundle.
-
-    Return the report of the import, the tables of the season file, the texts of task
-    folders, and the paths of gold files.
+    """Return the report of an import, the tables of the season file, the texts of the
+    task folders, and the paths of the gold files.
     """
     report = Report()
     season: Values = {}
@@ -125,18 +123,13 @@ class _Split:
     source: BundleTask
     gold: Answers
     phases: list[BundlePhase] = field(default_factory=list)
-    #: ``files`` are input files in a format that declared tasks can read.
-    #: ``rows`` are records that the importer has converted from files in other formats.
+    #: ``rows`` are records converted from files that declared tasks cannot read.
     files: list[InputFile] = field(default_factory=list)
     rows: list[Values] = field(default_factory=list)
 
 
 @dataclass
 class _Task:
-    """A task of the drafted season, whose splits have the same task form and the same
-    measures.
-    """
-
     title: str
     description: str
     form: str
@@ -153,12 +146,12 @@ class _Drafting:
         chosen_gold: Sequence[str],
     ) -> None:
         self.bundle, self.competition, self.report = bundle, competition, report
-        #: Each key path of the description has the gold file that the organiser chose.
+        #: ``_chosen_gold`` maps key paths to the gold files that the organiser chose.
         self._chosen_gold = dict(map(self._choice_in, chosen_gold))
-        #: Each key path of the description has the files that could be the gold.
+        #: ``choices`` maps key paths to the files that could be the gold.
         self.choices: dict[str, Values] = {}
-        #: ``files`` maps each file name of the draft to the text of the file.
-        #: ``parts`` contains the names of files in the working folder of the process.
+        #: ``files`` maps file names of the drafted season to the texts of the files.
+        #: ``parts`` maps names of season files to files in the working folder.
         self.files: dict[str, str] = {}
         self.parts: dict[str, str] = {}
         self._slugs = {"organise", "published", *task_types()}
@@ -166,7 +159,7 @@ class _Drafting:
         self._forms: dict[tuple[str, ...], str] = {}
         self._tasks: list[_Task] = []
         self._secrets: Secrets | None = None
-        #: An archive already has the public files of the phases with these key paths.
+        #: ``_with_kits`` has key paths of phases whose public files are in an archive.
         self._with_kits: set[str] = set()
         self.phase_slugs: dict[str, str] = {}
         for phase in competition.phases:
@@ -200,8 +193,9 @@ class _Drafting:
         return {"season": season, "tasks": tasks}
 
     def tasks(self) -> list[_Task]:
-        """Return the tasks of the drafted season. If phases differ in form or measures,
-        phases with the same form and measures become one task.
+        """Return the tasks of the drafted season. If phases of one task differ in their
+        task form or measures, the phases with the same form and measures become a
+        separate task.
         """
         phases, tasks = self.competition.phases, self.competition.tasks
         self._require_results()
@@ -284,10 +278,9 @@ class _Drafting:
         return None
 
     def _choice_in(self, item: str) -> tuple[str, str]:
-        """Return the key path and the file name of a choice `PLACE=FILE`.
-
-        The key path and the file name may contain the separator. The key path is the
-        longest key path that the description has, or the text before the first
+        """Split an organiser's choice `PLACE=FILE` into the key path and the name of
+        the gold file. Key paths and file names may contain the separator. The key path
+        is the longest one in the description, or else the text before the first
         separator.
         """
         parts = item.split(CHOOSES)
@@ -390,8 +383,8 @@ class _Drafting:
                     self.report.decide(f"{phase.place}.public_data", message)
 
     def measures(self, program: Program) -> list[tuple[Recognised, str]]:
-        """Return the program's measures with their titles, in the order of the
-        leaderboard's columns.
+        """Return the measures of a scoring program with their titles, in the order of
+        the leaderboard's columns.
         """
         columns = [own for own in self.competition.columns if own.key]
         rest, found = list(program.others), []
@@ -399,7 +392,7 @@ class _Drafting:
         for column in columns:
             own = program.by_key.get(column.key)
             if own is None and column in own_columns and column is own_columns[0]:
-                # A program's only measure belongs to the first column under any key.
+                # The only measure of a program is that of the first column.
                 every = [*program.by_key.values(), *rest]
                 own = every[0] if len({one.name for one in every}) == 1 else None
             if own is None:
@@ -418,7 +411,7 @@ class _Drafting:
         """Return the table of a task for the season file, and write the folder and gold
         of the task.
 
-        Return None if the task cannot be declared.
+        The result is None if no task of the site can have this gold and these measures.
         """
         place = task.splits[0].source.place
         slug = free_name(task.title, "task", self._slugs)
@@ -530,7 +523,7 @@ class _Drafting:
         has_inputs = any(INPUT in row for own in rows for row in own)
         for split in task.splits if has_inputs else ():
             for row in split.rows:
-                # A split without inputs publishes only the ids of instances.
+                # Participants of a split without inputs get only instance ids.
                 row.setdefault(INPUT, "")
             split.files = _as_file(split.rows)
         table["gold"] = {
@@ -550,7 +543,7 @@ class _Drafting:
             table["answer"] = answer
             table["dimensions"] = [{"name": field_name, "field": field_name}]
         elif task.form == "numbers":
-            # The other platform allows runs with values outside the range of the gold.
+            # Codabench and CodaLab allow answers outside the range of the gold values.
             table["answer"] = {}
 
     def _declare_measures(self, task: _Task, table: Values) -> None:
@@ -780,7 +773,7 @@ def _rounded_score(value: Mapping[str, Any]) -> str:
 
 
 def free_name(title: str, other: str, taken: Iterable[str]) -> str:
-    """Return an unused slug for the title."""
+    """Return a slug for the title that no other task or phase has."""
     text = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].strip("-") or other
     number, found = 1, name

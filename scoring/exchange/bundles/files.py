@@ -1,6 +1,6 @@
-"""The files of a bundle and of the archives in it.
+"""Read the files of a competition bundle and of the archives in the bundle.
 
-Only confined processes use this module. It does not import Django.
+Only sandboxed processes use this module, which does not import Django.
 """
 
 import re
@@ -15,7 +15,7 @@ from tasks.types.files import InputFile, Limits, open_input
 LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
 INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True)
 MAX_INNER = 200
-#: The importer reads texts up to this size in bytes as a whole.
+#: The importer does not read text files with more than MAX_TEXT bytes.
 MAX_TEXT = 1 << 20
 DESCRIPTION = ("competition.yaml", "competition.yml")
 _DATA_ID = re.compile(
@@ -24,7 +24,7 @@ _DATA_ID = re.compile(
 
 
 class BundleFiles:
-    """The files of a bundle, keyed by the path relative to the folder of
+    """The files of a competition bundle, keyed by the path relative to the folder with
     `competition.yaml`.
     """
 
@@ -48,8 +48,8 @@ class BundleFiles:
         self._archives: dict[tuple[str, str], list[InputFile]] = {}
 
     def named(self, value: object, place: str = "") -> list[InputFile]:
-        """Return the files at a path of the bundle. The path may name a single file, a
-        folder or an archive. Raises Prevented.
+        """Return the files of a competition bundle at a path, which may name a single
+        file, a folder or an archive. Raises Prevented.
         """
         text = str(value).strip()
         if _DATA_ID.fullmatch(text):
@@ -92,8 +92,8 @@ class BundleFiles:
 
 
 def common_folder(names: Sequence[str]) -> str:
-    """Return the top folder that contains all files, with a trailing slash, or an empty
-    text without such a folder.
+    """Return the name of the folder that contains all files, with a trailing slash, or
+    an empty text if no folder contains all files.
     """
     heads = {PurePosixPath(name).parts[0] for name in names}
     has_files = any("/" not in name for name in names)
@@ -101,7 +101,7 @@ def common_folder(names: Sequence[str]) -> str:
 
 
 def text_of(file: InputFile) -> str | None:
-    """Return the text of a file, or None for a large, damaged or binary file."""
+    """Return the text of a file, or None if the file is too large, damaged or binary."""
     try:
         parts, size = [], 0
         for chunk in file.chunks():

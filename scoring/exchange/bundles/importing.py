@@ -1,4 +1,6 @@
-"""Create seasons from bundles. Only confined processes read the content of a bundle."""
+"""Create seasons from competition bundles of Codabench and CodaLab. Only sandboxed
+processes read the content of a competition bundle.
+"""
 
 import datetime as dt
 import re
@@ -31,9 +33,9 @@ from tasks.seasons.file.sent import Load, season_in_zip
 from tasks.seasons.file.tables import document
 from tasks.types import InputRefused, Problem
 
-#: The history entry with this action contains the report of the import.
+#: The history entry with the action IMPORTED contains the report on the import.
 IMPORTED = "bundle-imported"
-#: Season settings that a draft may contain. A bundle cannot set people or visibility.
+#: A bundle may set the season settings in SEASON_KEYS, but not people or visibility.
 SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
 PLANNED = "planned_phases"
 PART = re.compile(r"part-\d{1,6}")
@@ -41,9 +43,11 @@ PART = re.compile(r"part-\d{1,6}")
 
 @dataclass(frozen=True)
 class Choice:
-    """A key of the description for which several files could be the gold.
+    """A key of a bundle's description for which an organiser must choose one of several
+    possible gold files.
 
-    ``chosen`` is empty until the organiser chooses a file.
+    ``chosen`` is the file that the organiser has chosen as gold, or empty before the
+    choice.
     """
 
     place: str
@@ -56,7 +60,8 @@ class Draft:
     """The draft of a season, with the report of the import and the values of a season
     file.
 
-    ``values`` is None if the bundle cannot be imported.
+    ``values`` are the values of the season file, or None if the bundle cannot be
+    imported.
     """
 
     report: Sequence[Line]
@@ -66,7 +71,7 @@ class Draft:
 
     @property
     def reason(self) -> Line:
-        """Return the reason why the bundle cannot be imported."""
+        """Return the reason why a competition bundle cannot be imported."""
         return self.report[0]
 
 
@@ -80,11 +85,11 @@ def drafted(
     title: str = "",
     gold: Sequence[str] = (),
 ) -> Iterator[Draft]:
-    """Yield the draft of a bundle. The season.zip of the draft is deleted when the
-    block ends. Raises InputRefused.
+    """Yield the draft of a season from a bundle, and delete the draft's `season.zip`
+    when the block ends. Raises InputRefused.
 
-    Each item of ``gold`` has the form `PLACE=FILE`. An item chooses FILE among several
-    possible gold files for the key at the path PLACE.
+    Each item of ``gold`` has the form `PLACE=FILE` and chooses the gold file for the
+    key path PLACE of the bundle's description.
     """
     given = {"filename": filename, "gold": _checked_choices(gold)}
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
@@ -117,11 +122,11 @@ def drafted(
 
 
 def _checked_choices(items: Sequence[str]) -> list[str]:
-    """Return the organiser's choices of gold files. Raises InputRefused for a choice of
-    another form than `PLACE=FILE`.
+    """Return the organiser's choices of gold files as stripped texts. Raises
+    InputRefused for a choice without the form `PLACE=FILE`.
 
-    Key paths and file names may contain the separator, so only the confined process,
-    which reads the description, splits a choice.
+    Key paths and file names may contain the separator, so only the process that reads
+    the bundle's description splits a choice into both.
     """
     for item in items:
         place, _sign, file = item.partition(CHOOSES)
@@ -139,7 +144,7 @@ def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
 
 
 def report_of(lines: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Return the lines of an import's report, sorted by verdict."""
+    """Return the lines of the report on an imported bundle, sorted by verdict."""
     own = [
         Line(str(line["verdict"]), str(line["place"]), str(line["message"]))
         for line in lines[:MAX_LINES]
@@ -171,15 +176,17 @@ def _with_instants(phase: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def loading(draft: Draft, *, by: User | None) -> Iterator[Load]:
-    """Yield the function that loads the season.zip of the draft. Raises InputRefused."""
+    """Yield the function that loads the drafted season from its `season.zip`. Raises
+    InputRefused.
+    """
     assert draft.season_zip is not None
     with season_in_zip(draft.season_zip, "season.zip", by=by, slug="") as load:
         yield load
 
 
 def make_season(draft: Draft, *, filename: str, by: User | None) -> Loaded:
-    """Create the drafted season, and store the import's report in the season's history.
-    Raises InputRefused.
+    """Create the drafted season, and store the report of the import in the history of
+    the season. Raises InputRefused.
     """
     with loading(draft, by=by) as load:
         loaded = load()
@@ -212,8 +219,8 @@ def is_from_bundle(season: Season) -> bool:
 
 
 def kept_report(season: Season) -> list[Line]:
-    """Return the import report of a season that was created from a bundle, or an empty
-    report for other seasons.
+    """Return the report on the import of a season from a competition bundle, or an
+    empty report if the season was not imported.
     """
     entry = history(season).filter(action=IMPORTED).order_by("pk").first()
     if entry is None or not entry.facts:
@@ -223,7 +230,7 @@ def kept_report(season: Season) -> list[Line]:
 
 
 def headings() -> dict[str, str]:
-    """Return the headings of the sections of an import's report, in order of verdict."""
+    """Return the headings in the report on an import, in the order of the verdicts."""
     words = (
         _("Prevents the import"),
         _("Decisions for you"),
@@ -234,7 +241,7 @@ def headings() -> dict[str, str]:
 
 
 def parts_of(report: Sequence[Line]) -> list[tuple[str, list[Line]]]:
-    """Return the lines of an import's report, grouped by heading."""
+    """Return the lines of the report on an import, grouped by heading."""
     named = [
         (words, [line for line in report if line.verdict == verdict])
         for verdict, words in headings().items()

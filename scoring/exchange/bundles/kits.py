@@ -1,4 +1,5 @@
-"""Choose the files of a bundle that participants may download, without reference data.
+"""Select the files of a competition bundle that participants may download, without
+files of reference data.
 
 This module does not import Django.
 """
@@ -19,15 +20,15 @@ from tasks.types import InputRefused
 from tasks.types.files import KIT, InputFile
 from tasks.types.guarded.json_reader import read_json
 
-#: Kits store public data in this folder, which is in the folder of the starting kit.
+#: Starting kits contain public data in the folder PUBLIC_DATA.
 PUBLIC_DATA = "public_data"
 _PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
 
 
 @dataclass
 class Secrets:
-    """The reference data of a bundle, with digests of the files and with the columns of
-    the gold (the reference answers).
+    """The secret reference data of a competition bundle, as digests of the files and as
+    columns of the gold (the reference answers).
     """
 
     digests: set[bytes] = field(default_factory=set)
@@ -44,14 +45,16 @@ class Secrets:
         self.columns.add(tuple(" ".join(own) for own in gold.values))
 
     def add_column(self, table: InputFile, name: str) -> None:
-        """Add the gold's answers, which are a column of the gold's table."""
+        """Add a column of a table, which contains the gold's answers, to the secret
+        columns.
+        """
         if lines := raw_lines(table):
             columns = _named_columns([row for (row,) in lines.values])
             self.columns |= {column for own, column in columns if own == name}
 
     def has(self, file: InputFile) -> bool:
-        """Return True for a file of the reference data, and for a table that contains
-        the gold as a column.
+        """Return True if the file is part of the reference data or contains the gold as
+        a column.
         """
         if digest_of(file) in self.digests:
             return True
@@ -59,7 +62,7 @@ class Secrets:
         if lines is None:
             return False
         rows = [row for (row,) in lines.values]
-        # A quoted value may contain line breaks.
+        # A quoted value may span several lines of the table.
         if any(len(gold) <= len(rows) for gold in self.columns) and any(
             column in self.columns for _name, column in _named_columns(rows)
         ):
@@ -106,11 +109,13 @@ def files_to_give_out(
     secrets: Secrets,
     report: Report,
 ) -> list[InputFile]:
-    """Return the files to publish with a split, with their paths in the kit.
+    """Return the files of a bundle that participants may download with a split of the
+    data.
 
-    A split's inputs are published with its first phase. Files of later phases of the
-    split are left out, because these files would be published too early. ``done`` are
-    the key paths of phases whose files are published with another split.
+    The site publishes the inputs of a split with the first phase of the split, so the
+    result does not contain files of later phases, which would be published too early.
+    ``done`` contains the key paths of phases whose files another split already
+    publishes.
     """
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}
@@ -150,8 +155,8 @@ def files_to_give_out(
 
 @dataclass(frozen=True)
 class _Given:
-    """A public file of a phase. The object has the path of the file's key in the
-    description, and the path of the file in the kit (the files for participants).
+    """A public file of a phase, with its key path in the bundle's description and its
+    path in the participants' kit.
     """
 
     place: str

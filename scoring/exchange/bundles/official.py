@@ -1,5 +1,5 @@
-"""Propose the scoring program of a bundle as the official program of a task, without
-running it.
+"""Propose the scoring program of a competition bundle as the official program of a
+task, without running the program.
 """
 
 import re
@@ -28,7 +28,7 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Problem
 
 RULES = "with-program"
-#: The site can write tables for a program in these formats.
+#: The site can write the input tables of a scoring program in these three formats.
 TABLES = ("csv", "tsv", "jsonl")
 CARD = (
     f"### `{RULES}`\n\nThe numbers of the organisers' own program, `program.json`, beside those of this"
@@ -41,8 +41,8 @@ _NO_PART = re.compile(
 
 @dataclass(frozen=True)
 class Offer:
-    """The text of a `program.json`, the table `[task.program]`, and the measures and
-    titles of the program's rule set.
+    """An official scoring program, with the text of its `program.json`, its table
+    `[task.program]` in the season file, and the measures and titles of its rule set.
     """
 
     text: str
@@ -61,12 +61,12 @@ def offer(
     place: str,
     report: Report,
 ) -> Offer | None:
-    """Propose the bundle's scoring program as an official program. Return None and
-    report the reason if the site cannot run the program.
+    """Return the scoring program of a competition bundle as a proposed official
+    program, or report the reason and return None if the site cannot run the program.
 
-    ``answers`` is the answer file of a sample submission, which has the name that the
-    program expects. ``answers`` is None for a bundle without a sample. ``fields`` is
-    the table `[task.gold]` of the draft.
+    ``answers`` is the answer file of the bundle's sample submission, with the file name
+    that the program expects, or None without a sample. ``fields`` is the table
+    `[task.gold]` of the drafted season file.
     """
     layout, reason = _layout(gold, answers, fields, program)
     keys = _keys(program, columns)
@@ -147,10 +147,8 @@ def _reason_against_lines(gold: Lines) -> str:
 def _reason_against_table(
     gold: InputFile, answers: InputFile, fields: Mapping[str, Any], program: Program
 ) -> str:
-    """Return the reason why the program cannot read tables that the site writes, or an
-    empty text.
-
-    The tables have a column for the id of the instance and a column for the value.
+    """Return the reason why a scoring program cannot read tables with an id and a value
+    in each row, or an empty text if the program can read such tables.
     """
     kind = gold.suffix.removeprefix(".")
     if fields.get("delimiter") or not isinstance(fields["field"], str):

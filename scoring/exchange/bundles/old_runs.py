@@ -1,7 +1,6 @@
-"""The confined program that reads runs of another platform.
-
-It returns runs by team, with their scores on the other platform. Arguments and results
-are JSON values; Django is not imported.
+"""Read the runs of another platform in a sandboxed process, with the scores that the
+other platform computed. The function `read` takes and returns JSON values, and imports
+no Django.
 """
 
 import csv
@@ -23,16 +22,18 @@ from tasks.types.problems import as_values
 PROGRAM = "scoring.exchange.bundles.old_runs:read"
 SCORES = "scores.csv"
 MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
-#: Score lists have these column names for the team or the run.
+#: In score lists, a column with a name in TEAMS or RUNS identifies the team or the run.
 TEAMS = ("team", "teamname", "user", "username", "participant", "owner", "submittedby")
 RUNS = ("run", "submission", "file", "filename", "id", "submissionid", "system")
 
 
 @dataclass
 class OldRun:
-    """A run of another platform, with the scores that the other platform computed.
+    """A participant's run that was submitted to another platform, with the scores that
+    the other platform computed.
 
-    ``part`` is the name of the run's file in the working folder of the process.
+    ``part`` is the name of the run's file in the working folder of the sandboxed
+    process.
     """
 
     team: str
@@ -51,8 +52,8 @@ class _Score:
 
 
 def read(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the runs of another platform in the uploaded file. The keys `form` and
-    `instances` of ``given`` describe the gold against which the runs are scored.
+    """Return the runs in a file that was exported from another platform. The keys
+    `form` and `instances` of ``given`` describe the gold that scores these runs.
     """
     try:
         files = open_input(Path(UPLOAD), shown=given["filename"], limits=LIMITS)
@@ -91,7 +92,7 @@ def _below_base(files: Sequence[InputFile]) -> list[InputFile]:
     else:
         base = common_folder([file.name for file in files])
         rest = [file.name.removeprefix(base) for file in files]
-        # A single folder without archives and subfolders is the folder of one team.
+        # A folder that contains only files is the folder of a single team.
         base = (
             base if any("/" in name or name.endswith(".zip") for name in rest) else ""
         )
@@ -213,9 +214,10 @@ def _plain_name(text: str) -> str:
 def _match_scores_to_runs(
     runs: Sequence[OldRun], scores: Sequence[_Score]
 ) -> list[_Score]:
-    """Assign scores to runs by team and run name. Return the scores that match no run.
+    """Assign the scores in score lists to runs by team name and run name, and return
+    the scores that match no run.
 
-    If a team has only one run, the name of the team is sufficient.
+    A score of a team with only one run needs no run name.
     """
     by_team: dict[str, list[OldRun]] = {}
     for run in runs:

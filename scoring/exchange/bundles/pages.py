@@ -1,12 +1,11 @@
-"""Convert HTML pages of a bundle to Markdown.
-
-Scripts, styles, images and forms are removed. This module does not import Django.
+"""Convert HTML pages of a competition bundle to Markdown, without scripts, styles,
+images and forms. This module does not import Django.
 """
 
 import re
 from html.parser import HTMLParser
 
-#: The converter removes the content of some elements, and others start a paragraph.
+#: Elements in _NOTHING are removed, and elements in _BLOCKS start a paragraph.
 _NOTHING = frozenset({"script", "style", "head", "template", "noscript", "svg", "form"})
 _BLOCKS = frozenset(
     {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}
@@ -18,9 +17,7 @@ _ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
 
 
 def markdown_of(html: str) -> str:
-    """Return an HTML page of a bundle as Markdown. Headings, lists, links and emphasis
-    are kept.
-    """
+    """Return an HTML page as Markdown with headings, lists, links and emphasis."""
     writer = _Writer()
     writer.feed(html)
     writer.close()
@@ -58,7 +55,7 @@ class _Writer(HTMLParser):
         if tag in _NOTHING:
             self._ignored += 1
         elif tag == "body":
-            # HTML allows to omit the end tag of `head`.
+            # An HTML page may lack the end tag of the element `head`.
             self._ignored = 0
         return not self._ignored
 
@@ -103,7 +100,7 @@ class _Writer(HTMLParser):
         return f"{indent}{self._lists[-1]}."
 
     def _begin_link(self, address: str) -> None:
-        # The converter turns links of other schemes into plain text.
+        # Links whose URL has another scheme become plain text.
         if _ADDRESS.fullmatch(address) and not self._address:
             self._address = address
             self.parts.append("[")

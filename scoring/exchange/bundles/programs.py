@@ -1,8 +1,9 @@
-"""Recognise the measures of a scoring program from its source, without running it.
+"""Recognise the measures that a scoring program computes from the source of the
+program, without running the program.
 
-A measure is recognised with certainty if the program calls a function of a known
-library or contains one of the formulas below. If the program defines a function with
-the name of a measure, the measure is a guess.
+A program that calls a measure of a known library, or that contains a known formula, is
+certain to compute the measure. A program that only defines a function with the name of
+a measure is assumed to compute the measure.
 """
 
 import ast
@@ -25,7 +26,7 @@ ENTRIES = (
     "scoring_program.py",
 )
 MAX_SOURCES, MAX_DEPTH = 100, 20
-#: The importer searches this many characters at the end of a text for keys.
+#: Only the last MAX_TEXT characters of a printed text can contain a key.
 MAX_TEXT = 500
 _COMMAND = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
 _PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
@@ -33,7 +34,7 @@ _PRINT = re.compile(
     r"^[ \t]*(?:print[ \t]+[^\s(=]|exec[ \t]+['\"\w]|except[ \t]+[\w.]+[ \t]*,)",
     re.MULTILINE,
 )
-#: Columns with these names report consumed resources and not measures.
+#: Columns whose names match DURATION contain consumed resources, not measures.
 DURATION = re.compile(r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE)
 SURE, LIKELY = "sure", "likely"
 Options = Mapping[str, Any]
@@ -41,8 +42,8 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """A measure of the site that was recognised in the program's source, with its
-    position.
+    """A measure of the site that the source of a scoring program computes, with the
+    position in the source.
     """
 
     form: str
@@ -57,11 +58,13 @@ class Recognised:
 
 @dataclass(frozen=True)
 class Program:
-    """The measures and strings of a program.
+    """The measures that a scoring program computes, and the string literals of its
+    source.
 
-    ``by_key`` maps each key of the program's output to the measure written under this
-    key. ``others`` has all other measures in order of appearance. ``words`` are the
-    string literals of the source, which include the names of input files.
+    ``by_key`` maps each key of the program's output to the measure that the program
+    writes under the key. ``others`` contains the measures that the program writes under
+    no known key, in order of appearance. ``words`` are the string literals in the
+    source, which include the names of input files.
     """
 
     entry: str
@@ -71,8 +74,8 @@ class Program:
 
 
 def read_program(files: Sequence[InputFile], place: str, report: Report) -> Program:
-    """Return the measures of a scoring program. Raises Prevented for a program that is
-    not written in Python 3.
+    """Return the measures that a scoring program computes. Raises Prevented if the
+    program is not written in Python 3.
     """
     command = command_of(files)
     entry = _entry(files, command, place)
@@ -110,7 +113,9 @@ def read_program(files: Sequence[InputFile], place: str, report: Report) -> Prog
 
 
 def command_of(files: Sequence[InputFile]) -> str:
-    """Return the command in the program's metadata, or an empty text without a command."""
+    """Return the command line in the metadata of a scoring program, or an empty text if
+    the metadata has no command.
+    """
     for file in files:
         if file.name in METADATA:
             match = _COMMAND.search(text_of(file) or "")
@@ -166,8 +171,8 @@ def _ndcg_metric(said: Options) -> Any:
 
 
 SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
-#: Each library function has a task form and a measure.
-#: A measure is a name, or a callable that derives the measure from call arguments.
+#: CALLS maps each library function to a task form and a measure.
+#: A value of CALLS may be a function that derives the measure from call arguments.
 CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
     f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
@@ -198,7 +203,7 @@ CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     "seqeval.metrics.precision_score": ("tags", "entity_precision"),
     "seqeval.metrics.recall_score": ("tags", "entity_recall"),
 }
-#: These functions return several results, and each result is a measure.
+#: Each function in SEVERAL returns a tuple of several measures.
 SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     f"{SKLEARN}.precision_recall_fscore_support": (
         "labels",
@@ -207,7 +212,7 @@ SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 ROUGE = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
 ROUGE |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
-#: The program trec_eval has other names for these measures of the site.
+#: TREC maps names of measures in trec_eval to names of measures on the site.
 TREC = {
     "map": "map",
     "recip_rank": "mrr",
@@ -216,7 +221,7 @@ TREC = {
     "Rprec": "r_precision",
 }
 TREC_CUTS = {"ndcg_cut": "ndcg", "recall": "recall", "P": "precision"}
-#: Function names that match these expressions suggest a measure.
+#: A function whose name matches an expression in NAMED probably computes the measure.
 NAMED = (
     (r"mean_reciprocal_rank|mrr|reciprocal_rank", "ranking", "mrr"),
     (r"mean_average_precision|mapk|map_score|average_precision", "ranking", "map"),
@@ -228,7 +233,7 @@ NAMED = (
     (r"rouge_?l(?:_score)?", "text", "rouge_l"),
     (r"exact_match(?:_score)?", "text", "exact_match"),
 )
-#: These functions only convert their first argument, so the measure stays the same.
+#: The functions in _WRAPPERS convert their argument and do not change the measure.
 _WRAPPERS = frozenset({"float", "round", "str", "np.float64", "numpy.float64"})
 _MEANS = frozenset(
     {"numpy.mean", "numpy.average", "statistics.mean", "statistics.fmean"}
@@ -236,8 +241,8 @@ _MEANS = frozenset(
 
 
 class _Source:
-    """The modules of a program, and the statements that are reachable from its entry
-    module.
+    """The parsed modules of a scoring program, and the statements that its entry module
+    can reach.
     """
 
     def __init__(
@@ -248,7 +253,7 @@ class _Source:
     ) -> None:
         self.trees, self.entry, self.texts = trees, entry, texts
         self.imports = {name: _imported_names(tree) for name, tree in trees.items()}
-        #: Names of the module and of the function are the key of a definition.
+        #: ``functions`` maps a module and a function name to the function's definition.
         self.functions = {
             (name, node.name): node
             for name, tree in trees.items()
@@ -315,8 +320,8 @@ class _Source:
         return reached
 
     def resolve(self, module: str, name: str) -> tuple[str, str] | None:
-        """Return the module and name of the program's function that a name refers to,
-        or None for other names.
+        """Return the module and the name of the scoring program's function to which a
+        name refers, or None if the name refers to no function of the program.
         """
         if (module, name) in self.functions:
             return module, name
@@ -328,19 +333,21 @@ class _Source:
         return target if target in self.functions else None
 
     def whole(self, module: str, name: str) -> str:
-        """Return the fully qualified name that a dotted name refers to."""
+        """Return the full name of the imported object to which a dotted name in the
+        program refers.
+        """
         head, _dot, rest = name.partition(".")
         full = self.imports[module].get(head, head)
         return f"{full}.{rest}".strip(".")
 
 
 class _Scope:
-    """The statements of one function, or of the top level of a module."""
+    """The statements of one function or of a module's top level in a scoring program."""
 
     def __init__(self, source: _Source, module: str, body: Sequence[ast.stmt]) -> None:
         self.source, self.module, self.body = source, module, body
         self.assigned: dict[str, list[ast.expr]] = {}
-        #: ``unpacked`` maps an unpacked name to the call and the index of the result.
+        #: ``unpacked`` maps a variable to the assigned call and the result's index.
         self.unpacked: dict[str, tuple[ast.expr, int]] = {}
         for node in self.nodes():
             if isinstance(node, ast.Assign):
@@ -348,8 +355,8 @@ class _Scope:
                     self._assign(target, node.value)
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Yield the syntax nodes of the scope's statements without nested functions and
-        classes.
+        """Yield the syntax nodes of the statements, without the nodes in nested
+        functions and classes.
         """
         waiting: list[ast.AST] = list(reversed(self.body))
         while waiting:
@@ -368,7 +375,7 @@ class _Scope:
                     self.unpacked[own.id] = (value, place)
 
     def written(self) -> Iterator[tuple[str, ast.expr]]:
-        """Yield the keys and values of dictionaries that the scope's statements fill."""
+        """Yield the keys and values of the dictionaries that the statements fill."""
         for node in self.nodes():
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
@@ -404,7 +411,7 @@ class _Scope:
         if found is None and isinstance(value, ast.Subscript):
             place = value.slice
             if isinstance(place, ast.Constant) and isinstance(place.value, int):
-                # Functions of scipy.stats return the correlation as their first result.
+                # A correlation function of scipy.stats first returns the correlation.
                 found = self._of_several(value.value, place.value)
                 if found is None and place.value == 0:
                     found = self.measure(value.value, depth + 1)
@@ -415,8 +422,8 @@ class _Scope:
         return replace(found, is_percent=found.is_percent or is_percent)
 
     def _of_own_function(self, call: ast.Call, depth: int) -> Recognised | None:
-        """Return the measure that a function of the program returns, or that the
-        function's name suggests.
+        """Return the measure that a call to a function of the scoring program computes,
+        judged by the function's body or name.
         """
         name = _dotted_name(call.func)
         target = self.source.resolve(self.module, name) if name else None
@@ -459,7 +466,7 @@ class _Scope:
         return self._made(value, form, _averaged(parts[place]))
 
     def recognised(self, node: ast.AST) -> Iterator[Recognised]:
-        """Yield the measures that one node of the program's syntax tree computes."""
+        """Yield the measures that a node of the scoring program's syntax tree computes."""
         if isinstance(node, ast.Call):
             name = self._whole(node.func)
             if known := CALLS.get(name):
@@ -560,7 +567,7 @@ class _Scope:
 
     def _mean_of(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
-            # The name refers to the formula that an earlier statement assigns.
+            # The variable stands for a formula that an earlier statement assigns to it.
             values = self.assigned.get(node.id, ())
             return self._formula(values[-1]) if values else ""
         if _is_equality(node):
@@ -652,9 +659,8 @@ _FORMATTED = re.compile(
 
 
 def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the keys and values in printed texts of these forms:
-
-    `f"key: {value}"`, `"key: %f" % value`, `"key: " + str(value)`.
+    """Yield the keys and values of the texts that a statement prints, in an f-string, a
+    text with `%` or a sum of texts.
     """
     if isinstance(node, ast.JoinedStr):
         for before, own in zip(node.values, node.values[1:], strict=False):

@@ -1,4 +1,4 @@
-"""Parse the description of a bundle in the layout of Codabench or CodaLab.
+"""Parse the description of a competition bundle in the layout of Codabench or CodaLab.
 
 This module does not import Django.
 """
@@ -20,10 +20,10 @@ from tasks.types.files import InputFile
 from tasks.types.guarded.limits import Limits, Unreadable
 
 YAML = Limits(size=1 << 18, depth=20, digits=60)
-#: Phases without a date get this opening date, which an organiser must replace.
+#: A phase without a date gets the opening date UNDATED, until an organiser changes it.
 UNDATED = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
 MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
-#: The summary and the terms of a season have at most this many characters.
+#: The summary and the terms of a season have at most MAX_PAGES characters.
 MAX_PAGES = 50_000
 HTML = (".html", ".htm")
 COUNTING = {
@@ -39,9 +39,10 @@ Values = Mapping[str, Any]
 
 @dataclass(kw_only=True)
 class BundleTask:
-    """A task of the bundle with gold (the reference answers) and programs.
+    """A task of a competition bundle, with its gold (the reference answers) and its
+    programs.
 
-    ``runs_code`` is True if participants submit programs.
+    ``runs_code`` is True if participants submit programs instead of answers.
     """
 
     place: str
@@ -97,8 +98,9 @@ class Competition:
 
 
 def read_competition(files: BundleFiles, report: Report) -> Competition:
-    """Parse the description of a competition bundle. Raises Prevented, or InputRefused
-    if an archive in the bundle cannot be read.
+    """Return the competition that the description of a competition bundle defines.
+    Raises Prevented if the bundle cannot be imported, or InputRefused if an archive in
+    the bundle cannot be read.
     """
     try:
         said = read_yaml(files.description.read(), YAML, takes_aliases=True)
@@ -183,8 +185,8 @@ class _Reader:
         return opens or UNDATED
 
     def close_phases(self, phases: Sequence[BundlePhase]) -> None:
-        """Give each phase without an end the start of the next phase as end. Report
-        phases with an end before the beginning.
+        """Set the end of each phase without an end to the start of the next phase, and
+        report phases that end before they begin.
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):

@@ -1,11 +1,13 @@
-"""The report of an importer. This module does not import Django."""
+"""Define the lines of the report on an imported competition bundle. This module does
+not import Django.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: The draft contains an UNDERSTOOD value and omits a LEFT_OUT value of the bundle.
-#: An organiser must decide on a DECIDE value, and a PREVENTS value stops the import.
+#: The draft contains UNDERSTOOD values of the bundle and omits LEFT_OUT values.
+#: An organiser must decide on DECIDE values, and a PREVENTS value prevents the import.
 UNDERSTOOD, LEFT_OUT, DECIDE, PREVENTS = "understood", "left-out", "decide", "prevents"
 VERDICTS = (PREVENTS, DECIDE, LEFT_OUT, UNDERSTOOD)
 MAX_LINES, MAX_MESSAGE = 1_000, 600
@@ -13,9 +15,9 @@ MAX_LINES, MAX_MESSAGE = 1_000, 600
 
 @dataclass(frozen=True)
 class Line:
-    """A line of an import's report.
+    """A line of the report on an imported competition bundle.
 
-    ``place`` is the path of a key in the description, or the name of a file.
+    ``place`` is a key path in the bundle's description, or a file name.
     """
 
     verdict: str
@@ -24,7 +26,9 @@ class Line:
 
 
 class Prevented(Exception):
-    """An error about a bundle that cannot be imported, with the reason in the message."""
+    """An error that prevents the import of a competition bundle, with the reason as
+    message.
+    """
 
     def __init__(self, place: str, message: str) -> None:
         self.line = Line(PREVENTS, place, message[:MAX_MESSAGE])

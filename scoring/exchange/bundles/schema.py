@@ -1,6 +1,5 @@
-"""The keys of a bundle's `competition.yaml`, and what the importer does with each key.
-
-The tables in `docs/bundles.md` must match this list.
+"""List the keys of a bundle's `competition.yaml`, and the importer's treatment of each
+key. The tables in `docs/bundles.md` contain the same keys and treatments.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from typing import Any
 from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, Report
 
 CODABENCH, CODALAB = "Codabench", "CodaLab"
-#: In key paths, this placeholder replaces a key that the author of the bundle chooses.
+#: In key paths, the asterisk replaces a key that the author of the bundle chooses.
 ANY = "*"
 
 
@@ -222,7 +221,7 @@ KEYS: Mapping[str, tuple[Key, ...]] = {
     CODABENCH: CODABENCH_KEYS,
     CODALAB: CODALAB_KEYS,
 }
-#: The author of the bundle chooses the keys of the tables with these paths.
+#: The keys below the paths in _CHOSEN are arbitrary names that the author chooses.
 _CHOSEN = (
     "html",
     "phases",
@@ -235,10 +234,9 @@ MAX_PATHS = 20_000
 
 
 def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each entry of a bundle's description, up to the
-    maximum number.
-
-    Paths are written as in CODABENCH_KEYS.
+    """Yield the key path and value of each entry of a bundle's description, up to a
+    maximum number of entries. The yielded key paths have the same notation as in
+    CODABENCH_KEYS.
     """
     known = {key.path for key in KEYS[layout]}
     waiting: list[tuple[str, Any]] = [("", description)]
@@ -260,8 +258,8 @@ def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
 
 
 def note_keys(description: Any, layout: str, report: Report) -> None:
-    """Report each key of the description that is left out, that needs a decision, or
-    that is unknown.
+    """Add each key of a bundle's description to the report if the importer ignores the
+    key, does not know the key, or needs a decision on the key.
     """
     known = {key.path: key for key in KEYS[layout]}
     for path, value in paths_of(description, layout):

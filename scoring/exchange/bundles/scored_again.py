@@ -1,6 +1,7 @@
-"""Submit runs of another platform to a phase, for teams with the same names.
+"""Submit the runs of another platform to a phase of this site, for the teams with the
+same names.
 
-The scores of the other platform are stored for comparison.
+The site stores the scores of the other platform next to the runs, for comparison.
 """
 
 import secrets
@@ -38,7 +39,7 @@ from tasks.submissions.uploads import Upload, checksum
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped, from_values
 
-#: The report lists at most this many problems of one run.
+#: The report shows at most MAX_PROBLEMS_OF_RUN problems of one run.
 MAX_PROBLEMS_OF_RUN = 5
 
 
@@ -48,11 +49,12 @@ class NotScoredAgain(Refused):
 
 @dataclass
 class ScoredAgain:
-    """The queued runs of one request, and the problems of runs that were refused.
+    """The runs of another platform that one request has queued, and the problems of
+    refused runs.
 
-    ``present`` is the number of runs that were queued by an earlier request.
-    ``old_scores`` has the scores of the other platform. The keys of all dictionaries
-    are run numbers.
+    ``present`` is the number of runs that an earlier request has queued. ``old_scores``
+    contains the scores that the other platform computed. The dictionaries of this class
+    are keyed by the number of the run.
     """
 
     runs: dict[int, Submission] = field(default_factory=dict)
@@ -72,8 +74,8 @@ class _Old:
 
 
 def phase_for_old_runs(phase: Phase) -> Phase:
-    """Return the phase for runs of another platform. Raises NotScoredAgain unless the
-    phase belongs to a declared task with gold.
+    """Return the phase to which runs of another platform can be submitted. Raises
+    NotScoredAgain unless the phase belongs to a declared task with gold.
     """
     if Gold.objects.current(phase) is None or phase.task.task_type.declared is None:
         words = _("runs are rescored on a declared task whose split has gold")
@@ -84,8 +86,8 @@ def phase_for_old_runs(phase: Phase) -> Phase:
 def score_again(
     *, phase: Phase, path: Path, filename: str, by: User | None
 ) -> ScoredAgain:
-    """Queue the runs in a zip and store the old scores of the runs. Raises InputRefused
-    for an unreadable zip.
+    """Queue the runs of another platform in a zip archive, and store the scores that
+    the other platform computed. Raises InputRefused if the archive cannot be read.
     """
     done_again = queue_old_runs(
         phase=phase, path=path, filename=filename, by=by, order=secrets.token_hex(8)
@@ -104,12 +106,13 @@ def queue_old_runs(
     order: str,
     tell: Callable[[float, str], None] = lambda share, doing: None,
 ) -> ScoredAgain:
-    """Queue the runs in a zip, each in its own transaction. Raises InputRefused if the
-    zip cannot be read.
+    """Queue the runs of another platform in a zip archive, each run in its own
+    transaction. Raises InputRefused if the archive cannot be read.
 
-    ``order`` identifies the request. If an interrupted request is repeated, the runs
-    that were queued before the interruption are counted again. ``tell`` is called
-    before each run with the completed fraction, and may raise an exception to stop.
+    ``order`` identifies the request. If an interrupted request is repeated, the result
+    includes the runs that were queued before the interruption. ``tell`` is called
+    before each run with the completed share of the runs, and may raise an exception to
+    stop the request.
     """
     gold = Gold.objects.current(phase_for_old_runs(phase))
     declared = phase.task.task_type.declared
@@ -132,8 +135,8 @@ def queue_old_runs(
 def finish(
     phase: Phase, done_again: ScoredAgain, filename: str, by: User | None
 ) -> None:
-    """Save the old scores of the queued runs and a history entry. The caller must have
-    opened a transaction.
+    """Save the scores that another platform computed for the queued runs, and an entry
+    of the season's history. The caller must open a transaction.
     """
     if by is not None and done_again.old_scores:
         _keep_scores(phase, done_again, filename, by)
@@ -227,15 +230,16 @@ def _queue_run(
 
 
 def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
-    """Return the season's team with this name, or create a team without members.
+    """Return the season's team with this name, or create a team without members if no
+    such team exists.
 
-    Raises ValidationError if the team has members or has not entered this season,
+    Raises ValidationError if the team has members or has not registered for the season,
     because organisers may not act for such a team.
     """
     if team := _entered(phase.task.season_id, name):
         return team
-    # Lock the season, so that concurrent requests do not create one team twice.
-    # The lock also prevents that two teams get the same pseudonym.
+    # Lock the season, so that concurrent requests do not create the same team twice.
+    # The lock also prevents concurrent requests from giving two teams one pseudonym.
     season = Season.objects.select_for_update().get(pk=phase.task.season_id)
     if team := _entered(season.pk, name):
         return team

@@ -1,8 +1,9 @@
-"""Recompute all numbers of a season's archive from its runs and gold, and compare them.
+"""Recompute all numbers in a season's archive from the archived runs and gold, and
+compare the results with the archived numbers.
 
-Counts must be equal. Values must agree to 12 significant digits, intervals to 10, and
-values that a model computes to 5 decimals. Values of ROUGE and BERTScore are also
-compared with the package that computes the same metric, if it is installed.
+Counts must be equal. Values must agree to 12 significant digits, intervals to 10
+significant digits, and values that a model computes to 5 decimals. If an original
+package of ROUGE or BERTScore is installed, its values must also agree.
 """
 
 from scoring.offline.verify.archive import verify

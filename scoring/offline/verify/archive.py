@@ -1,4 +1,6 @@
-"""Verify a whole archive: its files, scores, receipts, boards and ranks."""
+"""Verify the archive of a season, with all its files, scores, receipts, boards and
+ranks.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -29,11 +31,9 @@ def verify(
     progress: Callable[[float], None] = lambda done: None,
     keys: Collection[str] = (),
 ) -> Verified:
-    """Verify an archive of a season.
-
-    Without ``keys``, receipts are verified with the public keys in the archive. Raises
-    InputRefused if the folder is not an archive or refers to files outside of the
-    folder.
+    """Without ``keys``, the public keys in the archive verify its receipts. Raises
+    InputRefused if the folder is not the archive of a season or refers to files outside
+    of the folder.
     """
     season = read_season(archive)
     verified = Verified()

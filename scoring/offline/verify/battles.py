@@ -1,4 +1,4 @@
-"""Recompute the battle boards of an archive from their judgements."""
+"""Recompute the boards of battles in an archive from the archived pairwise judgements."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,15 +10,15 @@ from scoring.offline.verify.report import Verified
 from scoring.stats.battles import board_of
 from tasks.types import InputRefused
 
-#: This message is the reason for not checking a number of a board of battles.
+#: OTHER_METHOD is the reason why the numbers of some boards of battles are not checked.
 OTHER_METHOD = "another version computed the board of battles"
-#: Interval bounds have these names and are compared to fewer digits.
+#: The names in ENDS are those of interval bounds, which are compared to fewer digits.
 ENDS = ("low", "high")
 
 
 def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) -> None:
-    """Compare all numbers of each battle board with numbers recomputed from the board's
-    judgements.
+    """Compare all numbers of each archived board of battles with numbers recomputed
+    from the judgements.
     """
     for task in season["tasks"]:
         for phase in task["phases"]:
@@ -55,8 +55,8 @@ def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
 
 
 def _values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Yield path, name and value of each leaf of a JSON value. Interval bounds are
-    named `low` and `high`.
+    """Yield the path, name and value of each number or text in a JSON value, where the
+    names of interval bounds are `low` and `high`.
     """
     pairs = content.items() if isinstance(content, dict) else enumerate(content)
     for key, value in pairs:

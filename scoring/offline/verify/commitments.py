@@ -1,5 +1,5 @@
-"""Check the digests of released gold, and the commitments to samples of public
-parts.
+"""Check the archived digests of released gold, and the commitments to random samples of
+public parts.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,7 @@ TaskAndPhase = tuple[str, str]
 
 
 def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> None:
-    """Compare the plain digest and the HMAC of the gold files with the values in the
-    archive.
-    """
+    """Compare the digest and the HMAC of the gold files with the archived values."""
     archived = gold.get("plain_sha256", gold["sha256"])
     place = f"gold {gold['sha256'][:12]}"
     digests = {
@@ -33,8 +31,8 @@ def check_digest(gold: Gold, read: Mapping[str, Any], verified: Verified) -> Non
 
 
 def check_draws(season: Season, verified: Verified) -> dict[TaskAndPhase, str]:
-    """Check the commitments to samples whose nonces the archive contains. Return the
-    nonces of samples, keyed by task and phase.
+    """Check the commitments to random samples of public parts whose nonces the archive
+    contains. Return the nonces of the random samples, keyed by task and phase.
     """
     nonces = {}
     for task in season["tasks"]:

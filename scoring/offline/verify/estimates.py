@@ -1,4 +1,4 @@
-"""Recompute the estimated scores of an archive from its runs and human labels."""
+"""Recompute the estimated scores in an archive from the runs and people's labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scoring.offline.verify.scores import Rescored
 from tasks.types import InputRefused, OptionRefused
 from tasks.types.problems import Unavailable
 
-#: These messages are the reasons why estimates are not checked.
+#: NO_RUN and similar messages explain why some estimates are not checked.
 NO_RUN = "estimates of runs that are not computed again"
 NO_JUDGE = "estimates whose judge is not in the archive"
 NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels")
@@ -30,8 +30,8 @@ NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels
 def check_estimates(
     archive: Path, season: Mapping[str, Any], rescored: Rescored, verified: Verified
 ) -> None:
-    """Compare each estimate with an estimate recomputed from the sample and human
-    labels.
+    """Compare each archived estimate of a score with an estimate recomputed from the
+    sample and people's labels.
     """
     for entry in season.get("estimates", ()):
         archived = _lines(entry["measures"])
@@ -60,8 +60,8 @@ def check_estimates(
 
 
 def _scorings(entry: Mapping[str, Any], rescored: Rescored) -> dict[str, Scoring]:
-    """Return the recomputed scorings of runs with the sheet's rules and gold, keyed by
-    run name.
+    """Return the recomputed results of runs under the rule set and gold of the archived
+    estimates, keyed by the name of the run.
     """
     return {
         str(run): replace(scoring, run_name=str(run))
@@ -91,8 +91,8 @@ Key = tuple[str, str, str]
 
 
 def _lines(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
-    """Return the archived estimates, keyed by metric and run, or by metric and two
-    runs.
+    """Return the archived estimates of scores, keyed by metric and run, or by metric
+    and two runs.
     """
     return dict(_keyed(measures))
 

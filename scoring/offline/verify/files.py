@@ -13,23 +13,23 @@ FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
 
 
 class FileMissing(Exception):
-    """An error about a file that the archive refers to but does not contain."""
+    """An error about a file that an archive names but does not contain."""
 
 
 class OutsideArchive(InputRefused):
-    """An error about a reference of the archive to a file outside of the archive's
+    """An error about a path in an archive that leads to a file outside of the archive's
     folder.
     """
 
 
 def tests_of(board: str) -> str:
-    """Return the archive's path of a board's paired tests."""
+    """Return the path in the archive of the paired tests of a board."""
     return board.replace("boards/", "tests/", 1)
 
 
 def read_season(archive: Path) -> dict[str, Any]:
-    """Read the season of an archive. Raises InputRefused if the folder is not an
-    archive in a supported format.
+    """Read the description of a season from an archive. Raises InputRefused if the
+    folder is not a season's archive in a supported format.
     """
     try:
         season = read_json(archive, SEASON)
@@ -51,8 +51,8 @@ def read_season(archive: Path) -> dict[str, Any]:
 
 
 def read_json(archive: Path, name: str) -> Any:
-    """Read a JSON file of the archive. Raises FileMissing, or InputRefused if the file
-    is outside of the archive or is not JSON.
+    """Read a JSON file of a season's archive. Raises FileMissing if the file does not
+    exist, or InputRefused if the file is outside of the archive or is not JSON.
     """
     path = existing(archive, name)
     try:
@@ -62,7 +62,9 @@ def read_json(archive: Path, name: str) -> Any:
 
 
 def existing(archive: Path, name: str) -> Path:
-    """Return the path of a file of the archive. Raise FileMissing or OutsideArchive."""
+    """Return the path of an existing file in an archive. Raise FileMissing or
+    OutsideArchive.
+    """
     path = archive / name
     if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
         raise OutsideArchive(
@@ -74,9 +76,11 @@ def existing(archive: Path, name: str) -> Path:
 
 
 def changed_files(archive: Path) -> Iterator[str]:
-    """Yield a message for each archived file that is missing or has a wrong checksum."""
+    """Yield a message for each file of the archive that is missing or has a wrong
+    checksum.
+    """
     try:
-        # The report counts files whose name is not UTF-8 as missing.
+        # A file whose name is not UTF-8 counts as missing.
         lines = (
             existing(archive, CHECKSUMS)
             .read_text(encoding="utf-8", errors="replace")

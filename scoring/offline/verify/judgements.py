@@ -1,4 +1,6 @@
-"""Compare the labels in an archive's judgements with the labels behind its scores."""
+"""Compare the archived judgements of texts with the labels from which the archived
+scores were computed.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ def check_judgements(
     evaluations: Iterable[Mapping[str, Any]],
     verified: Verified,
 ) -> None:
-    """Compare the labels from each judgement file with the labels used for scores.
+    """Compare the labels in each archived file of judgements with the labels from which
+    scores were computed.
 
     No judge is called. Judgements of the season take precedence over shared judgements,
-    so scores must use all judgements of the season.
+    so the scores must use all judgements of the season.
     """
     said: dict[str, dict[str, str]] = defaultdict(dict)
     for entry in season.get("judgements", ()):

@@ -1,4 +1,6 @@
-"""Check a board's means over seeds, and repeat their comparisons with other rows."""
+"""Check the board's means over runs with different seeds, and repeat the tests of these
+means against other rows.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,9 +25,9 @@ from scoring.offline.verify.report import Verified
 from scoring.offline.verify.scores import ENDS, OLD_METRIC, Rescored
 from scoring.stats.seeds import mean_difference, mean_interval
 
-#: These columns of a test file have the results of comparing a mean with another row.
+#: The columns FOUND_OF_MEANS are the result of a test of a mean against another row.
 FOUND_OF_MEANS = ("difference", "error", "df", "low", "high", "p", "units")
-#: This message is the reason why the interval of a mean is not checked.
+#: NO_INTERVAL is the reason why the interval of a mean over seeds is not checked.
 NO_INTERVAL = "the site gave these means no interval"
 
 Board = Mapping[str, Any]
@@ -34,12 +36,14 @@ Tests = Sequence[Mapping[str, Any]]
 
 
 def runs_of(row: Row) -> list[int]:
-    """Return the submission ids of all runs of a mean, or the id of a row's single run."""
+    """Return the submission ids of all runs of a mean over seeds, or the submission id
+    of a row with one run.
+    """
     return [run["submission"] for run in row.get("runs") or [row]]
 
 
 class Repeated:
-    """The rescored runs of a board, whose rows are computed once per metric."""
+    """The rescored runs of a board, with their matrix rows computed once per metric."""
 
     def __init__(self, board: Board, rescored: Rescored) -> None:
         self.rules: str = board["rules"]
@@ -55,13 +59,13 @@ class Repeated:
         return metric_of_today(self.rules, name, runs, self.rescored)
 
     def archived(self, runs: Sequence[int], name: str) -> list[Mapping[str, Any]]:
-        """Return the archived numbers of the metric for each run."""
+        """Return the archived numbers of a metric for each of these runs."""
         evaluations = self.rescored.evaluations
         return [evaluations[run, self.rules]["metrics"][name] for run in runs]
 
     def why_not(self, runs: Sequence[int], name: str) -> str:
         """Return the reason why the numbers of these runs cannot be recomputed, or an
-        empty text.
+        empty text if they can be.
         """
         evaluations = self.rescored.evaluations
         keys = [(run, self.rules) for run in runs]
@@ -80,8 +84,8 @@ class Repeated:
 def check_means(
     path: str, board: Board, rescored: Rescored, verified: Verified
 ) -> None:
-    """Compare each mean over seeds with the values of the mean's runs, and recompute
-    the interval.
+    """Compare each mean over seeds with the values of the averaged runs, and recompute
+    the interval of the mean.
     """
     repeated = Repeated(board, rescored)
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
@@ -132,8 +136,8 @@ def repeat_tests_of_means(
     rescored: Rescored,
     verified: Verified,
 ) -> int | None:
-    """Return the number of comparisons of means that cannot be repeated, or None if the
-    comparisons use another metric than the board.
+    """Return how many archived tests of means over seeds cannot be repeated, or None if
+    the tests use another metric than the board.
     """
     repeated = Repeated(board, rescored)
     not_repeated = 0

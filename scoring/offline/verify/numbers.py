@@ -1,4 +1,4 @@
-"""The numbers of an evaluation that verification compares."""
+"""List the numbers of an archived evaluation that verification compares."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION, provenance_of
 
-#: Results of these packages differ in the last digits between machines.
+#: Results of the packages in MODELS differ in the last digits between machines.
 MODELS = {"torch", "transformers"}
 
 Evaluation = Mapping[str, Any]
 
 
 class Numbers(NamedTuple):
-    """The numbers of a metric or of a class, keyed by name. ``is_model`` is True if a
-    model computes the numbers.
+    """The numbers of a metric over all instances or in one class, keyed by name.
+    ``is_model`` is True if a model (a neural network) computes the numbers.
     """
 
     values: dict[str, Any]
@@ -26,7 +26,9 @@ NO_NUMBERS = Numbers({}, is_model=False)
 
 
 def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
-    """Yield the archive's path and the numbers of each metric and each class."""
+    """Yield the path in the archive and the numbers of each metric, over all instances
+    and in each class.
+    """
     models = {}
     for name, metric in evaluation["metrics"].items():
         models[name] = uses_model(metric)
@@ -40,7 +42,7 @@ def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
 
 
 def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the value of an archived cell, which may be infinite, and the fields with
+    """Return the value of an archived score, which may be infinite, and the fields with
     these names.
     """
     value = math.inf if cell.get("infinite") else cell["value"]
@@ -56,14 +58,16 @@ def interval_version(metric: Mapping[str, Any]) -> str:
 
 
 def has_intervals_of(metric: Mapping[str, Any], version: str) -> bool:
-    """Return False if an archived metric has a default interval of another version."""
+    """Return False if the default interval of an archived metric was computed by
+    another version.
+    """
     is_default = provenance_of(metric["signature"]).get("interval") == WILSON_JACKKNIFE
     return interval_version(metric) == version or not is_default
 
 
 def has_earlier_version(metric: Mapping[str, Any], column: str) -> bool:
-    """Return True if the column keys differ only in the metric's version, and the
-    archived version is earlier.
+    """Return True if the archived column key and the present column key differ only by
+    an earlier version of the metric.
     """
     archived, today = (key.rpartition("|v:") for key in (metric["column"], column))
     is_same = archived[0] == today[0] and archived[2].isdecimal()

@@ -1,5 +1,5 @@
-"""Compare values with those of packages that implement the same metrics
-(`Metric.engine`).
+"""Compare archived values with the values of other packages that implement the same
+metrics (`Metric.engine`).
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from tasks.types.problems import Unavailable
 def compare_with_packages(
     head: str, scoring: Scoring, printed: Mapping[str, Numbers], verified: Verified
 ) -> None:
-    """Compare each value with the value from a package that implements the metric,
-    unless the package computed the archived value.
+    """Compare each recomputed value with the value from another package that implements
+    the metric, unless this package computed the archived value.
     """
     if scoring.options.get(ENGINE.name, PACKAGE) == PACKAGE:
         return

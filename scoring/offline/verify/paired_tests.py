@@ -1,4 +1,4 @@
-"""Check the paired tests of a board, and repeat them."""
+"""Check the archived paired tests of a board, and repeat the tests."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from scoring.offline.verify.scores import (
 )
 from scoring.stats.significance import APPROXIMATE, MAX_EXACT_UNITS, SEED, trials_for
 
-#: These messages are the reasons for not checking a paired test.
+#: NOT_REPEATED and similar messages explain why a paired test is not checked.
 NOT_REPEATED = "not all paired tests behind them can be repeated"
 MODEL_TESTS = "they rest on a model, whose last digits differ from machine to machine"
 
@@ -29,7 +29,7 @@ Tests = Sequence[Mapping[str, Any]]
 
 
 class Repeatable(NamedTuple):
-    """The paired tests that can be repeated, and the reason why the remaining tests
+    """The paired tests of a board that can be repeated, and the reason why other tests
     cannot be repeated.
     """
 
@@ -45,8 +45,8 @@ def has_sound_tests(
     tests_of_means: Tests,
     verified: Verified,
 ) -> bool:
-    """Report faults of archived paired tests. Return False if ranks cannot be computed
-    from the tests.
+    """Report faults of the archived paired tests of a board. Return False if ranks
+    cannot be computed from the archived paired tests.
     """
     means = {run for run, row in rows.items() if row.get("runs")}
     pairs = math.comb(len(rows), 2)
@@ -79,7 +79,7 @@ def has_sound_tests(
 def repeatable_tests(
     board: Board, rows: Rows, tests: Tests, tested_metric: str, rescored: Rescored
 ) -> Repeatable:
-    """Return the paired tests whose runs were both rescored with the gold of the board."""
+    """Return the paired tests of runs that were both rescored with the board's gold."""
     rules, gold = board["rules"], board["gold"]["sha256"]
     evaluations = {
         run: rescored.evaluations[run, rules]
@@ -111,8 +111,8 @@ def repeat_tests(
     rescored: Rescored,
     verified: Verified,
 ) -> bool:
-    """Repeat the paired tests of a board and report differences. Return False if the
-    tests do not use the ranking metric.
+    """Repeat the archived paired tests of a board and report different results. Return
+    False if the archived tests do not use the metric that ranks the board.
     """
     rules = board["rules"]
     metric = tested_metric_of(
@@ -150,8 +150,8 @@ def tested_metric_of(
     rescored: Rescored,
     verified: Verified,
 ) -> Metric | None:
-    """Return the ranking metric of a board. If the tests use another metric, report the
-    other metric and return None.
+    """Return the metric that ranks a board, or report the metric of the paired tests
+    and return None if the tests use another metric.
     """
     first = rescored.scorings[run, board["rules"]]
     ranking = metrics_of(first.task_type, first.rules, first.options)[0]
@@ -166,7 +166,7 @@ def tested_metric_of(
 
 
 def lists_ends(metric: Metric, archived: Sequence[Mapping[str, Any]]) -> bool:
-    """Return False if archived intervals were computed by another version."""
+    """Return False if another version of the scorer computed the archived intervals."""
     version = str(metric.interval_version)
     return all(has_intervals_of(numbers, version) for numbers in archived)
 
@@ -179,8 +179,8 @@ def version_number(archived: Mapping[str, Any]) -> float:
 def metric_of_today(
     rules: str, name: str, runs: Sequence[int], rescored: Rescored
 ) -> Metric | None:
-    """Return the current metric with this name, or None without runs or without such a
-    metric.
+    """Return the present metric with this name, or None if there are no runs or the
+    metric no longer exists.
     """
     for run in runs[:1]:
         scoring = rescored.scorings[run, rules]

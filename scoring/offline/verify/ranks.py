@@ -1,4 +1,4 @@
-"""Check the ranks and groups of a board, which are computed from values and paired
+"""Check the ranks and groups of an archived board, which follow from values and paired
 tests.
 """
 
@@ -17,7 +17,7 @@ from scoring.offline.verify.paired_tests import (
 from scoring.offline.verify.report import VALUE_DIGITS, Verified
 from scoring.offline.verify.scores import Rescored
 
-#: This message is the reason for not checking ranks.
+#: NO_TESTS is the reason why the ranks of a board are not checked.
 NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
 RANKED = ("rank", "rank_low", "rank_high", "group")
 
@@ -56,7 +56,7 @@ def check_ranks(
     if means_left is None:
         return
     not_repeated += means_left
-    # Rank ranges and groups depend on tests, but the rank depends only on values.
+    # A rank depends on values only, but ranges of ranks and groups depend on tests.
     names = RANKED[:1] if not_repeated else RANKED
     left_out = len(RANKED) - len(names)
     verified.unchecked[repeatable.why_not_others] += len(rows) * left_out
@@ -76,8 +76,8 @@ def check_ranks(
 
 
 def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
-    """Return the rounded values of the ranking metric, keyed by run. The sign of the
-    values makes higher values better.
+    """Return the rounded values of the metric that ranks the board, keyed by run. The
+    returned values are negated if lower values are better.
     """
     [column] = [column for column in board["columns"] if column["name"] == metric]
     sign = -1 if column["higher_is_better"] is False else 1

@@ -1,5 +1,5 @@
-"""Check the receipts of an archive, and compare the newest receipts with the archive's
-numbers.
+"""Check the signed receipts in an archive, and compare the newest receipts with the
+archived numbers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,8 +21,8 @@ def check_receipts(
     pinned_keys: Collection[str],
     verified: Verified,
 ) -> None:
-    """Check each receipt of a run. Compare the newest receipt of each rule set with the
-    archive's numbers.
+    """Check the signature, the commitments and the log entry of each receipt of a run.
+    Compare the newest receipt of each rule set with the archived numbers of the run.
     """
     if "receipts" not in run:
         verified.without_receipt += len(evaluations)
@@ -42,7 +42,7 @@ def check_receipts(
 def _newest_receipts(
     archive: Path, run: Mapping[str, Any], keys: Collection[str], verified: Verified
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the content of the newest valid receipt for each rule set."""
+    """Return the content of the newest valid receipt of a run for each rule set."""
     newest: dict[str, Mapping[str, Any]] = {}
     for receipt in read_json(archive, run["receipts"]):
         checked = check_receipt(receipt, keys)

@@ -1,4 +1,4 @@
-"""The result of verifying an archive: equal, different and unchecked numbers, and receipts."""
+"""Count equal, different and unchecked numbers while an archive is verified."""
 
 import math
 from collections import Counter
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Values and interval bounds must agree to these numbers of significant digits.
-#: Values that a model computed must agree to MODEL_DECIMALS decimals.
+#: Archived and recomputed values must agree to VALUE_DIGITS significant digits.
+#: Interval bounds must agree to INTERVAL_DIGITS significant digits.
+#: Values that a model computes must agree to MODEL_DECIMALS decimals.
 VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 
 
@@ -15,16 +16,16 @@ VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 class Verified:
     equal: int = 0
     unequal: int = 0
-    #: Each number that differs, and each other fault, has a message.
+    #: ``differing`` contains a message for each different number or other fault.
     differing: list[str] = field(default_factory=list)
-    #: Each reason for not checking a value has the number of unchecked values.
+    #: ``unchecked`` maps a reason for not checking values to the number of values.
     unchecked: Counter[str] = field(default_factory=Counter)
-    #: A package with a version has the number of values that the package confirms.
+    #: ``witnessed`` maps a package and version to the number of confirmed values.
     witnessed: Counter[str] = field(default_factory=Counter)
-    #: A missing package has the number of values that the package could confirm.
+    #: ``unwitnessed`` maps a missing package to the number of values it could confirm.
     unwitnessed: Counter[str] = field(default_factory=Counter)
-    #: ``digests`` contains the recomputed digests of gold with their names.
-    #: ``draws`` counts the samples with a valid commitment.
+    #: ``digests`` contains names and recomputed digests of gold files.
+    #: ``draws`` counts the random samples whose commitment is valid.
     digests: set[str] = field(default_factory=set)
     draws: int = 0
     receipts: int = 0
@@ -36,7 +37,7 @@ class Verified:
         return self.equal + self.unequal
 
     def differs(self, line: str) -> None:
-        """Report a fault that does not concern a single number."""
+        """Report a fault of the archive that does not concern a single number."""
         if line not in self.differing:
             self.differing.append(line)
 
@@ -48,8 +49,8 @@ class Verified:
         *,
         is_model: bool = False,
     ) -> None:
-        """Compare archived and recomputed numbers by name. A number that one of both
-        mappings lacks is different.
+        """Compare archived and recomputed numbers by name, where a number that only one
+        mapping contains counts as different.
         """
         for name in dict.fromkeys([*archived, *expected]):
             one, other = archived.get(name), expected.get(name)
@@ -62,8 +63,8 @@ class Verified:
                 )
 
     def summary(self) -> list[str]:
-        """Return the report's lines with differences, unchecked numbers and receipts.
-        The last line of the report counts equal numbers.
+        """Return the report on the archive as lines about differences, unchecked
+        numbers and receipts, and a last line with the number of equal numbers.
         """
         counted = {
             **{f"not checked, {why}": count for why, count in self.unchecked.items()},
@@ -109,8 +110,8 @@ class Verified:
 
 
 def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
-    """Return True if two numbers are equal to the precision that the kind of number
-    requires.
+    """Return True if two numbers are equal to the precision that is required for this
+    kind of number.
     """
     if not isinstance(one, int | float) or not isinstance(other, int | float):
         return one is None and other is None

@@ -1,5 +1,5 @@
-"""Recompute the evaluations of an archive, and compare them with the archive and its
-boards.
+"""Recompute the evaluations (the scores of runs) in an archive, and compare the results
+with the archived evaluations and boards.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from tasks.types import InputRefused, OptionRefused, TaskType, UnknownTaskType
 from tasks.types.declared.own_measures import MeasureFailed
 from tasks.types.problems import Unavailable
 
-#: These messages are the reasons for not checking a number.
+#: OLD_INTERVALS and similar messages explain why a number is not checked.
 OLD_INTERVALS = "intervals of another version, which is not computed here"
 OLD_METRIC = "numbers of an earlier version of the metric, which is not computed here"
 NO_GOLD = "the gold is not in the archive"
@@ -45,7 +45,9 @@ RunAndRules = tuple[int, str]
 
 @dataclass
 class Rescored:
-    """The evaluations of an archive, and the scorings that recomputed the evaluations."""
+    """The archived evaluations (scores of runs), and the requests to the scorer that
+    recomputed the evaluations.
+    """
 
     evaluations: dict[RunAndRules, Evaluation] = field(default_factory=dict)
     scorings: dict[RunAndRules, Scoring] = field(default_factory=dict)
@@ -59,9 +61,10 @@ def check_evaluation(
     draw: str,
     verified: Verified,
 ) -> Scoring | None:
-    """Recompute and compare an archived evaluation. Return the recomputed scoring, or
-    None if nothing can be recomputed. ``draw`` is the nonce of the part's sample, or
-    empty.
+    """Recompute an archived evaluation (the scores of a run) and compare the numbers.
+    Return the request to the scorer that recomputed the evaluation, or None if nothing
+    can be recomputed. ``draw`` is the nonce of the public part's random sample, or an
+    empty text.
     """
     printed = dict(numbers(evaluation))
     count = sum(len(place.values) for place in printed.values())
@@ -102,9 +105,11 @@ def check_board(
     evaluations: Mapping[RunAndRules, Evaluation],
     verified: Verified,
 ) -> None:
-    """Compare the scores of a board with the evaluations in the archive."""
+    """Compare the scores on an archived board with the archived evaluations of the
+    runs.
+    """
     metrics = {column["name"]: column["metric"] for column in board["columns"]}
-    # The check of a mean over seeds compares the scores of the runs behind the mean.
+    # The function `check_means` compares the means over seeds of a board.
     rows = [run for row in board["rows"] for run in row.get("runs") or [row]]
     for row in rows:
         verified.unchecked["teams report them"] += len(row["team_reported"])
@@ -126,8 +131,8 @@ def check_board(
 def _check_columns(
     head: str, evaluation: Evaluation, again: Evaluation, verified: Verified
 ) -> None:
-    """Check that the archive and the recomputation have the same run file and column
-    keys.
+    """Check that the recomputed evaluation has the archived digest of the run file and
+    the archived column keys.
     """
     if evaluation["run"]["sha256"] != again["run"]["sha256"]:
         verified.differs(f"{head}: not the file that was scored")
@@ -157,7 +162,7 @@ def _compare_numbers(
             verified.unchecked[OLD_INTERVALS] += len(ENDS)
             values = _without_interval(values)
             expected_values = _without_interval(expected_values)
-        # Archives omit the scores of classes with few instances.
+        # Archives do not contain the scores of classes with few instances.
         if values or not place.startswith("breakdowns"):
             verified.compare(
                 f"{head} {place}", values, expected_values, is_model=archived.is_model
@@ -171,8 +176,8 @@ def _without_interval(values: Mapping[str, Any]) -> dict[str, Any]:
 def _places_of_earlier_versions(
     evaluation: Evaluation, again: Evaluation, printed: Mapping[str, Numbers]
 ) -> dict[str, str]:
-    """Return the paths of numbers whose computation has changed since the archive was
-    made, with the reason.
+    """Return the paths of archived numbers whose computation has changed since the
+    archive was made, each with the reason.
     """
     old = {
         name
@@ -188,8 +193,8 @@ def _uncomparable_places(
     printed: Mapping[str, Numbers],
     expected: Mapping[str, Numbers],
 ) -> dict[str, str]:
-    """Return the paths of withheld, rounded and withdrawn numbers in the archive, with
-    the reason.
+    """Return the paths of archived numbers that are withheld, rounded or withdrawn,
+    each with the reason.
     """
     by_label = tuple(f"breakdowns {dimension} " for dimension in kind.label_dimensions)
     reasons = {

@@ -1,4 +1,4 @@
-"""Rebuild the scoring that an evaluation of an archive describes."""
+"""Rebuild the arguments of the scorer that an archived evaluation describes."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,10 +24,11 @@ Gold = Mapping[str, Any]
 def scoring_of(
     archive: Path, run: str, evaluation: Evaluation, gold: Gold, draw: str
 ) -> Scoring:
-    """Return the scoring that the evaluation and its signatures describe.
+    """Return the arguments of the scorer that an archived evaluation and its signatures
+    describe.
 
-    ``draw`` is the nonce of the part's sample. Raises FileMissing, OutsideArchive,
-    OptionRefused, UnknownTaskType or Unavailable.
+    ``draw`` is the nonce of the public part's random sample. Raises FileMissing,
+    OutsideArchive, OptionRefused, UnknownTaskType or Unavailable.
     """
     task_type = _task_type_of(archive, evaluation["task_type"])
     options = _local_options(archive, evaluation)
@@ -49,8 +50,8 @@ def scoring_of(
 
 
 def _task_type_of(archive: Path, slug: str) -> TaskType:
-    """Return a built-in task type, or the declared task type whose files are in the
-    archive.
+    """Return the built-in task type with this slug, or the declared task type whose
+    files the archive contains.
     """
     folders = [
         task.get("folder")
@@ -73,16 +74,16 @@ def _task_type_of(archive: Path, slug: str) -> TaskType:
 
 
 def _local_options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
-    """Return the task's options with paths to files of the archive.
+    """Return the options of the task, with paths that point into the archive.
 
-    Raises Unavailable if an option refers to another file.
+    Raises Unavailable if an option names a file outside of the archive.
     """
     options = dict(evaluation["options"])
     for name, file in evaluation["files"].items():
         path = existing(archive, file)
         options[name] = f"{LABELS}:{path}" if name == ENTAILMENT.name else str(path)
     for name in options.keys() - evaluation["files"].keys():
-        # An untrusted archive must not cause local files of this machine to be read.
+        # An untrusted archive must not make the program read files outside of it.
         if _may_be_local_path(options[name]):
             raise Unavailable(
                 f"the file that the option {name} names is not in the archive"

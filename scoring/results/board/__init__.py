@@ -1,1 +1,1 @@
-"""The board of a phase: summary, rows, significance tests, charts and exports."""
+"""Compute the summary, rows, significance tests, charts and exports of a phase's board."""

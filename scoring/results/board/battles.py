@@ -1,6 +1,4 @@
-"""The battle board of a phase: pairwise judgements and the results computed from
-them.
-"""
+"""Compute the board of battles of a phase, which ranks systems by pairwise judgements."""
 
 import datetime as dt
 from collections import Counter
@@ -28,7 +26,7 @@ from tasks.models import Phase, Registration, Submission
 from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.text import nfc
 
-#: Unscored runs in these states are compared if the phase has battles but no scores.
+#: In a phase with battles but no scores, runs in the states WAITING are also compared.
 WAITING = (
     Submission.Status.QUEUED,
     Submission.Status.SCORING,
@@ -51,11 +49,12 @@ COLUMNS = (
 
 
 def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
-    """Return the runs that a battle board may show, which are not withdrawn, not
+    """Return the runs that a board of battles may include, which are not withdrawn, not
     excluded and not late.
 
-    ``at`` is the time of a frozen board. A frozen board includes runs that were
-    withdrawn or failed later, but not runs that organisers have excluded.
+    If the board is frozen, ``at`` is the time of the freeze. A frozen board includes
+    runs that were withdrawn or that failed later, but not runs that organisers have
+    excluded.
     """
     kinds = [Submission.Kind.PRIMARY]
     if phase.shows_contrastive:
@@ -77,8 +76,8 @@ def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submi
 
 
 def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
-    """Name each run by the system, and by the run's id if several runs have the same
-    system.
+    """Return a name for each run, which is the system's name, and also has the run's id
+    if several runs have the same system.
     """
     systems = {run.pk: _name(run.system) for run in runs}
     counts = Counter(systems.values())
@@ -91,11 +90,11 @@ def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
 def runs_by_name(
     runs: Sequence[Submission], preferred: Iterable[int] = ()
 ) -> dict[str, Submission]:
-    """Return the runs, keyed by the system or by system and id, which are the names in
-    files.
+    """Return the runs keyed by the name of the system, and by the name with the run's
+    id, as in files of battles.
 
-    If a system has several runs, the system's name refers to its only run in
-    ``preferred``, and is omitted without such a run.
+    If several runs have the same system, the name of the system alone refers to its
+    only run in ``preferred``, or to no run.
     """
     named = {f"{_name(run.system)} #{run.pk}": run for run in runs}
     first = set(preferred)
@@ -119,8 +118,8 @@ def published_sheets(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Sh
 
 
 def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
-    """Return the judges' names for exports. Programs keep their names, and people get
-    pseudonyms.
+    """Return the names of judges in exported files, where programs have their own names
+    and people have pseudonyms.
     """
     names: dict[int, str] = {}
     for sheet in sheets.order_by("pk").prefetch_related("annotators"):
@@ -133,7 +132,9 @@ def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the board of battles. ``team`` is empty if the team must stay anonymous."""
+    """A row of a board of battles (pairwise judgements). ``team`` is empty if the name
+    of the team must not be shown.
+    """
 
     run: Submission
     team: str
@@ -142,7 +143,9 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class BattleBoard:
-    """The battles between valid runs from some sheets of a phase."""
+    """The pairwise judgements between valid runs of a phase, and the board computed
+    from the judgements.
+    """
 
     phase: Phase
     battles: Sequence[Battle]
@@ -156,7 +159,7 @@ class BattleBoard:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Return the results that ``python -m scoring battles`` prints for the exported
-        judgements.
+        pairwise judgements.
         """
         return as_facts(self.board)
 
@@ -191,8 +194,8 @@ class BattleBoard:
         return csv_text(*lines)
 
     def as_rows(self) -> str:
-        """Return the judgements of battles as JSON lines for ``python -m scoring
-        battles``.
+        """Return the pairwise judgements as JSON lines, which ``python -m scoring
+        battles`` reads.
         """
         return as_lines(
             {
@@ -221,10 +224,10 @@ def board_of_sheets(
     has_teams: bool,
     at: dt.datetime | None = None,
 ) -> BattleBoard | None:
-    """Return the board of battles from these sheets, or None without judgements of
-    valid runs.
+    """Return the board of battles computed from these sheets of judgements, or None if
+    the sheets have no judgements of valid runs.
 
-    ``at`` is the time of a frozen board.
+    If the board is frozen, ``at`` is the time of the freeze.
     """
     runs = compared_runs(phase, at)
     rows = list(
@@ -249,16 +252,17 @@ def board_of_sheets(
 
 
 def shown_runs(phase: Phase, audience: Audience) -> tuple[int, ...]:
-    """Return the ids of runs that the audience's board of battles may include. Cache
-    keys contain the ids, because the phase version does not change with every run.
+    """Return the ids of the runs that the board of battles for this audience may
+    include. Cache keys of the board contain these ids, because the version of the phase
+    may not change with a run.
     """
     runs = compared_runs(phase, frozen_at(phase, audience))
     return tuple(runs.values_list("pk", flat=True))
 
 
 def battles_for(phase: Phase, audience: Audience) -> BattleBoard | None:
-    """Return the battle board for the audience, or None if the audience may not see the
-    board.
+    """Return the board of battles for this audience, or None if the audience may not
+    see the board.
     """
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return None
@@ -269,11 +273,11 @@ def battles_for(phase: Phase, audience: Audience) -> BattleBoard | None:
 
 
 def has_battles(phase: Phase, audience: Audience) -> bool:
-    """Return True if the audience sees a battle board of the phase."""
+    """Return True if the phase has a board of battles that this audience may see."""
     if phase.task.task_type.human_evaluation is None:
         return False
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
     at = frozen_at(phase, audience)
-    # A sheet has no board while the runs that the sheet compares are not scored.
+    # Judgements appear on the board only after the compared runs have been scored.
     return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()

@@ -1,5 +1,5 @@
-"""Compute the maximum number of bits that a phase reveals to a team, as a list of
-items. docs/organisers.md documents the bits of each kind of item.
+"""Compute the maximum number of bits about secret gold that a phase reveals to a team,
+as a list of items. The bits of each kind of item are documented in docs/organisers.md.
 """
 
 import datetime as dt
@@ -24,10 +24,10 @@ from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
 from tasks.types.references import MetricRef, referenced
 
-#: The leak budget assumes that this many teams share their scores.
+#: The leak budget assumes that COLLUDING teams share the scores that they see.
 COLLUDING = 5
 A_DAY = dt.timedelta(days=1)
-#: Ranks on a private part are published at most this many times per year.
+#: The site publishes ranks on a private part at most MOST_RANKS times per year.
 MOST_RANKS = 12
 
 
@@ -62,12 +62,14 @@ def amount_in_words(bits: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One kind of information that a phase reveals to a team.
+    """One kind of information about secret gold that a phase reveals to a team, with
+    the number of bits.
 
-    ``bits`` is None if the information can reveal all of the gold (reference answers).
-    ``tries`` is the number of runs, or of rank publications, and None if unlimited.
-    ``is_foreign`` marks a phase of other organisers, whose name is not shown.
-    ``is_known`` marks scores on a public part, which is assumed to be known.
+    ``bits`` is None if the information may reveal all of the gold (reference answers).
+    ``tries`` is the number of runs, or of publications of ranks, and is None if
+    unlimited. ``is_foreign`` is True for a phase of other organisers, whose name must
+    not be shown. ``is_known`` is True for scores on a public part of the gold, which
+    teams are assumed to know.
     """
 
     phase: Phase
@@ -134,15 +136,16 @@ def total(items: Iterable[Item]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The phase whose leak budget is computed. ``part`` is the source whose public part
-    of the gold teams are assumed to know.
+    """The phase whose leak budget is computed (the bits that teams may learn about its
+    gold). ``part`` is the phase with the public part of the gold that teams are assumed
+    to know.
     """
 
     own: Source
     part: Source | None
-    #: ``teams`` maps each season to the number of registered teams.
+    #: ``teams`` maps the id of each season to the number of registered teams.
     teams: dict[int, int]
-    #: ``class_sizes`` maps each phase to class sizes for all views of a request.
+    #: ``class_sizes`` caches the sizes of the classes of each phase during one request.
     class_sizes: dict[int, list[int]]
 
     @property
@@ -156,24 +159,25 @@ class View:
 
     @property
     def until(self) -> dt.datetime:
-        """Return the time when the phase stops accepting runs, which is a year ahead
-        for a phase without an end.
+        """Return the time when the phase stops accepting runs, or a time a year ahead
+        if the phase has no end.
         """
         year = dt.timedelta(days=A_YEAR)
         return min(self.phase.takes_runs_until, max(self.phase.opens, now()) + year)
 
     def is_told(self, source: Source, kind: Kind) -> bool:
-        """Return True if the embargo of other phases on this kind of content ends
-        before this phase closes.
+        """Return True if other phases no longer withhold this kind of content when this
+        phase closes.
         """
         free_from = secrecy_of(source.phase).until(kind)
         return free_from is None or free_from < min(self.phase.closes, self.until)
 
     def classes_of(self, source: Source) -> list[int]:
-        """Return the number of instances behind each class result that a team sees.
+        """Return the number of instances in each class whose scores a team sees in the
+        source's phase.
 
-        The result is empty for a season of other organisers, because class sizes would
-        reveal its gold.
+        The result is empty for a season of other organisers, because sizes of classes
+        would reveal the gold of the season.
         """
         if source.is_foreign:
             return []
@@ -183,8 +187,8 @@ class View:
         return self.class_sizes[pk]
 
     def outlives(self, source: Source) -> bool:
-        """Return True if the phase accepts runs for at least a day after the end of the
-        source's phase.
+        """Return True if the phase still accepts runs a day after the source's phase
+        has ended.
         """
         return source.phase.takes_runs_until + A_DAY <= self.until
 
@@ -233,12 +237,12 @@ def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
 
 
 def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
-    """Yield the items of a phase with a public part.
+    """Yield the budget items of a phase whose gold has a public part.
 
-    The public part costs nothing if it equals the public part of the budget's phase.
-    Otherwise the scores on the public part count. Ranks reveal information on the
-    private part. Final scores also reveal information, if the budget's phase accepts
-    runs after this phase has ended.
+    Scores on the public part count no bits if the phase of the budget has the same
+    public part. Ranks reveal information about the private part of the gold. Final
+    scores also count bits if the phase of the budget still accepts runs when this phase
+    has ended.
     """
     shared = min(source.shared, view.secret)
     is_known = view.part is not None and is_same_part(view.part, source)
@@ -253,8 +257,8 @@ def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
 def _items_by_rules(
     source: Source, view: View, kind: ItemKind, most: int, *, is_known: bool = False
 ) -> Iterator[Item]:
-    """Yield one budget item for each rule set. A score is over at most ``most``
-    instances.
+    """Yield one budget item for each rule set of the phase. Each score is computed on
+    at most ``most`` instances.
     """
     tries, classes = tries_of(source.phase), view.classes_of(source)
     for rules, metrics in _metric_counts(source.phase.task).items():
@@ -275,8 +279,8 @@ def _items_by_rules(
 
 
 def _metric_counts(task: Task) -> dict[str, int]:
-    """Return the number of scores for each rule set, or an empty mapping for a task
-    that this site cannot score.
+    """Return the number of scores under each rule set, or an empty mapping if this site
+    cannot score the task.
     """
     if not task.declaration_id and task.type not in task_types():
         return {}
@@ -292,10 +296,10 @@ def _metric_counts(task: Task) -> dict[str, int]:
 
 
 def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
-    """Return the number of calibration results on the page of a run, which is one per
-    bin and two over all bins.
+    """Return the number of calibration results on the page of a run, which has one for
+    each bin and two for all bins together.
 
-    The run's confidences determine the instances of each bin.
+    The confidences in the run determine which instances belong to a bin.
     """
     for metric in metrics:
         kind = referenced(metric.metric)
@@ -307,8 +311,8 @@ def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
 
 
 def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
-    """Yield an item for a team's rank under each rule set. Ranks are revealed for each
-    run, or for each publication of ranks on a private part.
+    """Yield a budget item for a team's rank under each rule set. A team learns its rank
+    with each run, or with each publication of ranks on a private part.
     """
     phase, tries = source.phase, tries_of(source.phase)
     if phase.public_part:
@@ -340,8 +344,8 @@ def tries_of(phase: Phase) -> int | None:
 
 
 def _class_sizes(source: Source) -> list[int]:
-    """Return the class size of each class result that a team sees. The newest scored
-    run determines the class sizes.
+    """Return the number of instances in each class whose scores a team sees. The newest
+    scored run of the phase determines the sizes of the classes.
     """
     phase = source.phase
     scored = Evaluation.objects.filter(gold=source.gold, withheld="").order_by("-pk")

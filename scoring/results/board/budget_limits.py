@@ -1,5 +1,5 @@
-"""Find budgets that a user action would exceed, and phases whose public parts would
-differ after it.
+"""Find leak budgets that a user's change would exceed, and phases whose public parts
+the change would make different.
 """
 
 import math
@@ -22,20 +22,22 @@ from scoring.results.board.same_content import is_equal_draw
 from tasks.gold.early import OverBudget, UnequalPart
 from tasks.models import GoldOverlap, Phase, Season
 
-#: A message lists at most this many items, the largest first.
+#: An error message lists at most MAX_NAMED budget items, the largest first.
 MAX_NAMED = 8
 
 
 class Sum(NamedTuple):
-    """A comparable sum of bits. Unbounded items of a budget exceed any number of bits."""
+    """The sum of the bits of a leak budget, which is larger than any number if an item
+    of the budget is unbounded.
+    """
 
     unbounded: int
     bits: float
 
 
 class Part(NamedTuple):
-    """The percentage of a phase's public part, and the public commitment to the part's
-    sample.
+    """The percentage of units in a phase's public part, and the public commitment to
+    the random sample.
     """
 
     phase: int
@@ -48,7 +50,7 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Two phases with different public parts."""
+    """Two phases with the same gold and different public parts."""
 
     phase: Part
     other: Part
@@ -56,15 +58,18 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class BudgetState:
-    """The budgets of the phases of a season and of seasons of the same organisers that share content."""
+    """The leak budgets of the phases of a season, and of other seasons of the same
+    organisers with shared content.
+    """
 
     budgets: dict[int, Budget]
 
     def exceeded_since(self, before: "BudgetState") -> list[OverBudget]:
-        """Return the budgets that are exceeded now and were not exceeded before.
+        """Return the leak budgets that are exceeded now and were not exceeded
+        ``before``.
 
-        Raises UnequalPart. Some phases get a warning on their page instead of an error.
-        Such a phase shares content with no other phase, was created together with all
+        Raises UnequalPart. The page of a phase shows a warning instead of an error if
+        the phase shares content with no other phase, was created together with all
         phases with the content, or is in a draft season with all these phases.
         """
         self._refuse_unequal(before)
@@ -92,7 +97,7 @@ class BudgetState:
         known = {parts for _, _, parts in before.unequal}
         for phase, other, parts in self.unequal:
             if parts not in known:
-                # The earlier of both phases determines the expected public part.
+                # The later phase must have the same public part as the earlier phase.
                 later, first = sorted((phase, other), key=lambda one: -one.pk)
                 raise UnequalPart(_unequal_in_words(later, first))
 
@@ -120,7 +125,7 @@ def _tellers(budget: Budget) -> set[int]:
 
 def _sum_of_bits(items: Iterable[Item]) -> Sum:
     bits = [item.bits for item in items]
-    # Sums are rounded to 0.001 bits, so that the order of summation has no effect.
+    # Rounding to 0.001 bits makes the sum independent of the order of summation.
     return Sum(bits.count(None), round(math.fsum(filter(None, bits)), 3))
 
 

@@ -1,9 +1,9 @@
-"""The page cache and its `ETag` headers, for pages that depend only on scores, times
-and settings.
+"""Cache pages that depend only on scores, times and settings, and compute the `ETag`
+headers of these pages.
 
-All visitors share cached pages. A cache key contains everything that the page depends
-on: board version, audience, query parameters and language. Pages of signed-in users are
-rendered for each request.
+All visitors who are not signed in share the cached pages. The cache key of a page
+contains the board's version, the audience, the query parameters and the language. The
+server renders pages for signed-in users on each request.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ VARY = "Cookie, HX-Request"
 
 
 class Page(NamedTuple):
-    """A cached page. ``hides_activity`` is True if readers must not notice that a run
+    """A cached page. If ``hides_activity`` is True, readers must not notice that a run
     was submitted or scored.
     """
 
@@ -53,8 +53,9 @@ def phase_page(
     *more: object,
     content_type: str = HTML,
 ) -> HttpResponse:
-    """Return a page about a board. The cache key includes ``query``, the parameters
-    that the view reads, and ``more``.
+    """Return a page about the board of a phase, from the cache if possible. The cache
+    key contains ``query``, which are the parameters that the view reads, and the values
+    in ``more``.
     """
     key = page_key(request, query, board_version(phase), audience, *more)
     response = cached_response(request, key, content_type=content_type)
@@ -67,8 +68,8 @@ def phase_page(
 
 
 def board_version(phase: Phase) -> tuple[object, ...]:
-    """Return the values that boards of the phase depend on, at the time when the phase
-    was read.
+    """Return the values that determine the content of a phase's boards, as of the time
+    when the phase was read from the database.
     """
     at, task = now(), phase.task
     return (
@@ -82,8 +83,8 @@ def board_version(phase: Phase) -> tuple[object, ...]:
 
 
 def page_key(request: HttpRequest, query: object, *facts: object) -> str:
-    """Return the cache key of a page. ``query`` must contain exactly the parameters
-    that the view reads.
+    """Return the key under which the cache stores a page. The argument ``query`` must
+    contain exactly the parameters that the view reads.
     """
     is_part = bool(request.headers.get("HX-Request"))
     foot = settings.PRIVACY_NOTICE, settings.IMPRINT
@@ -103,8 +104,8 @@ def is_signed_in(request: HttpRequest) -> bool:
 def cached_response(
     request: HttpRequest, key: str, *, content_type: str = HTML
 ) -> HttpResponse | None:
-    """Return the cached page, status 304 if the reader's copy is current, or None if
-    the page must be rendered.
+    """Return the cached page, a response with status 304 if the browser's copy is
+    current, or None if the page must be rendered.
     """
     if _is_for_one_reader(request):
         return None
@@ -129,7 +130,9 @@ def made_response(
     content_type: str = HTML,
     seconds: int = SECONDS,
 ) -> HttpResponse:
-    """Return a newly rendered page. Cache the page if all visitors share the page."""
+    """Return the response with a newly rendered page, and store the page in the cache
+    if all visitors share the page.
+    """
     instruments.PAGES.labels("made").inc()
     content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
@@ -141,7 +144,7 @@ def made_response(
             response["Cache-Control"] = "private, no-cache"
         response["Vary"] = VARY
         return response
-    # Cache keys change with activity, so pages that hide activity get a digest as ETag.
+    # A cache key reveals new activity, so such pages have a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)
@@ -149,7 +152,9 @@ def made_response(
 
 
 def _is_for_one_reader(request: HttpRequest) -> bool:
-    """Return True if the reader is signed in, or if a message must be displayed."""
+    """Return True if the reader is signed in, or if the page must display a message to
+    the reader.
+    """
     return bool(request.COOKIES.get("messages")) or is_signed_in(request)
 
 

@@ -1,5 +1,5 @@
-"""Compute the data of a board's charts from its rows; `scoring.figures` renders the
-charts.
+"""Compute the data of a board's charts from the rows of the board, which
+`scoring.figures` renders.
 """
 
 import datetime as dt
@@ -45,9 +45,9 @@ from scoring.stats.significance import ALPHA
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
-#: A chart names at most this many points.
+#: A chart labels at most MAX_NAMED points with names.
 MAX_NAMED = 12
-#: A chart of a whole board has at most this many rows, and the table has all rows.
+#: A chart of a whole board has at most MAX_DRAWN rows, but the table has all rows.
 MAX_DRAWN = 40
 
 
@@ -81,10 +81,12 @@ def ranking_chart(board: Board) -> Dots | None:
 def heat_map(
     table: ClassTable, leading: Mapping[str, int] | None = None, label: str = ""
 ) -> HeatMap:
-    """Return the heat map of a class table.
+    """Return the heat map of a table that shows the scores of each system in each
+    class.
 
-    ``leading`` maps a class to the evaluation with significantly the best score.
-    ``label`` is the name of a publication's metric.
+    ``leading`` maps a class to the evaluation whose score is significantly the best in
+    the class. ``label`` is the name of the metric if the scores are those of a
+    publication.
     """
 
     def text(name: str, row: System) -> str:
@@ -103,7 +105,7 @@ def heat_map(
         [table.value(name.label, row) for row in table.systems]
         for name in table.classes
     ]
-    # The colour scale ends at the largest value, to make differences visible.
+    # The colour scale ends at the largest value, so that differences are visible.
     highest = max(
         (value for line in values for value in line if value is not None),
         default=table.scale,
@@ -130,7 +132,7 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
             value=table.value(name, row), low=low, high=high, text=table.text(name, row)
         )
 
-    # The chart omits a class without a value, and the table below gives the reason.
+    # The chart omits a class without a value, for which the table gives the reason.
     labels = [
         name.label for name in table.classes if table.mean(name.label) is not None
     ]
@@ -165,7 +167,7 @@ def quality_against(
         if (cost := figures.value(row, measure)) is not None
     ]
     costs = [point.x.value for point in points if point.x.value is not None]
-    # The axis is logarithmic if costs differ by orders of magnitude and none is 0.
+    # The axis of costs is logarithmic if the costs differ much and none is 0.
     is_wide = bool(costs) and min(costs) > 0 and max(costs) >= 20 * min(costs)
     series = [PointSeries(name=point.name, points=[point]) for point in points]
     if len(points) > MAX_SERIES:
@@ -231,8 +233,9 @@ def history(
     higher_is_better: bool = True,
     published: tuple[str, float] | None = None,
 ) -> Scatter:
-    """Return a chart of a phase's runs in the order of submission, with the best value
-    so far. ``published`` adds a horizontal line.
+    """Return a chart of the scores of a phase's runs in the order of submission, and of
+    the best score so far. If ``published`` is given, the chart has a horizontal line at
+    the published score.
     """
     runs = [
         Point(
@@ -289,14 +292,14 @@ def best_so_far(
     return best
 
 
-#: The t quantiles that correct intervals for several classes have this many degrees.
+#: The quantiles of Student's t have WIDENING_DF degrees of freedom.
 WIDENING_DF = 4
 MIN_CLASSES = 2
 
 
 class ClassMean(NamedTuple):
-    """The mean over systems in a class, with simultaneous interval bounds for all
-    classes of the table.
+    """The mean score over systems in a class, with an interval that is simultaneous for
+    all classes of the table.
     """
 
     mean: float
@@ -306,11 +309,13 @@ class ClassMean(NamedTuple):
 
 
 def class_means(table: ClassTable) -> list[ClassMean]:
-    """Return the mean over systems of each class in which every system has an interval.
+    """Return the mean score over systems for each class in which every system has an
+    interval.
 
-    Averaging interval bounds is valid for any dependence between systems. Bonferroni's
-    correction for the number of classes widens the intervals. The correction uses
-    quantiles of Student's t with few degrees of freedom, which is conservative.
+    The interval of the mean has averaged bounds, which is valid for any dependence
+    between systems. Bonferroni's correction for the number of classes widens the
+    intervals by quantiles of Student's t with few degrees of freedom, which is
+    conservative.
     """
     found = []
     for name in table.classes:
@@ -338,10 +343,10 @@ def class_means(table: ClassTable) -> list[ClassMean]:
 
 
 def tested_in_words(table: ClassTable) -> str:
-    """Return a sentence that compares the classes with the best and the worst mean, if
-    their intervals do not overlap.
+    """Return a sentence that compares the classes with the best and the worst mean
+    score, if the intervals of both means do not overlap.
 
-    This test is valid for any dependence.
+    The comparison of two intervals is valid for any dependence between systems.
     """
     means = class_means(table)
     if len(means) < MIN_CLASSES or table.higher_is_better is None:
@@ -387,8 +392,8 @@ _INSTEAD = {
 
 
 def fixed_in_words(table: ClassTable) -> str:
-    """Return sentences about classes whose gold fixes a metric's value, with the reason
-    and with a metric that is valid in the class.
+    """Return sentences about classes in which the gold determines the value of a
+    metric, with the reason and with a suitable metric.
     """
     by_reason: dict[FixedClass, list[str]] = {}
     for label, own in table.fixed.items():
@@ -457,13 +462,15 @@ def in_words(table: ClassTable) -> str:
 
 
 def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
-    """Return sentences about systems without an interval, with classes and reasons.
+    """Return sentences about systems whose scores in some classes have no interval,
+    with the classes and the reasons.
 
-    ``pending`` are the evaluations whose intervals are being computed. Classes with a
-    fixed value are omitted, because `fixed_in_words` describes these classes.
+    ``pending`` contains the evaluations whose intervals are still being computed.
+    Classes in which the gold determines the value are omitted, because `fixed_in_words`
+    describes these classes.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
-    #: ``lacking`` maps a reason and the classes without an interval to systems.
+    #: ``lacking`` maps a reason and classes without an interval to names of systems.
     lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for row in table.systems:
         by_reason: dict[str, list[str]] = {}
@@ -525,8 +532,8 @@ class Pairing:
 
     @property
     def finding(self) -> str:
-        """Return a sentence on the size of the systems' differences and on the
-        direction that the paper reports.
+        """Return a sentence on how much the systems differ and on the direction that
+        the paper reports.
         """
         if not self.finds or not self.points:
             return ""
@@ -609,7 +616,7 @@ def pairings_of(board: Board) -> list[Pairing]:
     return pairings
 
 
-#: The chart draws at most this many columns as lines, and the table has all columns.
+#: The chart draws at most DRAWN columns as lines, but the table has all columns.
 DRAWN = 3
 
 

@@ -1,5 +1,5 @@
-"""The state of jobs that compare the rows of boards, with the phase version of each
-completed comparison.
+"""The state of the jobs that compare the rows of boards, with the phase's version at
+each completed comparison.
 """
 
 import datetime as dt
@@ -12,15 +12,15 @@ from scoring.models import BoardOrder, Evaluation
 from tasks.jobs.engine import Kind, begin_anew, end_lease, leased, new_job, wake
 from tasks.models import Job, Phase
 
-#: One periodic run queues the comparisons of at most this many boards.
+#: A periodic job queues the comparisons of at most MAX_ASKED boards.
 MAX_ASKED = 20
 
 
 class Boards(Kind):
     handler = "scoring.worker.compare_board.compare"
     model, related = BoardOrder, ("job",)
-    #: The lease in seconds is longer than the longest comparison of a board.
-    #: A failed comparison of a board restarts after the lease.
+    #: The lease in seconds exceeds the duration of the longest comparison of a board.
+    #: After a failure, the comparison restarts when the lease expires.
     lease = 120
 
 
@@ -46,10 +46,10 @@ def order_of(phase_id: int, rules: str) -> BoardOrder:
 
 
 def ask(phase_id: int, rules: str) -> bool:
-    """Queue the comparison of a board, or return False if a comparison is already
-    queued.
+    """Queue a job that compares the rows of a board, or return False if the job is
+    already queued.
 
-    A running comparison is notified and checks for new rows before the end.
+    A job that already compares the board checks for new rows before the job ends.
     """
     job, first = order_of(phase_id, rules).job, Job.Priority.COMPARISON
     same = Job.all_kinds.filter(pk=job.pk)
@@ -91,8 +91,8 @@ def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
 
 
 def finish(order: BoardOrder, job: Job, version: int) -> bool:
-    """Mark the comparison of a board as complete at this version. Return False if a new
-    request arrived, which repeats the job.
+    """Mark the comparison of a board's rows as complete for this version of the phase.
+    Return False if a new request has arrived, so that the job runs again.
     """
     facts = {
         "state": Job.State.DONE,
@@ -107,7 +107,9 @@ def finish(order: BoardOrder, job: Job, version: int) -> bool:
 
 
 def give_way(job: Job, priority: Job.Priority) -> None:
-    """Queue the job of a comparison again after all waiting jobs of the same priority."""
+    """Queue the job that compares a board's rows behind all waiting jobs of the same
+    priority.
+    """
     facts = {"state": Job.State.QUEUED, "created_at": from_now(), "priority": priority}
     with transaction.atomic():
         if end_lease(job, is_counted=False, **facts):

@@ -1,5 +1,5 @@
-"""Significance tests between evaluations of a board, and the smallest differences that
-the board can detect.
+"""Compute significance tests between the evaluations of a board, and the smallest
+differences that the tests can detect.
 """
 
 import itertools
@@ -32,8 +32,8 @@ from scoring.results.board.seeds import MeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
-#: A batch compares this many evaluations with another, with shared random exchanges.
-#: A batch has fewer evaluations if the evaluations have more than MAX_ROWS rows.
+#: A batch compares one evaluation with AT_A_TIME others, with shared random exchanges.
+#: Evaluations with more than MAX_ROWS rows in total make the batch smaller.
 AT_A_TIME, MAX_ROWS = 32, 2_000_000
 
 log = logging.getLogger(__name__)
@@ -46,18 +46,18 @@ class Unreadable(Exception):
 
 
 class StatisticsAway(Unreadable):
-    """An error about a run's statistics that the storage cannot provide at the moment."""
+    """An error if the storage currently cannot provide the stored matrices of a run."""
 
 
 class WithheldStatistics(Unreadable):
-    """An error about withheld statistics, because the phase currently hides classes and
-    instances of the run.
+    """An error about stored matrices that are withheld, because the phase hides classes
+    and instances of the run.
     """
 
 
 @contextmanager
 def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
-    """Open a run's stored statistics for a page. Raises WithheldStatistics."""
+    """Open the stored matrices of a run for a page. Raises WithheldStatistics."""
     if evaluation.withheld:
         raise WithheldStatistics(evaluation.pk)
     with storage.statistics.open(evaluation.statistics) as kept:
@@ -86,8 +86,8 @@ def compared(
     *,
     comparisons: int = 1,
 ) -> list[Comparison]:
-    """Compare an evaluation with as many of ``others`` as fit into memory. Return
-    unsaved comparisons. Raises Unreadable.
+    """Compare an evaluation with as many of the ``others`` as fit into memory, in
+    order. Return unsaved comparisons. Raises Unreadable.
     """
     ours = _rows_of(one, metric)
     others = others[: max(1, MAX_ROWS // max(1, len(ours.resampled[0])))]
@@ -143,8 +143,9 @@ def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
 
 
 def save_comparisons(rows: Sequence[Comparison]) -> int:
-    """Save the comparisons whose evaluations were not rescored since the comparison,
-    and return the number of saved comparisons. The caller must open a transaction.
+    """Save the comparisons whose evaluations were not rescored in the meantime, and
+    return the number of saved comparisons. The caller must have opened a database
+    transaction.
     """
     assert transaction.get_connection().in_atomic_block
     read = {
@@ -189,8 +190,8 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
 def with_too_few_trials(
     evaluations: Collection[int], metric: str
 ) -> set[tuple[int, int]]:
-    """Return the pairs of runs that need more trials because the board has grown, since
-    the p-value could become significant.
+    """Return the pairs of runs whose test needs more random trials, because the board
+    has grown and the p-value could become significant.
     """
     comparisons = len(evaluations) - 1
     most = max(
@@ -211,12 +212,14 @@ def with_too_few_trials(
     }
 
 
-#: This p-value means that two rows have no comparison and count as not different.
+#: The p-value NOT_YET marks rows without a comparison, which count as not different.
 NOT_YET = math.inf
 
 
 def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Comparison]:
-    """Return the stored comparisons between these evaluations, in no order."""
+    """Return the stored comparisons of each two of these evaluations, in no particular
+    order.
+    """
     return Comparison.objects.filter(
         metric=metric, first__in=evaluations, second__in=evaluations
     ).order_by()
@@ -225,15 +228,15 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
 def p_values(
     evaluations: Sequence[int], metric: str, means: MeanRows | None = None
 ) -> Floats:
-    """Return the symmetric matrix of p-values between rows of a board.
+    """Return the symmetric matrix of p-values from tests between the rows of a board.
 
-    A p-value is `NOT_YET` before the comparison, and NaN for an undefined p-value. Rows
-    in ``means`` use the comparisons of means.
+    A p-value is `NOT_YET` if the two rows are not compared yet, and NaN if undefined.
+    Rows in ``means``, which are means over seeds, use their own comparisons.
     """
     count = len(evaluations)
     p = np.full((count, count), NOT_YET)
     np.fill_diagonal(p, math.nan)
-    # Read values instead of objects, as a board of 200 rows has 19,900 comparisons.
+    # Reading values is faster than objects for the 19,900 comparisons of 200 rows.
     pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
     found = np.array(list(pairs), float).reshape(-1, 3)
     order = np.argsort(evaluations)
@@ -255,8 +258,8 @@ WAYS = (VALUE, SIGNIFICANCE)
 
 @dataclass(frozen=True, kw_only=True)
 class FirstTwo:
-    """The comparison of a board's first two rows, and the probability that the order of
-    both rows remains with twice as many units (resampled items).
+    """The comparison of the first two rows of a board, and the probability that both
+    rows keep their order with twice as many units (resampled items).
     """
 
     units: int
@@ -267,7 +270,7 @@ class FirstTwo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranks:
-    """The possible ranks of a board's rows, in the order of the rows."""
+    """The possible ranks of each row of a board, in the order of the rows."""
 
     ranges: list[RankRange]
     is_complete: bool
@@ -283,10 +286,11 @@ def compute_ranks(
     means: MeanRows | None = None,
     is_settled: bool = False,
 ) -> Ranks:
-    """Return the possible ranks of a board's rows, which are sorted best first.
+    """Return the possible ranks of the rows of a board, which are sorted best first.
 
-    Higher ``values`` are better. If ``is_settled``, the probability of the order is
-    computed with shrinkage over all rows, as when the board was settled.
+    Higher ``values`` are better. If ``is_settled`` is True, the probability of the
+    order is computed with shrinkage over all rows, as at the time when the board became
+    final.
     """
     p = p_values(evaluations, metric, means)
     merits = [math.nan if value is None else value for value in values]
@@ -327,9 +331,9 @@ def compute_ranks(
 
 
 def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
-    """Return the adjusted p-value of each row against the first row. If a row is
-    significantly below other rows but not below the first, return the smallest p-value
-    against these rows.
+    """Return the adjusted p-value of each row's test against the first row. If a row is
+    significantly worse than other rows but not than the first row, return the smallest
+    p-value against these other rows.
     """
     adjusted = significance.adjusted_p(p)
     above = significance.surely_above(np.array(merits), p)
@@ -350,8 +354,9 @@ def _first_two(
     differ: bool,
     equal: float,
 ) -> FirstTwo:
-    """Compare the first two rows of a board. ``shrinking`` are the rows whose range of
-    ranks overlaps that of the first row.
+    """Compare the first two rows of a board, and estimate the probability that both
+    rows keep their order. ``shrinking`` are the rows whose range of possible ranks
+    overlaps that of the first row.
     """
     pair = known_pairs(two, metric).get()
     chance = None
@@ -381,8 +386,8 @@ def told_apart(
     metric: str,
     means: MeanRows | None = None,
 ) -> NDArray[np.bool_]:
-    """Return a matrix, in which ``[i, j]`` is True if row j is significantly better
-    than row i, as in the ranks of the board.
+    """Return a matrix in which ``[i, j]`` is True if row j of the board is
+    significantly better than row i.
     """
     merits = np.array([-math.inf if value is None else value for value in values])
     return significance.surely_above(merits, p_values(rows, metric, means))
@@ -390,12 +395,13 @@ def told_apart(
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """The number of units and tests of a board, and the test of its first two rows.
+    """The numbers of units and of tests from which the ranks of a board follow, and the
+    test of its first two rows.
 
-    ``unit`` names the task's resampling unit, for example topic. If the first two rows
-    do not differ significantly, ``p`` is the uncorrected p-value of their test, and
-    ``order_chance`` is the probability that their order remains with twice as many
-    units.
+    ``unit`` is the name of the items that tests resample, for example topic. If the
+    first two rows do not differ significantly, ``p`` is the p-value of their test
+    without correction, and ``order_chance`` is the probability that both rows keep
+    their order with twice as many units.
     """
 
     unit: str
@@ -463,16 +469,17 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
     )
 
 
-#: The power is reported for these multiples of the test set's size.
+#: The power is computed for test sets that are larger by the factors TIMES.
 TIMES = (1, 2, 4)
-#: The estimate of power compares this many of the newest runs with each other.
+#: The estimate of power compares each two of the MAX_RUNS newest runs.
 MAX_RUNS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldPower:
-    """The statistical power of tests on a gold version. ``error`` is the typical
-    standard error of a difference over ``units`` units, for the ranking metric.
+    """The statistical power of paired tests on a version of the gold. ``error`` is the
+    typical standard error of a difference between two runs over ``units`` units, by the
+    ranking metric.
     """
 
     unit: str
@@ -520,9 +527,9 @@ class GoldPower:
 
 
 def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
-    """Return the power of tests for the ranking metric and rules, estimated from runs
-    of the phase or of all phases. The power is None unless two runs have a measurable
-    difference.
+    """Return the power of paired tests by the ranking metric, estimated from runs of
+    the phase or of all phases. The result is None unless at least two runs have a
+    measurable difference.
     """
     task = gold.task
     if not task.rules:
@@ -551,7 +558,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 statistics_of(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
-            # During rescoring, do not compare matrices of different metric versions.
+            # Do not compare matrices that different versions of a metric computed.
             own = metric.as_stored(*(run.matrices for run in runs))
             both = itertools.combinations(runs if own else (), 2)
             pairs = [paired(own or metric, a, b) for a, b in both]

@@ -1,4 +1,4 @@
-"""Official results: confirmations by the teams on the board."""
+"""Determine whether the results on a board are official, which teams confirm."""
 
 import datetime as dt
 import hashlib
@@ -34,8 +34,8 @@ State = ResultConfirmation.State
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run that a team confirms. ``has_fallen`` is True if scores have
-    changed since the team's confirmation.
+    """The result of a run, which the team of the run confirms. ``has_fallen`` is True
+    if the scores have changed since the team confirmed the result.
     """
 
     run: CountingRun
@@ -74,8 +74,8 @@ class Confirmation:
 
     @property
     def sentence(self) -> str:
-        """Return the state of the confirmation for tables and citations, in English for
-        all readers and without a full stop.
+        """Return the state of the teams' confirmation as a sentence in English without
+        a full stop, for tables and citations.
         """
         with translation.override(middleware.ENGLISH):
             return f"Results are {self.words}"
@@ -86,8 +86,8 @@ class Confirmation:
 
     @property
     def stored_words(self) -> str:
-        """Return the state of the confirmation for files, in which times keep their
-        form and snapshots their digests.
+        """Return the state of the teams' confirmation in stored words, which do not
+        change, so that snapshots keep their digests.
         """
         if self.official_since is not None:
             since = f"{stored_minute(self.official_since)} UTC"
@@ -118,7 +118,7 @@ def results_of(phase: Phase) -> list[Result]:
         evaluation__gold=gold,
         evaluation__rules__in=phase.task.rules,
     ).order_by("evaluation_id")
-    # Run and rule set are the key of the lines of the last evaluation.
+    # The dictionary maps a run and a rule set to the lines of the newest evaluation.
     last: dict[tuple[int, str], tuple[int, list[str]]] = {}
     for pk, rules, evaluation, metric, value, is_infinite in scores.values_list(
         "evaluation__submission",
@@ -153,8 +153,8 @@ def results_of(phase: Phase) -> list[Result]:
 
 
 def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:
-    """Return the time when organisers ended the confirmation, or when the last result
-    was confirmed, and None before that time.
+    """Return the time when organisers ended the confirmation of results, or when the
+    last team confirmed its result, and None before that time.
     """
     if phase.confirmation_ended_at is not None:
         return phase.confirmation_ended_at
@@ -174,8 +174,9 @@ def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
 
 
 def confirmation_of(board: Board) -> Confirmation | None:
-    """Return the confirmation of a board's results. The result is None if the phase
-    requires no confirmation or is not over, or if the reader sees no current board.
+    """Return the state of the teams' confirmation of a board's results. The result is
+    None if the phase requires no confirmation or has not ended, or if the reader does
+    not see the current board.
     """
     phase = board.phase
     if (
@@ -199,7 +200,7 @@ def confirmation_of(board: Board) -> Confirmation | None:
 
 
 def why_not(phase: Phase) -> str:
-    """Return the reason why no team can confirm results now, or an empty text."""
+    """Return the reason why teams currently cannot confirm results, or an empty text."""
     if not phase.confirms_results:
         return _("%(phase)s does not ask teams to confirm their results") % {
             "phase": phase

@@ -1,6 +1,7 @@
-"""The runs of a board, their gold version, and the values that public pages depend on.
+"""Select the runs of a board and the version of the gold, and read the values on which
+public pages depend.
 
-`scoring.models.counting` contains the rules by which runs count.
+The module `scoring.models.counting` defines the rules that decide which runs count.
 """
 
 import datetime as dt
@@ -50,8 +51,8 @@ class Turnout(NamedTuple):
 
 
 def turnout(phase: Phase) -> Turnout:
-    """Count the runs of registered teams, and the teams with a run. Database triggers
-    maintain these counts.
+    """Return the number of runs by registered teams in a phase, and the number of teams
+    with a run. Database triggers update the numbers of runs and teams.
     """
     entered = Registration.objects.approved().filter(season=phase.task.season_id)
     tallied = Tallied.objects.filter(
@@ -65,10 +66,10 @@ def turnout(phase: Phase) -> Turnout:
 def has_figures_beside(
     phase: Phase, runs: Collection[int], at: dt.datetime | None = None
 ) -> tuple[bool, bool]:
-    """Return one boolean on figures that teams reported for these runs, and one on
-    manual scores of organisers.
+    """Return True or False for figures that teams reported for these runs, and True or
+    False for manual scores of organisers.
 
-    ``at`` is the time of a frozen board.
+    If the board is frozen, ``at`` is the time of the freeze.
     """
     figures = Exists(
         TeamFigure.objects.filter(phase=OuterRef("pk"), submission__in=runs)
@@ -104,10 +105,11 @@ def board_gold(phase: Phase) -> Gold | None:
 
 
 def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
-    """Return runs with scores on an older gold version whose scoring on this version
-    failed, unless organisers acknowledged the failure.
+    """Return the runs with scores on an older version of the gold that could not be
+    scored on this version, unless organisers acknowledged the failure.
 
-    Until organisers acknowledge the failure, the board shows the old scores.
+    The board shows scores on the older version of the gold until organisers acknowledge
+    the failure.
     """
     rules = phase.task.ranking_rules if phase.task.rules else ""
     earlier = Evaluation.objects.filter(
@@ -164,9 +166,9 @@ def _given_up(run: str, gold: Gold, rules: str | OuterRef) -> QuerySet[Job]:
 
 
 def told_otherwise(phase: Phase) -> Q:
-    """Return a filter for evaluations whose scores are outdated because the phase now
-    discloses scores of another kind. For example, final scores replace scores on the
-    public part when the phase ends.
+    """Return a filter for evaluations whose scores are outdated, because the phase now
+    shows another kind of scores. For example, when the phase ends, final scores replace
+    the scores on the public part.
     """
     at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
     return (~of_people & ~Q(release=phase.release_at(at))) | (
@@ -175,7 +177,7 @@ def told_otherwise(phase: Phase) -> Q:
 
 
 def is_scored_again(phase: Phase) -> bool:
-    """Return True if runs of an open phase are being rescored automatically."""
+    """Return True if the site is automatically rescoring runs of an open phase."""
     if now() >= phase.takes_runs_until:
         return False
     order = Rescore.objects.filter(phase=phase).first()
@@ -191,10 +193,10 @@ def is_scored_again(phase: Phase) -> bool:
 
 
 def is_being_released(phase: Phase) -> bool:
-    """Return True if a closed phase has final scores for some but not all runs.
+    """Return True if the phase is closed and only some of its runs have final scores.
 
-    Final scores are on the private part, or without the Ladder's rounding. A board must
-    not mix both kinds. The result is cached on the phase.
+    Final scores are computed on the private part of the gold, or without the rounding
+    of the Ladder algorithm. A board must not mix final scores with other scores.
     """
     if not (phase.public_part or phase.ladder) or now() < phase.takes_runs_until:
         return False
@@ -225,7 +227,7 @@ class CountingRun:
     card: Mapping[str, str] = field(default_factory=dict)
     alias: int | None = None
     priority: int = 0
-    #: The value changes if the run is rescored.
+    #: ``scoring`` identifies the scoring of a run, and changes if the run is rescored.
     scoring: str = ""
     has_organiser: bool = False
     seeds_of: str = ""
@@ -244,7 +246,7 @@ class ScoreRow(NamedTuple):
 
 
 _ROWS = (("p", Phase), ("t", Task), ("s", Season))
-#: A board depends on these settings, and on whether settings with times have passed.
+#: A board depends on the settings in _SETTINGS and on the times in these settings.
 _SETTINGS = [
     f"{table}.{name}"
     for table, model in _ROWS
@@ -256,7 +258,7 @@ _PASSED = [
     for name in model.settings_that("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
-#: Other phases with the same gold have these embargo settings.
+#: A board also depends on embargo settings of other phases with the same gold.
 _KEPT_BACK = " || '-' || ".join(
     f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
     if isinstance(Phase.field(name), DateTimeField)
@@ -268,8 +270,8 @@ _JOINED, _LISTED = (
     if connection.vendor == "postgresql"
     else ("GROUP_CONCAT", "JSON_ARRAY")
 )
-#: One SQL statement takes 0.04 ms, and querysets would take 4.4 ms.
-#: Every request needs the values of this statement to look up the page cache.
+#: This SQL statement takes 0.04 ms, whereas querysets would take 4.4 ms.
+#: Every request for a page of a board sends the statement, to compute the cache key.
 _PUBLIC_FACTS = f"""
 SELECT p.id, p.version, p.confirmation_ended_at,
 -- Which organisers are members of which teams.
@@ -309,8 +311,8 @@ CAST({_LISTED}({", ".join(_SETTINGS + _PASSED)}) AS TEXT)
 FROM tasks_phase p JOIN tasks_task t ON t.id = p.task_id JOIN tasks_season s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """  # noqa: S608  (names of columns)
-#: One SQL statement takes 0.02 ms, and four querysets would take 1.4 ms.
-#: Every request for the home page needs the values of this statement.
+#: This SQL statement takes 0.02 ms, whereas four querysets would take 1.4 ms.
+#: Every request for the home page sends the statement, to compute the cache key.
 _SITE_FACTS = """
 SELECT
 (SELECT MAX(id) FROM core_auditentry),
@@ -326,23 +328,23 @@ FROM tasks_phase
 
 
 def site_facts() -> tuple[Any, ...]:
-    """Return values of the site that change with any state, score or deadline."""
+    """Return values of the site that change whenever a run, score or deadline changes."""
     facts = _first_row(_SITE_FACTS, {})
     assert facts is not None
     return facts
 
 
 def organisers_in_teams(season: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs of membership id and organiser id for organisers of the season who
-    are members of teams.
+    """Return the ids of team memberships of organisers of the season, each with the id
+    of the organiser.
     """
     places = Membership.objects.filter(user__organises__season=season)
     return tuple(places.order_by("pk").values_list("pk", "user__organises"))
 
 
 def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
-    """Return the values that a public board depends on, or None without such a public
-    board.
+    """Return the values that determine a public board's content, or None if the board
+    is not public.
     """
     return _first_row(_PUBLIC_FACTS, {"season": season, "task": task, "phase": phase})
 
@@ -361,14 +363,16 @@ def counting_runs(
     gold: Gold,
     at: dt.datetime | None = None,
 ) -> list[Run]:
-    """Return the runs that the board shows. ``at`` is the time of a frozen board."""
+    """Return the runs that the board of a phase shows. If the board is frozen, ``at``
+    is the time of the freeze.
+    """
     season = phase.task.season_id
     entry = Registration.objects.filter(season=season, team=OuterRef("team"))
     organisers = Membership.objects.filter(
         team=OuterRef("team"), user__organises__season=season
     )
     evaluations = Evaluation.objects.counting(phase, rules, gold, frozen_from=at)
-    # The selected columns have the order of the fields of `CountingRun`.
+    # The selected columns have the same order as the fields of `CountingRun`.
     rows = evaluations.order_by("pk").values_list(
         "pk",
         "submission",
@@ -395,10 +399,11 @@ def counting_runs(
 def systems_tried(
     phase: Phase, rules: str | None, gold: Gold | None, at: dt.datetime | None = None
 ) -> Counter[str]:
-    """Count the systems with a scored run, keyed by the team's slug.
+    """Return the number of systems with a scored run for each team, keyed by the team's
+    slug.
 
-    The counts of a frozen board include runs that were withdrawn later, but not late
-    runs that were accepted later. Excluded runs never count.
+    On a frozen board, the numbers include runs that were withdrawn after the freeze,
+    but not late runs that were accepted after the freeze. Excluded runs never count.
     """
     tried = Evaluation.objects.filter(
         phase=phase,

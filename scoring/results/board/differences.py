@@ -1,4 +1,4 @@
-"""Values of one metric for each class and system, for charts and tables."""
+"""Arrange the values of one metric by class and system, for charts and tables."""
 
 import math
 import re
@@ -31,10 +31,10 @@ from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
 from tasks.gold.secrecy import secrecy_of
 from tasks.models import Phase, run_cards
 
-#: A chart has at most this many rows, and the table contains all chosen rows.
+#: The heat map has at most MAX_IN_HEAT_MAP rows, but the table has all chosen rows.
 MAX_IN_HEAT_MAP = 40
 CHOSEN_AT_FIRST = 5
-#: This value of the dimension parameter selects all dimensions.
+#: The query parameter for the dimension has the value EVERY to select all dimensions.
 EVERY = "all"
 
 
@@ -54,10 +54,11 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class ClassTable:
-    """The values of a metric for each class and evaluation.
+    """A table with the value of a metric for each class and each evaluation of a run.
 
-    None means undefined, infinite (see ``infinite``) or withheld (see ``withheld``).
-    ``hidden`` are classes whose values are not disclosed.
+    A value of None is undefined, infinite (see ``infinite``) or withheld (see
+    ``withheld``). ``hidden`` contains the classes whose values the audience may not
+    see.
     """
 
     dimension: str
@@ -71,14 +72,16 @@ class ClassTable:
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
-    #: The gold determines the values of these classes, so the values are not shown.
+    #: ``fixed`` contains the classes in which the gold determines the values.
     fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
-    #: Tables of publications, and boards settled without verdicts, are not tested.
+    #: ``is_tested`` is False for published tables and for boards without verdicts.
     is_tested: bool = False
 
     @property
     def lines(self) -> list[Class]:
-        """Return the shown classes of the table, and then the hidden classes."""
+        """Return the classes whose values are shown, followed by the classes whose
+        values are hidden.
+        """
         return [*self.classes, *(Class(label, None) for label in self.hidden)]
 
     def value(self, label: str, row: System) -> float | None:
@@ -118,8 +121,8 @@ class ClassTable:
         return fmean(values) if values else None
 
     def over_classes(self, row: System) -> float | None:
-        """Return the mean over the shown classes, which is infinite with an infinite
-        value and None with a missing value.
+        """Return a system's mean value over the shown classes, which is infinite if a
+        value is infinite, and None if a value is missing.
         """
         if any(
             (shown_class.label, row.evaluation) in self.infinite
@@ -144,8 +147,9 @@ def in_order_of(
 
 
 def best_systems(table: ClassTable) -> list[System]:
-    """Return the systems sorted by number of classes with a value, then by mean value.
-    The mean is ignored if neither direction is better.
+    """Return the systems of a class table, sorted by the number of classes with a
+    value, and then by the mean value. If neither direction of the metric is better, the
+    systems are not sorted by mean value.
     """
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
@@ -180,7 +184,7 @@ def system_head(
 
 
 def classes_of(board: Board) -> dict[str, list[str]]:
-    """Return the classes of the board's first row, keyed by dimension."""
+    """Return the classes in each dimension for the first row of the board."""
     if not board.rows:
         return {}
     first = Breakdown.objects.filter(evaluation=board.rows[0].evaluation)
@@ -193,8 +197,8 @@ def classes_of(board: Board) -> dict[str, list[str]]:
 
 
 def offered_dimensions(board: Board) -> list[str]:
-    """Return the dimensions with several classes, or all dimensions without such
-    dimensions. The first dimension is the default.
+    """Return the dimensions that have several classes, the default first, or all
+    dimensions if none has several classes.
     """
     labels = classes_of(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
@@ -212,7 +216,7 @@ def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
 def _metrics_with_numbers(board: Board, dimension: str) -> set[str]:
     names: set[str] = set()
     for own in _breakdowns(board, dimension):
-        # Unpacking numbers is slow, and most rows have the same metrics.
+        # Unpack the metric names only once, because most rows have the same names.
         if not names.issuperset(own.classes.metrics):
             names.update(own.metrics_with_numbers())
     return names
@@ -301,8 +305,9 @@ def class_table(
 
 
 class FixedClass(NamedTuple):
-    """The reason why the gold of a class fixes the value of a metric. ``instead`` is a
-    metric of the task that is valid in the class, or empty.
+    """The reason why the gold determines a metric's value in a class, so that systems
+    cannot differ. ``instead`` is another metric of the task that is suitable for the
+    class, or an empty text.
     """
 
     why: Fixed
@@ -312,7 +317,9 @@ class FixedClass(NamedTuple):
 def fixed_classes(
     evaluation: Evaluation, dimension: str, metric: str
 ) -> dict[str, FixedClass]:
-    """Return the classes whose gold determines the value of the metric."""
+    """Return the classes of a dimension in which the gold determines the value of the
+    metric.
+    """
     task = evaluation.phase.task
     options = task.task_type.checked_options(task.options)
     own = known_metric(task.task_type, metric, evaluation.rules, options)
@@ -382,8 +389,8 @@ def hidden_classes(
 def hidden_of(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
 ) -> HiddenClasses:
-    """Return the classes that the audience may not see. The size of a class is the
-    smallest support of the class over the metrics.
+    """Return the classes in each dimension whose values the audience may not see. The
+    size of a class is its smallest number of instances over all metrics.
     """
     if may_see_instances(phase, audience):
         return {}
@@ -393,7 +400,7 @@ def hidden_of(
 
 
 def hidden_on(board: Board, dimension: str) -> frozenset[str]:
-    """Return the labels of the classes that no row of the board may show."""
+    """Return the classes of a dimension whose values no row of the board may show."""
     hidden = hidden_of(_breakdowns(board, dimension), board.phase, board.audience)
     return hidden.get(dimension, frozenset())
 
@@ -414,12 +421,11 @@ def _too_small_of(
 
 
 def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
-    """Return the classes with fewer instances, and further classes that hide the sizes
-    of small classes, because a single hidden size could be computed from the total of a
-    group.
+    """Return the classes with fewer instances than ``min_size``, and further classes,
+    because a single hidden size could be computed from the total of a group.
     """
     hidden = {label for label, size in sizes.items() if size < min_size}
-    # Known totals exist for all classes, and for rows and columns of crossed classes.
+    # The totals of all classes and of each row and column of crossed classes are known.
     crossed: dict[tuple[int, str], set[str]] = {}
     for label in sizes:
         parts = label.split(CROSSED)
@@ -444,7 +450,7 @@ def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) ->
     )
 
 
-#: Labels with numbers match, such as `2014`, `4 or more` or `<5`, but not `C90-2039`.
+#: The expression matches labels such as `2014`, `4 or more` or `<5`, not `C90-2039`.
 _NUMBERED = re.compile(
     r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])"
 )
@@ -465,13 +471,14 @@ def natural_order(labels: Sequence[str]) -> list[str]:
     return named + rest
 
 
-#: The transfer table has a column for each class of this dimension.
+#: The columns of the transfer table are the classes of the dimension DATA_SET.
 DATA_SET = "dataset"
 
 
 def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
-    """Return a table of scores by training data and test data set. Return None if there
-    are no data sets, or if no run card names training data.
+    """Return a table of scores by the data set on which a system was trained (rows) and
+    the data set on which the system was tested (columns). The result is None without
+    several data sets, or if no run card names training data.
     """
     rows = [row for row in board.rows if run_cards.trained_on(row.card)]
     metrics = (
@@ -481,7 +488,7 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
         return None
     chosen = metric if metric in metrics else metrics[0]
     table = class_table(board, rows, DATA_SET, chosen)
-    # ``best`` maps a data set to the best evaluations of runs not trained on it.
+    # ``best`` maps a data set to the best evaluations of systems trained on other data.
     best: dict[str, set[int]] = {}
     for name in table.lines:
         values = {

@@ -1,5 +1,5 @@
-"""The embargo table: for each audience, the time from which it can see a season's
-gold.
+"""Compute the embargo table, which has the time from which each audience can see the
+gold of a season.
 """
 
 import datetime as dt
@@ -25,14 +25,14 @@ GROUPS = {
     "helpers": gettext_lazy("helpers"),
     "organisers": gettext_lazy("organisers"),
 }
-#: A time is `NEVER` without an end of the embargo, or None if content is visible.
+#: The time is `NEVER` if the embargo never ends, or None if the content is visible.
 When = dt.datetime | None
 
 
 @dataclass(frozen=True)
 class Known:
     kind: Kind
-    #: ``times`` maps each audience to a time.
+    #: ``times`` maps each audience to the time when the embargo ends for the audience.
     times: dict[str, When]
 
     @property
@@ -46,10 +46,12 @@ class Known:
 
 @dataclass(frozen=True)
 class Content:
-    """A split with the gold (reference answers) of the split.
+    """The data of a split with its gold (reference answers), whose embargo the table
+    shows.
 
-    ``shared`` describes other splits with the same content. ``budgets`` are the bits
-    that the scores of each phase can reveal, to one team and to all teams together.
+    ``shared`` contains descriptions of other splits with the same content. ``budgets``
+    contains the bits of gold that the scores of each phase can reveal to one team and
+    to all teams together.
     """
 
     task: Task
@@ -128,7 +130,9 @@ def _latest(shown: dt.datetime, free: When, at: dt.datetime) -> When:
 
 
 def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
-    """Return the time from which the phase's own settings show this content."""
+    """Return the time from which the settings of the phase, without other phases, show
+    this kind of content.
+    """
     if kind is Kind.INPUTS:
         return phase.inputs_released_at
     if (kind is Kind.OWN and phase.shows_scores) or phase.shows_measures:
@@ -152,11 +156,12 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
 def shared_by_split(
     season: Season, reader: User | None = None
 ) -> dict[tuple[int, str], list[str]]:
-    """Return descriptions of shared gold, keyed by split of the season.
+    """Return descriptions of the gold that splits of the season share with other
+    splits, keyed by split.
 
-    The descriptions only cover gold that the reader may read, because a comparison
-    would reveal other gold. Without a reader, the descriptions cover gold that all
-    organisers of the season may read.
+    The descriptions only mention gold that the reader may read, because other
+    descriptions would reveal gold. Without a reader, the descriptions mention gold that
+    all organisers of the season may read.
     """
     may_read = Q(binds=True)
     if reader is not None:
@@ -174,7 +179,9 @@ def shared_by_split(
 
 
 def in_common(season: Season, other: Season) -> list[str]:
-    """Describe all content that two seasons have in common, for staff only."""
+    """Return descriptions of all content that two seasons share, which only site staff
+    may read.
+    """
     overlaps = _of_any_instance(season).filter(other__task__season=other)
     lines = (
         f"{overlap.gold.task}, {overlap.gold.split}: {_in_common(overlap)}"
@@ -200,7 +207,7 @@ def _in_common(overlap: GoldOverlap) -> str:
         _("scored instances: %s"): overlap.same,
         _("instances in the files: %s"): overlap.held,
         _("shown alike and answered otherwise: %s"): overlap.alike,
-        # Tasks on one split have the same papers, so papers count between splits.
+        # Tasks on the same split share all papers, so count papers of other splits.
         _("papers: %s"): overlap.papers * (own.split != other.split),
     }
     shared = ", ".join(words % count for words, count in counts.items() if count)

@@ -1,4 +1,6 @@
-"""Estimated scores of a board's runs, from the published sheet of human labels."""
+"""Read the estimated scores of a board's runs from the published sheet of people's
+labels.
+"""
 
 import datetime as dt
 import math
@@ -15,9 +17,9 @@ from scoring.results.board.standings import Board, Column, Row
 from scoring.stats.estimates import METHOD
 from tasks.models import Phase
 
-#: Below this share of agreement with people, a judge saves few human labels.
+#: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
 USEFUL_AGREEMENT = 0.8
-#: Scores that differ by at most this value are equal.
+#: Two scores that differ by at most SAME are equal.
 SAME = 1e-9
 COLUMNS = (
     "measure",
@@ -38,7 +40,7 @@ COLUMNS = (
 def published_sheet(
     phase: Phase, at: dt.datetime | None = None
 ) -> EstimateSheet | None:
-    """Return the most recently published sheet of human labels, whose estimates the
+    """Return the sheet of people's labels that was published last, whose estimates the
     board shows.
     """
     sheets = EstimateSheet.objects.published().filter(phase=phase)
@@ -49,7 +51,9 @@ def published_sheet(
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """The estimate of a run's score, or of its difference from the ``other`` run."""
+    """The estimate of a run's score, or of the difference between the scores of two
+    runs.
+    """
 
     row: Row
     other: Row | None = None
@@ -62,8 +66,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatedMeasure:
-    """The estimates of a metric, for runs whose current score is the score that the
-    estimates correct.
+    """The estimates by one metric for the runs whose scores have not changed since the
+    estimate.
     """
 
     column: Column
@@ -72,7 +76,9 @@ class EstimatedMeasure:
 
     @property
     def agreement(self) -> float | None:
-        """Return the lowest share of labels on which the judge and people agree, over runs."""
+        """Return the lowest agreement between the judge and people over all runs, as a
+        share of the labels.
+        """
         shares = [line.facts["agreement"] for line in self.lines]
         return min((share for share in shares if share is not None), default=None)
 
@@ -91,10 +97,10 @@ class Estimates:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the estimates as JSON.
+        """Return the published estimates of scores as JSON values.
 
-        The seed is None until the gold is public, because the seed reveals which units
-        people labelled and, with the estimates, parts of the gold.
+        The random seed is None until the gold is public, because the seed reveals which
+        units people labelled and thus parts of the gold.
         """
         sheet = self.sheet
         is_open = may_have_gold(sheet.phase, AnonymousUser(), sheet.gold)
@@ -132,10 +138,9 @@ class Estimates:
 
 
 def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> Estimates:
-    """Return the sheet's estimates of the rows of a board.
+    """Return the estimated scores in the sheet for the rows of the board.
 
-    Runs with a score that has changed are omitted, because the estimate corrects the
-    former score.
+    Runs whose scores have changed since the estimate are omitted.
     """
     measures = []
     if board.rules == sheet.rules:
@@ -196,10 +201,10 @@ def _turned(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def estimates_for(board: Board) -> Estimates | None:
-    """Return the published estimates for the rows of a board, or None without
-    estimates.
+    """Return the published estimates of the scores on the board, or None if no
+    estimates are published.
 
-    Only rows that the audience sees are included.
+    The result only contains rows of the board that the audience sees.
     """
     sheet = published_sheet(board.phase, board.frozen_at)
     if sheet is None:
@@ -209,8 +214,8 @@ def estimates_for(board: Board) -> Estimates | None:
 
 
 def has_estimates(board: Board) -> bool:
-    """Return True if the board has published estimates. Task types without judged
-    labels need no query.
+    """Return True if estimates of the scores on the board are published. For task types
+    without labels of a judge, the function sends no database query.
     """
     task_type = board.phase.task.task_type
     rests_on_labels = task_type.is_judged or task_type.has_claims

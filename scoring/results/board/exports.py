@@ -1,5 +1,5 @@
-"""Exports of boards, class tables and season results: CSV and JSON with unrounded
-values, and LaTeX.
+"""Export boards, tables of scores by class, and season results as CSV and JSON with
+unrounded values, and as LaTeX.
 """
 
 import csv
@@ -59,7 +59,7 @@ _CLASS_COLUMNS = (
     "rules",
     "gold",
 )
-#: Replacements escape the characters with a meaning in LaTeX.
+#: ESCAPED maps each special character of LaTeX to an escape sequence.
 ESCAPED = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -89,7 +89,7 @@ TIED = "; † may be first as well."
 LEADING = "; * significantly better than every other system."
 ALL = query.TableChoice()
 
-#: Team-reported figures are keyed by submission and by the name of the measure.
+#: TeamFigures maps a submission and the name of a measure to the figure of the team.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
@@ -98,7 +98,9 @@ class Markup(str):
 
 
 def csv_text(*lines: Iterable[object]) -> str:
-    """Return CSV with the line endings of RFC 4180. None becomes an empty cell."""
+    """Return the lines as CSV with the line endings of RFC 4180, where None becomes an
+    empty cell.
+    """
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerows(lines)
     return out.getvalue()
@@ -132,8 +134,9 @@ def _gold(board: Board) -> dict[str, Any] | None:
 
 
 def described(board: Board, row: Row) -> dict[str, Any]:
-    """Return a row of the board as JSON values. ``ranks`` is the displayed text.
-    ``group``, a field of version 0.3.0, contains the best possible rank.
+    """Return a row of the board as JSON values for export. ``ranks`` is the text that
+    the board displays, such as `2–4`. ``group``, which version 0.3.0 introduced, is the
+    best possible rank.
     """
     return {
         "rank": row.rank,
@@ -150,8 +153,8 @@ def described(board: Board, row: Row) -> dict[str, Any]:
 
 
 def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
-    """Return the additional JSON fields of a row with several runs, or no fields for
-    other rows.
+    """Return the additional JSON fields of a row that is a mean over runs, or no fields
+    for a row with one run.
     """
     best = {"best_of": row.best_of} if row.best_of > 1 else {}
     if not row.runs:
@@ -275,8 +278,8 @@ def as_json(
     *,
     has_verdict: bool = True,
 ) -> str:
-    """Return the board as JSON. Snapshots omit the verdict, so that the digests of
-    unchanged boards stay the same.
+    """Return the board as a JSON text with unrounded scores. Snapshots of boards omit
+    the verdict, so that the digest of a board stays the same across versions.
     """
     confirmation = confirming.confirmation_of(board)
     entered = manual_scores_of(board, rows)
@@ -310,7 +313,7 @@ def as_json(
         "rows": [
             {
                 **described(board, row),
-                # Omit False, so that the JSON equals the JSON of older versions.
+                # Older versions did not export `has_organiser`, so omit False.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
@@ -344,7 +347,7 @@ def as_json(
 
 
 def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
-    """Return the board's rows in LaTeX as displayed, with the columns' keys in
+    """Return the displayed rows of the board as a LaTeX table, with the column keys in
     comments. Raises UnknownColumn.
     """
     phase = board.phase
@@ -364,7 +367,7 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
     caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
-    # Chosen columns are always columns of the board, so manual scores are omitted.
+    # Readers can choose only columns with computed scores, so omit manual scores.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns
@@ -451,7 +454,7 @@ def as_tabular(
         joined = " & ".join(
             cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells
         )
-        # After `\\` and `\midrule`, LaTeX would parse `[` and `*` as arguments.
+        # LaTeX would parse `[` and `*` after `\\` or `\midrule` as arguments.
         return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
 
     lines = [
@@ -468,7 +471,7 @@ def as_tabular(
 
 
 def set_in_latex(text: str) -> str:
-    """Escape untrusted text for LaTeX and put the text on one line."""
+    """Return untrusted text on one line, with the special characters of LaTeX escaped."""
     return _on_one_line(text).translate(ESCAPED)
 
 
@@ -600,8 +603,8 @@ def classes_latex(
     leading: Mapping[str, int],
     choice: query.TableChoice = ALL,
 ) -> str:
-    """Return the class table in LaTeX. ``leading`` maps a class to the evaluation that
-    is significantly better than all other evaluations.
+    """Return the displayed table of scores by class as a LaTeX table. ``leading`` maps
+    a class to the evaluation that is significantly better in the class than all others.
     """
     phase = board.phase
     about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"

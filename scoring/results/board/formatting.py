@@ -1,4 +1,4 @@
-"""Format names of metrics, dimensions and notes, and numbers, for people."""
+"""Format numbers and the names of metrics, dimensions and notes for display."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
-#: These parts of metric names are not plain words.
+#: PARTS contains parts of metric keys that are not displayed as plain words.
 PARTS = {
     "f1": "F1",
     "rouge": "ROUGE",
@@ -52,7 +52,7 @@ PARTS = {
     "r2": "R²",
     "iou": "IoU",
 }
-#: These parts of a metric name follow a comma in the label.
+#: In the displayed name of a metric, a comma precedes these parts of the metric's key.
 AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
@@ -67,17 +67,17 @@ def display_names() -> dict[str, str]:
     }
 
 
-#: The current request's declared task names metrics and dimensions in this mapping.
+#: ``_names_of_task`` has the names of metrics that the current task declares.
 _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 
 
-#: The current request's declared task names classes in this mapping.
+#: ``_classes_of_task`` has the names of classes that the current task declares.
 _classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
 
 
 def name_as(task: Task | None) -> None:
-    """Use the names of metrics that the task declares, in the reader's language, for
-    the rest of this request.
+    """Use the task's names of metrics, in the reader's language, for the rest of the
+    current request.
     """
     is_declared = task is not None and task.declaration_id is not None
     _names_of_task.set(_names_of(task.task_type) if task and is_declared else {})
@@ -85,7 +85,9 @@ def name_as(task: Task | None) -> None:
 
 
 def _names_of(kind: TaskType) -> Mapping[str, str]:
-    """Return the names of metrics and dimensions of a declared task, in the reader's language."""
+    """Return the names of metrics and dimensions that a declared task defines, in the
+    reader's language.
+    """
     if kind.declared is None:
         return {}
     language = (get_language() or "").partition("-")[0]
@@ -94,8 +96,8 @@ def _names_of(kind: TaskType) -> Mapping[str, str]:
 
 
 def own_labels(name: str, kind: TaskType) -> dict[str, str]:
-    """Return a declared task's names of a metric, keyed by language. "" is the default
-    language.
+    """Return the names that a declared task gives to a metric, keyed by language. The
+    key "" stands for the default language of the task.
     """
     if kind.declared is None:
         return {}
@@ -108,8 +110,8 @@ def own_labels(name: str, kind: TaskType) -> dict[str, str]:
 
 
 def metric_label(name: str, kind: TaskType | None = None) -> str:
-    """Return the label of a metric in the current request's task, or in a task of the
-    type ``kind``.
+    """Return the displayed name of a metric, as defined by the type ``kind`` or by the
+    task of the current request.
     """
     names = _names_of_task.get({}) if kind is None else _names_of(kind)
     return names.get(name) or _in_words(name)
@@ -117,7 +119,9 @@ def metric_label(name: str, kind: TaskType | None = None) -> str:
 
 @lru_cache(maxsize=1024)
 def _in_words(name: str) -> str:
-    """Return a label for a metric, which is `Overlap F1, micro` for `overlap_f1_micro`."""
+    """Return a displayed name derived from a metric's key, for example `Overlap F1,
+    micro` for `overlap_f1_micro`.
+    """
     if name in display_names():
         return display_names()[name]
     stem, _, variant = name.partition(".")
@@ -127,7 +131,7 @@ def _in_words(name: str) -> str:
         measure, at, depth = part.partition("@")
         plain = PARTS.get(measure, measure if words else measure.capitalize())
         (averages if part in AVERAGES and words else words).append(plain + at + depth)
-    # A hyphen follows ROUGE, and nothing precedes a star, as in `ROUGE-L F1`.
+    # In `ROUGE-L F1`, a hyphen follows ROUGE, and a space precedes F1.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
         label += (
@@ -137,8 +141,8 @@ def _in_words(name: str) -> str:
 
 
 def dimension_label(name: str) -> str:
-    """Return the label of a dimension in the reader's language. `scripts/messages.py`
-    collects the names for translation.
+    """Return the displayed name of a dimension in the reader's language. The program
+    `scripts/messages.py` collects the names of dimensions for translation.
     """
     named = _names_of_task.get({}).get(name)
     return named or pgettext(
@@ -146,13 +150,13 @@ def dimension_label(name: str) -> str:
     )
 
 
-#: The expression matches a number or a date.
+#: The expression _NUMBER matches a number or a date.
 _NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
 
 
 def class_label(label: str) -> str:
-    """Return the label of a class in the reader's language. Data and URLs contain the
-    stored name.
+    """Return the displayed name of a class in the reader's language. Data files and
+    URLs contain the stored name of a class instead.
     """
     label = _classes_of_task.get({}).get(label, label)
     words = _NUMBER.sub("%s", label)
@@ -162,8 +166,8 @@ def class_label(label: str) -> str:
 
 
 def note_label(name: str, count: int) -> str:
-    """Return the text of a note on a score, such as `2 missing topics` for
-    `missing_topics` with count 2. Notes with “not” have no count.
+    """Return the text of a note about a score, such as `2 missing topics` for the key
+    `missing_topics` and the count 2. Notes whose key contains “not” have no count.
     """
     words = name.split("_")
     if "not" in words:
@@ -186,7 +190,7 @@ def note_label(name: str, count: int) -> str:
 
 MINUS = "\u2212"
 DASH = "\u2013"
-#: Counts, shares, ratings up to 5 and percentages have these numbers of decimals.
+#: DECIMALS maps a scale (0 for counts) to the displayed number of decimals.
 DECIMALS = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 
@@ -201,8 +205,8 @@ def shown(
     is_infinite: bool = False,
     withheld: object = "",
 ) -> str:
-    """Return a score as text, such as `0.3125`, `−0.2000`, `∞`, a dash if undefined or
-    a word if withheld. Zero has no sign.
+    """Return a score as text, such as `0.3125`, `−0.2000` or `∞`, or a dash for an
+    undefined score, or a word for a withheld score. Zero has no sign.
     """
     if withheld:
         return gettext("withheld")
@@ -214,8 +218,8 @@ def shown(
 
 
 def p_text(p: float) -> str:
-    """Return a p-value with two significant digits. A p-value that rounds to the level
-    0.050 has more digits.
+    """Return a p-value as text with two significant digits. If the rounded p-value is
+    the significance level 0.050, the text has more digits.
     """
     for digits in range(1, 6):
         rounded = float(f"{p:.{digits}e}")
@@ -245,8 +249,9 @@ def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
 def with_interval(
     value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
 ) -> str:
-    """Return a value such as `0.62 (0.40 to 0.78)`, or the value with the reason for a
-    missing interval in brackets. Earlier versions stored no reason.
+    """Return a value with its interval, such as `0.62 (0.40 to 0.78)`, or with the
+    reason for a missing interval. Earlier versions stored no reason for a missing
+    interval.
     """
     if value is None or math.isnan(value):
         return DASH
@@ -289,8 +294,8 @@ def reason_in_words(reason: str) -> str:
 def rank_text(
     rank: int | None, low: int | None, high: int | None, *, is_compared: bool
 ) -> str:
-    """Return a rank such as `2–4` if all rows of the board have been compared,
-    otherwise `2`, and an empty text for unranked rows.
+    """Return a rank as text, which is `2–4` if all rows of the board have been
+    compared, `2` before the comparison, and empty for an unranked row.
     """
     if rank is None:
         return ""
@@ -298,7 +303,9 @@ def rank_text(
 
 
 def ranks(low: int | None, high: int | None) -> str:
-    """Return a rank such as `3`, or `2–4` if the rank is shared or uncertain."""
+    """Return a range of ranks as text, such as `3`, or `2–4` if the rank is shared or
+    uncertain.
+    """
     if low is None or high is None:
         return ""
     return str(low) if low == high else f"{low}{DASH}{high}"

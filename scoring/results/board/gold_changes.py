@@ -1,4 +1,4 @@
-"""Compare ranks and scores before and after a new gold version."""
+"""Compare the ranks and scores on a board before and after a new version of the gold."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ from tasks.models import Gold, Phase, Submission
 
 
 def changes(before: Board, after: Board) -> list[dict[str, Any]]:
-    """Return the change of each board row between two gold versions. Rows of teams are
-    matched by team name, because another run of the team may count now. Baselines are
-    matched by system.
+    """Return the changes of rank and score of each row of the board between two
+    versions of the gold. Rows of teams are matched by the name of the team, because the
+    new board may count another run of the team. Rows of baselines are matched by the
+    name of the system.
     """
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
     old = {_key(row, all_stand=all_stand): row for row in before.rows}
@@ -73,8 +74,9 @@ def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
 def change_of_run(
     submission: Submission, newest: Evaluation, viewer: object
 ) -> dict[str, Any] | None:
-    """Return the change of a run's score between gold versions, or None for a run with
-    one gold version only. The ranks are the ranks that the viewer may see.
+    """Return the change of a run's score between two versions of the gold, or None if
+    the run was scored on one version only. The result only contains ranks that the
+    viewer may see.
     """
     older = Evaluation.objects.filter(submission=submission, rules=newest.rules)
     older = older.filter(gold__number__lt=newest.gold.number).order_by(
@@ -119,8 +121,8 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
 def boards(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> list[Board]:
-    """Return the boards of the previous gold version and of this gold version, or no
-    boards for the first version.
+    """Return the board on the previous version of the gold and the board on this
+    version, or no boards for the first version.
     """
     earlier = Gold.objects.filter(
         task=gold.task_id, split=gold.split, number__lt=gold.number

@@ -1,11 +1,11 @@
-"""Command-line options that identify a version of gold."""
+"""Create the command-line options of the scorer that identify a version of gold."""
 
 from dataclasses import replace
 
 from scoring.offline.gold_key import GoldKey
 from tasks.models import Gold
 
-#: Displayed commands have placeholders for the nonces of gold and of the public part.
+#: The placeholders NONCE and DRAW replace the nonces of gold and of public parts.
 NONCE, DRAW = "NONCE", "DRAW"
 
 
@@ -18,14 +18,16 @@ def gold_key(gold: Gold) -> GoldKey:
 
 
 def key_arguments(gold: Gold) -> list[str]:
-    """Return the command-line options that a scorer needs to read and identify the
-    gold.
+    """Return the command-line options with which the offline scorer reads and
+    identifies the gold.
     """
     options = gold_key(gold).arguments.items()
     return [f"{option}={value}" for option, value in options]
 
 
 def printed_key(gold: Gold) -> dict[str, str]:
-    """Return the options for a displayed command, with a placeholder for the nonce."""
+    """Return the command-line options for display, in which a placeholder replaces the
+    secret nonce.
+    """
     key = gold_key(gold)
     return replace(key, nonce=NONCE if key.nonce else "").arguments

@@ -1,4 +1,4 @@
-"""Columns of human judgements on a board."""
+"""Prepare the columns of a board that contain human ratings."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ class HumanColumn:
     metric: str
     key: str
     scale: float
-    #: ``scores`` maps the id of each run to a human score.
+    #: ``scores`` maps the id of each run to the run's score by human judges.
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: The scale of ratings determines the decimals of the ratings' column.
+#: SCALE determines the number of decimals in a column of human ratings.
 SCALE = float(HIGHEST)
 
 
@@ -79,8 +79,9 @@ def _filled(
 
 
 def agreement_in_words(sheet: Sheet) -> str:
-    """Return the agreement of annotators in words. In `readability 0.62 and 0.60`, the
-    numbers are kappa (the mean over pairs of annotators) and alpha.
+    """Return the agreement between annotators as text, such as `readability 0.62 and
+    0.60`. The first number is the mean kappa over pairs of annotators, and the second
+    is Krippendorff's alpha.
     """
     agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
     words = ", ".join(

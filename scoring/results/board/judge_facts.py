@@ -1,5 +1,5 @@
-"""The data on the page of a judge, restricted to what the audience of a board may
-see.
+"""Collect the data for the page about a judge, restricted to what the audience of a
+board may see.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from tasks.types.judge_views import (
 
 @dataclass(frozen=True)
 class JudgeOfBoard:
-    """A judge (a model or people that label texts), and the board scored with the
-    judge's labels.
+    """A judge (a model or people who label texts), and the board whose scores use the
+    labels of the judge.
     """
 
     name: str
@@ -52,10 +52,10 @@ class JudgeOfBoard:
 
     @cached_property
     def declared(self) -> PhaseJudge | None:
-        """Return the organisers' consent to the judge, also if the site asks the judge
-        no longer.
+        """Return the consent of the organisers to the use of the judge, even if the
+        site no longer calls the judge.
 
-        The consent is None for imported labels.
+        The consent is None if the labels were imported.
         """
         asked = Q(ended_at=None) | Q(replies__gt=0)
         return self.phase.phase_judges.filter(asked, name=self.name).first()
@@ -69,7 +69,7 @@ class JudgeOfBoard:
 
     @property
     def shows_cost(self) -> bool:
-        """Return True if the judge's cost may be shown, which must not reveal runs that
+        """Return True if readers may see the judge's cost, which may reveal runs that
         the board hides.
         """
         return (
@@ -81,14 +81,14 @@ class JudgeOfBoard:
 
     @cached_property
     def pairs(self) -> int | None:
-        """Return the number of distinct labelled pairs behind the shown scores, or None
-        for withheld scores.
+        """Return the number of distinct pairs labelled by the judge on which the shown
+        scores are based, or None if scores are withheld.
         """
         return pairs_behind(self.board)
 
     @cached_property
     def agreements(self) -> list[tuple[str, Agreement]]:
-        """Return the agreement with each other judge of the board."""
+        """Return the agreement of the judge with each other judge of the board."""
         found = judges_of(self.board, self.viewer)
         if found is None:
             return []
@@ -106,14 +106,16 @@ class JudgeOfBoard:
 
     @cached_property
     def estimated(self) -> list[EstimatedMeasure]:
-        """Return the metrics with published estimates, including the agreement with
-        people.
+        """Return the metrics with published estimates of scores, which include the
+        judge's agreement with people.
         """
         return self._estimates.measures if self._estimates else []
 
     @cached_property
     def with_people(self) -> PeopleAndJudge | None:
-        """Return people's labels of the published sample beside the judge's."""
+        """Return the numbers of equal and different labels that people and the judge
+        gave to the published sample.
+        """
         return people_and_judge(self._estimates) if self._estimates else None
 
     @cached_property
@@ -122,7 +124,7 @@ class JudgeOfBoard:
 
     @property
     def quality(self) -> dict[str, Any]:
-        """Return the agreement with people and the consistency as JSON."""
+        """Return JSON data about the judge's agreement with people and consistency."""
         return {
             "with_people": self.with_people.facts if self.with_people else None,
             "repeats": self.repeats.facts if self.repeats else None,
@@ -130,7 +132,9 @@ class JudgeOfBoard:
 
     @property
     def boards(self) -> list[Phase]:
-        """Return the phases of the season with a board scored by the judge."""
+        """Return the phases of the season in which labels of the judge determine
+        scores.
+        """
         phases = Phase.objects.filter(
             task__season=self.phase.task.season_id
         ).select_related("task__season")
@@ -143,15 +147,17 @@ class JudgeOfBoard:
 
 
 def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
-    """Return the judge whose labels score the runs of a board, or None without a judge."""
+    """Return the judge whose labels determine the scores on a board, or None if no
+    judge labels texts.
+    """
     options, rules = board.phase.task.options, board.rules or ""
     name = further_judge(rules) or first_judge(options)
     return JudgeOfBoard(name, board, viewer) if name else None
 
 
 def facts_of_judges(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
-    """Return the judges of a board as JSON, each with its agreement with people and its
-    consistency.
+    """Return JSON data about the judges of a board, each with the agreement with people
+    and the judge's consistency.
     """
     first = JudgeOfBoard(found.first_judge, found.first, viewer)
     views = [

@@ -1,4 +1,6 @@
-"""Consistency of a judge that was asked several times about the same pair."""
+"""Compute the consistency of a judge that was asked several times about the same pair
+of texts.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ from tasks.types.ledger import NO_LABEL
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
-    """The pairs behind the shown scores that a judge labelled more than once, and those
-    of them with equal labels.
+    """The number of pairs that a judge labelled more than once, and the number of these
+    pairs whose labels are equal.
     """
 
     pairs: int
@@ -38,8 +40,8 @@ class Repeats:
 
 
 def repeats_of(board: Board, judge: str) -> Repeats | None:
-    """Return how often a judge repeats its label; None if no pair behind the shown
-    scores has several labels, or if a part of the scores is withheld.
+    """Return how often a judge gives the same label to the same pair, or None if the
+    judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
     judges = Judge.objects.deciding(judge, board.phase.task.season)
     versions = sorted(judges.values_list("pk", "version"))
@@ -59,8 +61,9 @@ def _repeats(shown: Collection[int], judges: Collection[int]) -> Repeats | None:
 
 
 def _labels(shown: Collection[int], judges: Collection[int]) -> Iterator[list[str]]:
-    """Yield the labels of each repeated question. An attempt without a label is no
-    answer: the site asks again after such an attempt.
+    """Yield the labels that a judge gave to each pair about which the judge was asked
+    repeatedly. A reply without a label does not count, because the site then asks the
+    judge again.
     """
     rows = Judgement.objects.standing().filter(judge__in=judges)
     same_question = {name: OuterRef(name) for name in ("judge", "items", "by")}

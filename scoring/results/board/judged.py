@@ -1,4 +1,4 @@
-"""Notes on the judgements behind scores."""
+"""Write notes on the judgements that determine scores."""
 
 from collections.abc import Collection
 
@@ -12,10 +12,10 @@ from tasks.models import Phase
 
 
 def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
-    """Return notes on withdrawn judgements with reasons, on later judgements, and on
-    disagreement between people.
+    """Return notes on withdrawn judgements with their reasons, on judgements that are
+    not in the scores yet, and on disagreement between people.
 
-    Phases that do not use the judgement ledger need no query.
+    Phases that do not use the ledger of judgements need no database query.
     """
     if stored_model(phase.task.options) is None:
         return []
@@ -35,8 +35,8 @@ def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
 
 
 def _outdated(runs: dict[int, int]) -> list[str]:
-    """Return the notes on outdated runs. ``runs`` maps ids of used judgements to
-    runs.
+    """Return notes on runs whose scores use outdated judgements. ``runs`` maps the ids
+    of used judgements to runs.
     """
     imports = JudgementImport.objects.filter(
         used_by__in=runs, withdrawn_at__isnull=False

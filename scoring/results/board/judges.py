@@ -1,7 +1,8 @@
 """The judges of a board.
 
-Labels of the first judge determine the ranks; each additional judge has a separate
-board, called its view. Only boards and evaluations that the audience sees are used.
+Labels of the first judge determine the ranks of the board, and each additional judge
+has a separate board, called the judge's view. This module uses only boards and
+evaluations that the audience may see.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tasks.types.judge_views import (
 )
 from tasks.types.ledger import NO_LABEL
 
-#: A rank correlation needs at least this many systems.
+#: The rank correlation is not computed for fewer than MIN_SYSTEMS systems.
 MIN_SYSTEMS = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
@@ -50,9 +51,9 @@ PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The agreement of two judges on the pairs that both judges labelled.
+    """The agreement of two judges on the pairs of texts that both judges labelled.
 
-    ``kappa`` is Cohen's kappa. ``reason`` explains a missing number.
+    ``kappa`` is Cohen's kappa. ``reason`` explains why a number is missing.
     """
 
     pairs: int | None
@@ -67,8 +68,9 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A system's rows for the first judge and for another judge. A row is None if the
-    judge has not judged the system.
+    """The rows of one system on the board of the first judge and on the board of
+    another judge. The row on the other judge's board is None if the judge has not
+    labelled the system.
     """
 
     first: Row
@@ -83,7 +85,7 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedView:
-    """The board of an additional judge, with the board of the first judge for
+    """The board of an additional judge, and the board of the first judge for
     comparison.
     """
 
@@ -93,7 +95,7 @@ class JudgedView:
 
     @cached_property
     def standings(self) -> list[Standing]:
-        """Return the systems that the first judge ranks, in the order of the first
+        """Return the systems with a rank by the first judge, in the order of the first
         judge's board.
         """
         own = {row.submission: row for row in self.board.rows}
@@ -105,8 +107,8 @@ class JudgedView:
 
     @cached_property
     def correlation(self) -> Correlation:
-        """Return Kendall's tau-b over the systems with a value from both judges, or NaN
-        if undefined.
+        """Return Kendall's tau-b between the scores by both judges, over the systems
+        with both scores, or NaN if undefined.
         """
         values = [
             (significant(one.first.value), significant(one.view.value))
@@ -175,8 +177,8 @@ class JudgesOfBoard:
 
 
 def judges_offered(phase: Phase, rules: str | None) -> list[str]:
-    """Return the judges of a rule set, starting with the first judge, or no judges for
-    a single judge.
+    """Return the names of a rule set's judges, the first judge first, or no names if
+    there is only one judge.
     """
     further = _with_views(phase, base_rules(rules or ""))
     return [first_judge(phase.task.options), *further] if further else []
@@ -188,10 +190,10 @@ def _with_views(phase: Phase, base: str) -> list[str]:
 
 
 def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
-    """Return the rule set scored by a judge, by default the ranking rule set or the
-    judge's first rule set.
+    """Return the rule set that uses labels of this judge, for the given rule set or by
+    default the ranking rule set.
 
-    Raises Http404 if the judge has no view of the rule set.
+    Raises Http404 if the judge has no board for the rule set.
     """
     task = phase.task
     base = base_rules(rules or (task.ranking_rules if task.rules else ""))
@@ -213,10 +215,10 @@ def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
 
 
 def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
-    """Return the judges of a board or view that the audience of the board sees.
+    """Return the judges of a board whose results the board's audience may see.
 
-    The result is None if the board has no views by judges, or if the audience does not
-    see scores.
+    The result is None if the board has only one judge, or if the audience may not see
+    scores.
     """
     base = base_rules(board.rules or "")
     judges = _with_views(board.phase, base)
@@ -235,8 +237,8 @@ def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
 
 
 def first_ranks(board: Board, viewer: object) -> dict[int, int]:
-    """Return the ranks under the first judge, keyed by run, or no ranks unless the
-    board is the view of another judge.
+    """Return the rank of each run by the first judge's labels, for display on another
+    judge's board, or no ranks for other boards.
     """
     if not further_judge(board.rules or ""):
         return {}
@@ -257,11 +259,11 @@ def shown_evaluations(board: Board) -> set[int]:
 
 
 def agreement_of(first: Board, other: Board) -> Agreement:
-    """Return the agreement of two judges on the labelled pairs behind the scores that
-    their boards show.
+    """Return the agreement of two judges on the labelled pairs from which the shown
+    scores are computed.
 
-    If scores are restricted to a part of the gold, the agreement, which depends on the
-    whole gold, is withheld.
+    If the scores are computed on a part of the gold, the agreement is withheld, because
+    it would also depend on the other part.
     """
     shown = shown_evaluations(first), shown_evaluations(other)
     return cached_of_version(
@@ -270,8 +272,8 @@ def agreement_of(first: Board, other: Board) -> Agreement:
 
 
 def pairs_behind(board: Board) -> int | None:
-    """Return the number of distinct labelled pairs behind the scores that a board
-    shows, or None if a part of the scores is withheld.
+    """Return the number of distinct labelled pairs from which the shown scores are
+    computed, or None if scores are withheld.
     """
     shown = shown_evaluations(board)
     return cached_of_version(
@@ -285,10 +287,10 @@ T = TypeVar("T")
 def cached_of_version(
     phase: Phase, facts: tuple[object, ...], number: Callable[[], T]
 ) -> T:
-    """Return a number about judges from the cache. The cache key changes with the
-    version of the board, like keys of pages, and with ``facts``.
+    """Return a number about judges from the cache, or compute and cache the number. The
+    cache key contains the version of the board and the values in ``facts``.
 
-    The number is stored in a tuple, because None is a valid number.
+    The cache stores the number in a tuple, because None is a valid number.
     """
     key = f"judges:{digest_of(release(), board_version(phase), *facts)}"
     kept: tuple[T] | None = caches["results"].get(key)
@@ -325,9 +327,11 @@ def _pairs_behind(evaluations: Collection[int]) -> int | None:
 
 
 def items_behind(evaluations: Collection[int]) -> NDArray[np.uint64]:
-    """Return the sorted distinct digests of the pairs behind scores."""
+    """Return the sorted distinct digests of the labelled pairs from which these scores
+    are computed.
+    """
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
-    # Records of older versions contain pairs without labels.
+    # Older versions stored the digests of pairs without the labels of the pairs.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
     return np.unique(np.frombuffer(items, np.uint64))
 
@@ -339,17 +343,19 @@ def has_withheld(evaluations: Collection[int]) -> bool:
 
 @dataclass(frozen=True)
 class Labels:
-    """Sorted distinct digests of judged pairs, and the label of each pair."""
+    """The sorted distinct digests of labelled pairs, and the label of each pair."""
 
     items: NDArray[np.uint64]
     labels: NDArray[np.uint8]
 
 
 def _labels_behind(evaluations: Collection[int]) -> Labels:
-    """Return the labels that the scorers of these evaluations used, if stored."""
+    """Return the labels of pairs that the scorer used for these evaluations, if the
+    labels are stored.
+    """
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
-    # A pair has the same label in all runs, unless judgements of a run are outdated.
-    # Labels of newer runs take precedence over labels of older runs.
+    # All runs have the same label for a pair, unless a run uses outdated judgements.
+    # For a pair with several labels, the label of the newest run counts.
     rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))
     items = np.frombuffer(b"".join(bytes(one) for one, _labels in rows), np.uint64)
     labels = np.frombuffer(b"".join(bytes(one) for _items, one in rows), np.uint8)

@@ -1,4 +1,6 @@
-"""The labels of systems compared with the gold's: their frequencies and confusions."""
+"""Compare the labels that systems assign with the labels of the gold, by frequency and
+in confusion matrices.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,8 +37,9 @@ from tasks.types import TaskType
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """A confusion matrix. Rows of ``counts`` are labels of the gold, and columns are
-    labels of the answers. The last column is for answers without a label.
+    """A confusion matrix. In the array ``counts``, rows are labels of the gold, and
+    columns are labels of the system's answers. The last column of the confusion matrix
+    counts instances without an answer.
     """
 
     system: str
@@ -54,8 +57,8 @@ class Confusion:
 
     @property
     def lines(self) -> list[tuple[str, int, Sequence[tuple[str, int]]]]:
-        """Return for each label the number of instances, and the outcome and count of
-        each cell.
+        """Return each label of the gold with the number of instances, and with the
+        outcome and count of each cell of its row.
         """
         return [
             (
@@ -73,7 +76,9 @@ class Confusion:
 
     @property
     def outcomes(self) -> list[str]:
-        """Return the outcomes of the matrix's non-empty cells, as named in page URLs."""
+        """Return the outcomes (gold label and answer) of the non-empty cells of the
+        matrix, as page URLs name the outcomes.
+        """
         return [
             kind
             for _label, _size, counts in self.lines
@@ -83,8 +88,8 @@ class Confusion:
 
     @property
     def heat(self) -> HeatMap:
-        """Return the heat map of the confusion matrix, with the share of the gold's
-        label as intensity.
+        """Return the confusion matrix as a heat map, in which the share of a gold
+        label's instances is the intensity.
         """
         return HeatMap(
             title=self.title,
@@ -103,8 +108,8 @@ def has_labels(task_type: TaskType) -> bool:
 
 
 def confusion_of(evaluation: Evaluation) -> Confusion | None:
-    """Return the confusion matrix of a run, or None if an instance has several labels
-    or without stored statistics.
+    """Return the confusion matrix of a run, or None if instances have several labels,
+    or if no matrices of the run are stored.
     """
     task_type = evaluation.phase.task.task_type
     metrics = metrics_of(
@@ -137,17 +142,17 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
     )
 
 
-#: The matrices of these metrics contain counts of labels with these names on pages.
+#: SCHEMES maps a metric, whose matrix counts labels, to the name of the label scheme.
 SCHEMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
     "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: Runs and gold supply the labels of these metrics, so no tagger affects the metrics.
-#: Metrics of supplied labels never rank a board.
+#: Labels that come with runs and gold determine the metrics in AS_SUPPLIED.
+#: Metrics of supplied labels never determine the ranks of a board.
 AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
-#: Pages show labels outside of the task's set under this name.
+#: Pages show labels outside of the task's label set under the name OTHER.
 OTHER = "other labels"
 DATASET = "dataset"
 SECONDS = 24 * 3600
@@ -155,8 +160,9 @@ SECONDS = 24 * 3600
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """The label counts of one run. The shape of ``counts`` is (D, 2, L+1) for data set,
-    run or gold, and label. ``sources`` counts the texts of run and gold.
+    """The number of times that each label occurs in one run and in the gold. The array
+    ``counts`` has shape (D, 2, L+1), with axes for data set, run or gold, and label.
+    ``sources`` contains the numbers of labelled texts of run and gold.
     """
 
     labels: tuple[str, ...]
@@ -179,8 +185,8 @@ class LabelCounts:
         )
 
     def published_divergence(self, dataset: str) -> float:
-        """Return the divergence of the run's macro average from the data set's gold, or
-        NaN if undefined.
+        """Return the divergence between the run's label frequencies, averaged over data
+        sets, and the label frequencies in the gold of a data set, or NaN if undefined.
         """
         return float(
             divergence(
@@ -202,8 +208,8 @@ def schemes_of(metrics: Sequence[str]) -> list[str]:
 
 
 def schemes_on(board: Board) -> list[str]:
-    """Return the label schemes whose shares the board shows, with supplied labels only
-    if a run has supplied labels.
+    """Return the label schemes whose label frequencies the board shows, including
+    supplied labels only if a run supplies labels.
     """
     return [
         scheme
@@ -218,8 +224,8 @@ def _is_defined(board: Board, name: str) -> bool:
 
 
 def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
-    """Return the run's label counts for the metric ``scheme``, or None without stored
-    matrices.
+    """Return the label frequencies of a run under a label scheme, or None if no
+    matrices of the run are stored.
     """
     key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
     kept: LabelCounts | None = caches["results"].get(key)
@@ -241,7 +247,7 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
-    # The matrix orders data sets by their first instances.
+    # The data sets in the matrix have the order of their first instances.
     classes = statistics.features.get(DATASET, [])
     datasets = tuple(
         dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
@@ -274,7 +280,7 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     )
 
 
-#: At most this many runs, besides the gold, have a separate colour.
+#: In a chart, the gold and at most MAX_DRAWN runs have their own colour.
 MAX_DRAWN = 6
 
 
@@ -284,7 +290,7 @@ def share_part(
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
     lines: list[tuple[str, list[float | None], int]] = []
     for name, part, side in counts:
-        # The share of a label is None if there is no sentence.
+        # The share of a label is None if the data set has no sentence.
         by_label: dict[str, Any] = dict(
             zip(part.labels, part.shares(side, dataset), strict=True)
         )
@@ -309,8 +315,8 @@ def share_part(
 
 
 def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
-    """Return the bars of a run over all data sets for each label scheme, with
-    ``shows_gold`` also the bars of the gold.
+    """Return the bars of label frequencies over all data sets under each label scheme,
+    for the run and, with ``shows_gold``, for the gold.
     """
     shares_by_scheme = []
     for scheme in schemes_of([score.metric for score in evaluation.scores.all()]):

@@ -1,4 +1,4 @@
-"""The best run of each class, and a test whether it is significantly better than all
+"""Find the best run of each class, and test if the run is significantly better than all
 other runs of the board.
 """
 
@@ -119,8 +119,9 @@ def questions(board: Board) -> Iterator[Question]:
 
 
 def _with_metric(board: Board, metric: str) -> list[Row]:
-    """Return the board's rows that have a value of the metric from the same
-    computation. Metrics of single gold labels have no column.
+    """Return the rows of a board with a score by the metric from the same version of
+    the computation. The board has no column for metrics of single gold labels, so all
+    rows are returned for these metrics.
     """
     return [row for row in board.systems if metric in row.scores or metric in OF_LABELS]
 
@@ -157,7 +158,7 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(among not in current for _, _, _, among in leaders):
         return Leaders()
-    # Every class with a p-value has a leader.
+    # A class with a p-value always has a leader.
     significant = {
         label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA
     }
@@ -165,8 +166,9 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
 
 
 def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
-    """Return a digest of the compared runs. The digest includes a version of the rule
-    that constant runs cannot lead a class.
+    """Return a digest that identifies the runs compared in a search for the best run of
+    each class. The digest contains a version number for the rule that constant runs
+    cannot lead a class.
     """
     return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
 
@@ -187,7 +189,9 @@ class Matrices:
     ] = field(default_factory=OrderedDict)
 
     def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
-        """Return a run's measurements of the rows of a class, or of all rows."""
+        """Return the matrix rows of a run for the instances of a class, or for all
+        instances.
+        """
         if evaluation.pk not in self._kept:
             statistics = statistics_of(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
@@ -261,10 +265,11 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
 def largest_p(
     metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
 ) -> float | None:
-    """Return the largest p-value of the best run against all other runs.
+    """Return the largest p-value of the tests of the best run of a class against all
+    other runs.
 
-    The second best run is tested first, because without a difference no other test can
-    make the best run significant.
+    The first test is against the second best run, because the best run cannot be
+    significantly better than all if this test fails.
     """
     if len(ordered) < 2:
         return None
@@ -297,8 +302,8 @@ def largest_p(
 def save_leaders(
     board: Board, question: Question, leaders: Sequence[ClassLeader]
 ) -> None:
-    """Replace the stored leaders of classes. A run that was deleted meanwhile is not a
-    leader.
+    """Replace the stored leaders of the classes of a board. A run that was deleted in
+    the meantime is not stored as leader.
     """
     with transaction.atomic():
         best = [leader.best_id for leader in leaders if leader.best_id]

@@ -1,5 +1,5 @@
-"""Sum the bits of secret gold that a team can learn from all phases with the same
-content.
+"""Compute the leak budget of a phase, which is the number of bits of secret gold that a
+team can learn from all phases with the same content.
 """
 
 import math
@@ -36,13 +36,14 @@ from tasks.models import Phase, Registration
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The bits that scores reveal of the ``instances`` that are secret while a phase
-    accepts runs.
+    """The bits of secret gold that the scores of a phase reveal while the phase accepts
+    runs.
 
-    ``items`` include the budget items of other phases with the same content. The
-    ``public`` instances of a public part are assumed to be known. ``teams`` is the
-    number of registered teams. ``unequal`` are phases whose public part contains
-    private instances of this phase.
+    ``items`` includes the information that other phases with the same content reveal.
+    ``public`` is the number of instances in a public part, which teams are assumed to
+    know. ``teams`` is the number of teams that are registered for the season.
+    ``unequal`` contains the phases whose public part includes private instances of this
+    phase.
     """
 
     phase: Phase
@@ -80,7 +81,7 @@ class Budget:
 
     @property
     def is_running(self) -> bool:
-        """Return True if the phase accepts runs now or later."""
+        """Return True if the phase accepts runs now or will accept runs."""
         return self.phase.takes_runs_until > now()
 
     @property
@@ -105,8 +106,8 @@ class Budget:
 
     @property
     def together(self) -> str:
-        """Describe the bits that all registered teams learn together, or return an
-        empty text if one team already learns too much.
+        """Return a text on the bits that all registered teams together can learn, or an
+        empty text if already one team can learn too much.
         """
         if self.is_too_much or not self.by_team or self.teams < 2:
             return ""
@@ -129,7 +130,9 @@ class Budget:
 
     @property
     def warns(self) -> bool:
-        """Return True if one team, colluding teams or all teams learn too much, or if parts differ."""
+        """Return True if one team, colluding teams or all teams can learn too much
+        gold, or if public parts of phases differ.
+        """
         are_told_too_much = self.teams * (self.by_team or 0) > self.needed
         return self.is_exceeded or are_told_too_much or bool(self.unequal)
 
@@ -178,8 +181,8 @@ class Budget:
 
     @property
     def _numbers(self) -> list[int]:
-        """Return the numbers of scores per run that the run's team sees while the phase
-        is open.
+        """Return the numbers of scores that a team sees for each of its runs while the
+        phase is open.
         """
         kinds = (ItemKind.SCORES, ItemKind.LADDER, ItemKind.PUBLIC)
         return [item.numbers for item in self.own if item.kind in kinds]
@@ -217,8 +220,9 @@ class Budget:
 
 
 def budget_of(phase: Phase) -> Budget | None:
-    """Return the leak budget of a phase. The budget is None without gold, if instances
-    are shown, or if no scores are shown.
+    """Return the leak budget of a phase (the bits of secret gold that scores reveal).
+    The leak budget is None if the phase has no gold, shows instances or shows no
+    scores.
     """
     return budgets_of([phase]).get(phase.pk)
 
@@ -247,8 +251,8 @@ def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
 
 
 def _budget(view: View, sources: list[Source]) -> Budget:
-    """Add the budget items of all sources, of which the first source is the phase of
-    the budget.
+    """Add up the budget items of all sources, of which the first is the phase whose
+    budget is computed.
     """
     own = view.own
     items = [item for source in sources for item in items_of(source, view)]

@@ -1,4 +1,6 @@
-"""Explain the effect of leak limits on scores, and the signs of a probing run."""
+"""Explain how limits on leaks of gold affect scores, and which signs suggest that a run
+probes for the gold.
+"""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,4 @@
-"""Scores that organisers enter by hand. Boards show them in a separate table; they
-never rank.
-"""
+"""Store scores that organisers enter by hand, which boards show in a separate table."""
 
 import math
 from collections import defaultdict
@@ -25,9 +23,9 @@ from tasks.seasons.phase_acts import locked_phase
 from tasks.submissions.run_card import EVERY, TeamMeasure
 
 MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
-#: The text of one measure has at most this many lines and characters.
+#: The text with the values of a measure has at most MAX_LINES lines.
 MAX_LINES, MAX_TEXT = 5_000, 200_000
-#: A message lists at most this many faults.
+#: An error message lists at most MAX_FAULTS faulty lines.
 MAX_FAULTS = 20
 
 
@@ -67,7 +65,9 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
 
 
 def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
-    """Raise ValidationError if the name or the source of a measure is missing or too long."""
+    """Raise ValidationError if the name of a manual measure or the source of its values
+    is missing or too long.
+    """
     faults = {}
     if not name or len(name) > MAX_NAME:
         words = _(
@@ -90,8 +90,8 @@ def enter_measure(
     values: str,
     by: User,
 ) -> ManualMeasure | None:
-    """Replace a manual measure by `RUN VALUE` lines, or delete a measure without
-    values.
+    """Replace the values of a manual measure by the values in the lines `RUN VALUE`, or
+    delete the measure if the text has no lines.
     """
     name, source = plain_text.one_line(name), plain_text.one_line(source)
     entered = _values(phase, values)
@@ -161,8 +161,8 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
 
 
 def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
-    """Return a text with the lines of runs on the board, and a text with the lines of
-    runs that do not count.
+    """Return the values of a manual measure as one text with the lines of runs on the
+    board, and one text with the lines of other runs.
     """
     rows = run_rows(standings(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}
@@ -173,7 +173,9 @@ def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
 
 
 def entered_of(submission: Submission) -> list[tuple[str, str]]:
-    """Return the manual scores of a run, even if the run does not count."""
+    """Return the scores that organisers entered for a run, even if the run does not
+    count on the board.
+    """
     scores = submission.manual_scores.select_related("measure")
     return [(score.measure.name, written(score.value)) for score in scores]
 
@@ -229,7 +231,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
 class TeamReported:
     measures: list[TeamMeasure]
     rows: list[Row]
-    #: ``figures`` maps each submission to values by the name of the measure.
+    #: ``figures`` maps a submission and the name of a measure to the team's figure.
     figures: Mapping[int, Mapping[str, float]]
 
     @property
@@ -269,8 +271,8 @@ def reported_of(submission: Submission) -> list[tuple[str, str]]:
 
 
 def written(value: float | None) -> str:
-    """Return a team's figure as text, with thousands separators for whole numbers and
-    six significant digits for other numbers.
+    """Return a number as text, with thousands separators for whole numbers and with six
+    significant digits for other numbers.
     """
     return (
         ""

@@ -1,5 +1,5 @@
-"""Rank runs on the private part of a split on the first day of a month, in phases
-without an end.
+"""In phases without an end, compute the ranks of runs on the private part of the gold
+on the first day of each month.
 """
 
 from django.db import transaction
@@ -14,10 +14,11 @@ from tasks.models import Gold, Phase, seasons
 
 
 def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
-    """Return the number of rank lists per year, or 0 if ranks would reveal too much of
-    the private part.
+    """Return how many times per year the site publishes ranks, or 0 if the ranks would
+    reveal too much of the private part.
 
-    ``gold`` is the phase's current version, if already loaded.
+    ``gold`` is the current version of the phase's gold, if the caller has already
+    loaded the gold.
     """
     gold = gold or Gold.objects.current(phase)
     if (
@@ -31,15 +32,15 @@ def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
 
 
 def keep_due() -> int:
-    """Store the ranks of each phase and rule set with due monthly ranks, and return the
-    number of stored ranks.
+    """Compute and store the monthly ranks that are due for each phase and rule set, and
+    return the number of stored ranks.
     """
     at, count = now(), 0
     phases = Phase.objects.filter(
         public_part__isnull=False, opens__lte=at
     ).select_related("task__season")
     for phase in phases:
-        # If the phase was open, this time is the start of the year's current period.
+        # Ranks are due if the phase opened before the current period of the year.
         if not (times := times_a_year(phase)):
             continue
         month = month_of(at)

@@ -1,4 +1,6 @@
-"""Released gold and the runs released with it. Anybody can then reproduce scores."""
+"""Provide the released gold and the runs that are released with the gold, so that
+anybody can reproduce the scores.
+"""
 
 from typing import Any
 
@@ -12,8 +14,8 @@ from tasks.seasons.access import may_have_inputs, may_organise
 
 
 def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
-    """Return True if this phase releases the gold, and no other phase with parts of the
-    gold has an embargo.
+    """Return True if the phase releases the gold to the viewer, and no other phase that
+    shares parts of the gold has an embargo.
     """
     if (
         visibility.visibility_of(phase, visibility.audience_of(phase, viewer))
@@ -26,8 +28,8 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
 
 
 def commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
-    """Return the commitments to the gold and to the sample of the public part. Nonces
-    are None until the gold is public.
+    """Return the public commitments to the gold and to the random sample of its public
+    part. The nonces of the commitments are None until the gold is public.
     """
     if gold is None:
         return None
@@ -47,15 +49,15 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     ):
         return None
     run = Submission.objects.get(pk=submission)
-    # The answers of annotators are gold and not a run.
+    # The answers of human annotators are gold and not a run.
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
 def reads_instances(
     phase: Phase, audience: visibility.Audience, viewer: object
 ) -> bool:
-    """Return True if the viewer may read the answers of all systems of the board with
-    the gold.
+    """Return True if the viewer may read the gold and the answers of all systems on the
+    board.
     """
     return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
 
@@ -69,8 +71,8 @@ OF_INSTANCES = (
 
 
 def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
-    """Describe the splits of a task. Organisers see all splits, and other viewers see
-    splits with released inputs, and released gold.
+    """Return descriptions of a task's splits with their gold. Organisers get all
+    splits, whereas other viewers get only released inputs and released gold.
     """
     is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}

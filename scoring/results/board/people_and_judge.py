@@ -1,4 +1,6 @@
-"""People's labels of the published sample beside the judge's, for the runs of a board."""
+"""Compare people's labels of a published sample with the judge's labels, for the runs
+of a board.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,10 @@ class SystemLabels:
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleAndJudge:
-    """The labels behind the estimates that a board shows.
+    """The labels of people and of a judge from which the estimates on a board were
+    computed.
 
-    A judgement counts once for each system that it concerns.
+    A judgement is counted once for each system whose answer it concerns.
     """
 
     sheet: EstimateSheet
@@ -45,8 +48,8 @@ class PeopleAndJudge:
 
     @cached_property
     def interval(self) -> Bounds | NoInterval | None:
-        """Return the interval of kappa, or the reason for a missing interval; None
-        without kappa.
+        """Return the interval of the kappa coefficient or the reason for a missing
+        interval, or None if kappa is undefined.
         """
         if self.kappa is None:
             return None
@@ -106,11 +109,12 @@ def _by_label(confusion: Confusion) -> list[dict[str, Any]]:
 
 
 def people_and_judge(found: Estimates) -> PeopleAndJudge | None:
-    """Return the labels of people and judge on the sample of published estimates.
+    """Return the labels that people and the judge gave to the sample of the published
+    estimates.
 
-    Only runs whose estimates the board shows are included. None without such labels, as
-    in sheets from earlier releases, and if a part of the scores is withheld: the labels
-    are those of the whole gold.
+    The result only includes runs whose estimates the board shows. The result is None if
+    labels are not stored, as in earlier releases, or if scores are withheld, because
+    the labels cover the whole gold.
     """
     stored = found.sheet.result.get("people_and_judge", {})
     by_run = {one["run"]: one["topics"] for one in stored.get("systems", ())}

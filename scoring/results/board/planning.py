@@ -1,5 +1,5 @@
-"""The power of test sets of other sizes to detect differences, estimated from existing
-runs.
+"""Estimate from existing runs how likely test sets of other sizes are to detect
+differences.
 """
 
 import math
@@ -19,7 +19,7 @@ from tasks.models import Gold, Phase, Season
 
 SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
 MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: The default differences are shares of a metric's range.
+#: The default differences are the shares in EFFECTS of the metric's range.
 EFFECTS = (0.01, 0.02, 0.05)
 
 
@@ -94,8 +94,8 @@ class PlanForm(forms.Form):
         return sorted(set(effects))
 
     def plan(self) -> "Plan | None":
-        """Return the plan of a test set's size, or None if fewer than two runs are
-        available for the estimate.
+        """Return the plan for the size of a test set, or None if fewer than two runs
+        are available for an estimate.
         """
         given = self.cleaned_data
         phase = self.boards.get(given["source"])
@@ -121,7 +121,9 @@ class Plan:
 
     @cached_property
     def chances(self) -> list[tuple[int, list[float]]]:
-        """Return for each size of the test set the power to detect each difference."""
+        """Return the power to detect each difference between two runs, for each size of
+        the test set.
+        """
         known, others = self.known, self.systems - 1
 
         def chance(effect: float, size: int) -> float:
@@ -146,7 +148,7 @@ class Plan:
 
     @property
     def needed(self) -> list[str]:
-        """Return for each difference the number of units for the usual power."""
+        """Return the number of units that detect each difference with the usual power."""
         known, others = self.known, self.systems - 1
         found = (
             units_needed(own, known.error, known.units, comparisons=others)

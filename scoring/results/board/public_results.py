@@ -1,4 +1,6 @@
-"""Results of teams and systems over all tasks and seasons, from public boards."""
+"""Collect the results of teams and systems over all tasks and seasons from the public
+boards.
+"""
 
 import datetime as dt
 import hashlib
@@ -48,18 +50,19 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, DIGITS = 40, 8
-#: A board summary has this many rows.
+#: The summary of a board has TOP rows.
 TOP = 4
 Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """The place of a run on a board.
+    """The position of a run on a board, with the score if the board shows scores.
 
-    ``place`` is a text such as `rank 2–4 of 18`, ``ranks`` a text such as `2–4`. Column
-    and cell are None if the board shows ranks only. ``tied`` is the number of other
-    systems that may also be first, or None if the number is unknown.
+    ``place`` is a text such as `rank 2–4 of 18`, and ``ranks`` is a text such as `2–4`.
+    The column and the cell with the score are None if the board shows only ranks.
+    ``tied`` is the number of other systems that could also be first, or None if
+    unknown.
     """
 
     submission: int
@@ -78,9 +81,9 @@ class Placing:
     tied: int | None
     column: Column | None
     cell: Cell | None
-    #: The task's names of the metric are keyed by language, or by "" for the default.
+    #: ``task_labels`` has the metric's displayed names by language ("" for default).
     task_labels: Mapping[str, str]
-    #: The text describes a mean over seeds, and the best of several systems.
+    #: ``seed_words`` states that a score is a mean over seeds or the best of several.
     seed_words: str = ""
 
     @property
@@ -146,8 +149,8 @@ def system_slug(name: str) -> str:
 
 
 def public_team(viewer: object, slug: str) -> PublicTeam:
-    """Return the team's public page. Raises Http404 for a team without public results,
-    except to its members.
+    """Return the public results of a team. Raises Http404 if the team has no public
+    results, unless the viewer is a member of the team.
     """
     if (team := models.Team.objects.filter(slug=slug).first()) is not None:
         entered = Season.objects.filter(
@@ -234,9 +237,7 @@ def public_first_places(phase: Phase) -> tuple[Placing, ...]:
 
 
 def public_verdict(phase: Phase) -> Verdict | None:
-    """Return the verdict (the sentence on the leader) of the board that everybody may
-    see.
-    """
+    """Return the verdict on the leader of a phase's public board."""
 
     def verdicts() -> tuple[Verdict | None]:
         return (cached_standings(phase, None, audience=Audience.PUBLIC).verdict,)
@@ -248,8 +249,8 @@ def public_verdict(phase: Phase) -> Verdict | None:
 
 
 def public_top(phase: Phase) -> tuple[Placing, ...]:
-    """Return the first rows of a board without human runs, and also the best baseline
-    if the baseline is below these rows.
+    """Return the first TOP rows of the public board without human annotators, and the
+    best baseline if it ranks below these rows.
     """
 
     def top(board: Board) -> tuple[Placing, ...]:
@@ -264,7 +265,7 @@ def public_top(phase: Phase) -> tuple[Placing, ...]:
 
 
 def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
-    """Return the placings of these runs on the public board."""
+    """Return the positions of these runs on the public board of the phase."""
     board = cached_standings(phase, None, audience=Audience.PUBLIC)
     named = [
         row
@@ -336,9 +337,9 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A team's rank on a board. ``low`` to ``high`` are the ranks that the tests do not
-    exclude. ``points`` is the number of teams with a worse rank, and a tie counts one
-    half.
+    """The rank of a team on a board. The tests of the board do not exclude the ranks
+    from ``low`` to ``high``. ``points`` is the number of teams with a worse rank, plus
+    one half for each tied team.
     """
 
     rank: int
@@ -349,8 +350,8 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class OverallBoard:
-    """The teams' ranks on one board. ``above`` maps a team to the teams that are
-    significantly better, directly or through a chain of other teams.
+    """The ranks of all teams on one board. ``above`` maps a team to the teams that are
+    significantly better, either directly or through a chain of teams.
     """
 
     phase: Phase
@@ -362,14 +363,17 @@ class OverallBoard:
         return len(self.places)
 
     def share(self, points: float) -> float:
-        """Return the share of other teams on the board with a worse rank than the team."""
+        """Return the share of other teams on the board with a worse rank, for a team
+        with these points.
+        """
         return points / (self.teams - 1)
 
 
 @dataclass(kw_only=True)
 class OverallRow:
-    """A team in the overall ranking. ``share`` is the mean over the team's boards.
-    ``without`` maps a phase to the team's rank if the phase's task is omitted.
+    """A row for a team in the overall ranking of a season. ``share`` is the mean over
+    boards of the share of other teams with a worse rank. ``without`` maps a phase to
+    the rank that the team would have without the phase's task.
     """
 
     team: str
@@ -404,16 +408,16 @@ class Overall:
     counts_absences: bool = False
 
 
-#: A board without the team is left out, or counted as a last place.
+#: For a missing team, the overall ranking skips the board or counts a last place.
 ABSENCES = LEFT_OUT, LAST = "left-out", "last"
 
 
 def overall(season: Season, *, counts_absences: bool = False) -> Overall:
-    """Return the overall ranking of a season.
+    """Return the overall ranking of the teams of a season.
 
-    For each task, the last phase counts whose public board ranks at least two teams. A
-    team's share is the mean over its boards, or over all boards if absences count as
-    last places.
+    The ranking uses one board of each task, which is the public board of the last phase
+    with at least two ranked teams. A team's share is the mean over the boards with the
+    team, or over all boards if absences count as last places.
     """
     teams: dict[str, OverallRow] = {}
     boards = []
@@ -423,7 +427,7 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
         ):
             if contributes(phase):
                 board = cached_standings(phase, None, audience=Audience.PUBLIC)
-                # A team may have several rows, and the best row of the team counts.
+                # If a team has several rows on a board, its best row counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
@@ -482,7 +486,7 @@ def contributes(phase: Phase) -> bool:
     )
 
 
-#: Shares that differ by less than this value are equal.
+#: Two shares that differ by less than ROUNDING are equal.
 ROUNDING = 1e-9
 
 
@@ -498,8 +502,8 @@ def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) ->
 def _shares(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
-    """Return a team's mean share of worse teams, with the minimum and the maximum
-    possible value of the mean.
+    """Return the mean share of other teams with a worse rank than the team, and the
+    minimum and maximum that the tests allow.
     """
     weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
     for board in boards:
@@ -513,8 +517,8 @@ def _shares(
 def _ranks_by_share(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
-    """Rank the teams that are on at least one board, where teams with equal shares have
-    the same rank.
+    """Return the rank of each team that is on at least one board, with the same rank
+    for equal shares.
     """
     shares = {
         row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
@@ -530,11 +534,11 @@ def _ranks_by_share(
 def _least_leads(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
-    """Return a matrix whose ``[i, j]`` is the least possible lead of row i's share over
-    row j's.
+    """Return a matrix in which ``[i, j]`` is the smallest possible difference between
+    the shares of row i and row j.
 
-    On a board with equal weight for both rows, a significant difference fixes their
-    order.
+    If both rows have the same weight on a board, a significant difference determines
+    their order on the board.
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}
     weights = np.array([_weight(row.slug, boards, counts_absences) for row in rows])
@@ -549,7 +553,7 @@ def _least_leads(
                 board.share(board.teams - place.low),
             )
             above[[numbers[other] for other in board.above[slug]], own] = 1
-        # The first row is ahead of the second row and of all teams between both rows.
+        # Team i is ahead of team j and of all teams between both.
         gaps = weights[:, None] * board.share(1.0) * (1 + above @ above)
         is_sure = (above > 0) & (weights[:, None] == weights[None, :])
         leads += np.where(
@@ -559,8 +563,9 @@ def _least_leads(
 
 
 def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
-    """Return the ranks of the teams' best rows. Without comparisons every order is
-    possible, except for monthly ranks.
+    """Return the ranks of the teams on a board, each by the best row of the team.
+    Before the rows are compared, every order of the teams is possible, unless the ranks
+    are monthly ranks.
     """
     ranked = [row for row in board.rows if row.rank is not None]
     numbers = {row.evaluation: number for number, row in enumerate(ranked)}
@@ -569,7 +574,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
     if board.ranks_of is not None:
         apart = places[None, :] < places[:, None]
     else:
-        # If the board shows ranks only, ranks replace the hidden values.
+        # If the board hides the values of rows, compare the rows by rank.
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
         apart = told_apart(
@@ -579,7 +584,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
             means_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
-    # Rows are processed best first, so that all better rows precede a row.
+    # Process the best row first, so that all better rows precede a row.
     for slug, number in sorted(of_teams.items(), key=lambda item: item[1]):
         direct = {other for other, place in of_teams.items() if apart[number, place]}
         above[slug] = frozenset(

@@ -1,4 +1,4 @@
-"""The query parameters of a board, and the rows that match them."""
+"""Parse the query parameters of a board, and select and sort the rows accordingly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,12 +32,13 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(Query):
-    """The query parameters of a board. A minus sign before ``sort`` or ``order``
-    reverses the order. ``figure`` is a file name such as `heat-map.svg`.
+    """The parameters in the query string of a board's URL. A minus sign before the
+    value of ``sort`` or ``order`` reverses the order of rows. ``figure`` is the file
+    name of a chart, such as `heat-map.svg`.
     """
 
     rules: str | None = text_from("rules", default=None)
-    #: The parameter names a judge, and is empty for the first judge.
+    #: ``judge`` is the name of a further judge, or empty for the first judge.
     judge: str = text_from("judge")
     gold: int | None = number_from("gold")
     by: str = text_from("rank", default=VALUE, choices=WAYS)
@@ -46,9 +47,9 @@ class BoardQuery(Query):
     baselines: bool = switch_from("baselines", "no", default=True)
     human: bool = switch_from("human", "no", default=True)
     reported: bool = switch_from("reported", "no", default=True)
-    #: Rows whose run card has a marked value in these fields are hidden.
+    #: ``without`` hides rows whose run card marks one of these fields.
     without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
-    #: Run cards of shown rows must contain these declarations, such as `model:open`.
+    #: ``declared`` hides rows whose run card lacks these values, such as `model:open`.
     declared: tuple[str, ...] = texts_from("declared")
     all_columns: bool = switch_from("columns", "all", default=False)
     dimension: str = text_from("dimension")
@@ -56,7 +57,7 @@ class BoardQuery(Query):
     systems: tuple[int, ...] = numbers_from("system")
     order: str = text_from("order", max_length=16)
     figure: str = text_from("figure", max_length=80)
-    #: The parameter shows organisers the board that other readers see.
+    #: If ``others`` is True, organisers see the board as other readers see it.
     others: bool = switch_from("as", "others", default=False)
 
     @property
@@ -104,7 +105,7 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
             return None
         return cell.value if column.higher_is_better is False else -cell.value
 
-    # Rows without a value are last in both directions.
+    # Rows without a value are last in ascending and in descending order.
     keys = {row.submission: key(row) for row in rows}
     having = [row for row in rows if keys[row.submission] is not None]
     having.sort(key=lambda row: keys[row.submission], reverse=query.is_reversed)  # type: ignore[arg-type, return-value]
@@ -163,8 +164,8 @@ def board_with_scores(
 
 
 class UnknownColumn(LookupError):
-    """The board has no column with this name. The message lists the columns of the
-    board.
+    """An error about a column name that the board does not have. The message of the
+    error lists the columns of the board.
     """
 
 

@@ -1,8 +1,8 @@
-"""Find the phases that reveal the same content, and how much of it.
+"""Find the phases that reveal the same secret content, and count the shared instances.
 
-Phases reveal the same content if their split is the same, or if their gold shows some
-of the same instances. The gold must belong to a season of the same organisers, or to a
-season that a claim joins to it.
+Two phases reveal the same content if both have the same split, or if some instances of
+their gold are the same. The gold of both phases must belong to the same organisers, or
+to seasons that a claim of shared texts connects.
 """
 
 from collections import defaultdict
@@ -15,14 +15,16 @@ from tasks.gold.publishing import TOLD_FROM
 from tasks.gold.secrecy import Split, looked_up
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
-#: A budget includes other gold that contains this share of a phase's instances.
-#: Smaller overlaps are ignored, because a budget may reveal 5 % of the gold.
+#: A leak budget counts other gold with at least this share of the phase's instances.
+#: Smaller overlaps do not count, because a budget may reveal 5 % of the gold.
 LEAST_SHARED = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A phase that reveals ``shared`` instances of the budget's content."""
+    """A phase whose scores reveal secret content of the phase of a leak budget, in
+    ``shared`` instances.
+    """
 
     phase: Phase
     gold: Gold
@@ -39,8 +41,8 @@ class Source:
 
 
 def known_part(sources: list[Source]) -> Source | None:
-    """Return the source whose public part is assumed to be known in the phase of the
-    first source.
+    """Return the source whose public part teams are assumed to know when a budget for
+    the first source's phase is computed.
     """
     own = sources[0]
     if own.phase.public_part:
@@ -54,8 +56,8 @@ def known_part(sources: list[Source]) -> Source | None:
 
 
 def is_equal_draw(one: Phase, other: Phase) -> bool:
-    """Return True if both phases have the same sample of the public part, or if a
-    sample is not determined yet.
+    """Return True if both phases have the same random sample as public part, or if a
+    sample is not drawn yet.
     """
     draws = {one.draw, other.draw} - {""}
     return one.public_part == other.public_part and len(draws) < 2
@@ -76,7 +78,7 @@ def split_of(phase: Phase) -> Split:
 
 
 def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
-    """Return, for each phase with gold, the phases that reveal the content of the gold,
+    """Return the phases that reveal the secret content of each phase with gold,
     including the phase itself.
     """
     golds = _current_golds({phase.task_id for phase in phases})
@@ -109,7 +111,7 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
                 for row in others[split]
                 if row.pk != phase.pk and _is_seen(row, phase)
             ),
-            # The number of shared instances is secret, so all instances are counted.
+            # Count all instances, because the number of shared instances is secret.
             *(
                 Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])
@@ -125,13 +127,13 @@ def _is_seen(other: Phase, phase: Phase) -> bool:
 
 
 def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
-    """Return, for each gold, the splits of other organisers with the same texts that a
-    claim on these texts connects.
+    """Return the splits of other organisers that have the same texts as each gold, if a
+    claim on these texts connects both seasons.
 
-    A released claim connects both seasons, because their organisers agreed. A binding
-    claim only affects the budget of the later season, so that nobody can restrict an
-    existing season. Unpublished gold is ignored, because the result must not reveal
-    that other organisers have the same texts.
+    A released claim affects both seasons, because the organisers of both seasons
+    agreed. A binding claim only affects the leak budget of the later season, so that
+    nobody can restrict an existing season. Gold that is not published is ignored,
+    because the result must not reveal that other organisers have the same texts.
     """
     seasons = {gold.task.season_id for gold in golds}
     claims = Claim.objects.filter(Q(season__in=seasons) | Q(later__in=seasons))
@@ -166,8 +168,8 @@ def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
 
 
 def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
-    """Return, for each gold, the number of instances that the gold shares with each
-    other split of the same organisers.
+    """Return the number of instances that each gold shares with each other split of the
+    same organisers.
     """
     own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
     shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}

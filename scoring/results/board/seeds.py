@@ -1,25 +1,27 @@
-"""Rows of a board that are means over runs with different seeds, as their team declared
-them.
+"""Merge runs of one system with different random seeds into a row with their means.
 
-1. The counting rules choose evaluations (`scoring.models.counting`): all runs of a
-   system or none.
-2. At least two runs of one team, kind and system become one row. A single run keeps its
-   row.
-3. The row has the system's name, and the address, date and position by priority of the
-   first run, which does not depend on scores. Its values are means over all runs, and
-   missing if a run has no value.
-4. ``runs`` contains the runs with their own values; pages show them below the mean.
-5. The worker computes intervals and comparisons from the stored statistics
-   (`scoring.stats.seeds`). A digest of runs and scorings identifies the system, so that
-   results for other runs are never used.
-6. Two rows of single runs are compared by the paired randomisation test, other rows by
-   Student's t. Holm's correction of the ranks includes both kinds of p-values.
-7. Before the computation a mean has no interval, and the board is not compared, as
-   after any new run.
-8. Step 1 removes excluded and withdrawn runs. A frozen board keeps its evaluations, and
-   `tasks.submissions.seeds` accepts no seeds while a board is frozen.
-9. On a board with means, each best run shows the number of its team's systems.
-10. A board without such rows skips these steps.
+The team of the runs declares which runs are seeds of the same system.
+
+1. The counting rules (`scoring.models.counting`) select either all runs of a system or
+   no run of the system.
+2. Two or more selected runs of the same team, kind and system become one row. A run
+   whose system has no other selected run remains a separate row.
+3. The merged row has the name of the system, and the address, date and priority of the
+   earliest run, so that no score affects the choice. Each value of the row is the mean
+   over all runs, and is missing if a run has no value.
+4. The field ``runs`` of the merged row contains the runs with their separate values,
+   which pages show below the mean.
+5. A worker computes the intervals and comparisons of means from the stored matrices of
+   the runs (`scoring.stats.seeds`). A digest of the runs and their scorings identifies
+   the system, so that a board never shows results for other runs.
+6. The paired randomisation test compares two rows of single runs, and Student's t
+   compares other pairs of rows. Holm's correction of the p-values includes both tests.
+7. A mean has no interval until the worker has computed the interval, and the board is
+   not compared until then.
+8. Excluded and withdrawn runs do not contribute to means. A frozen board keeps its
+   evaluations, and `tasks.submissions.seeds` accepts no seeds for a frozen board.
+9. If a board with means shows the best run of each team, the row contains the number of
+   the team's systems.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,8 +36,8 @@ from scoring.stats.resampling import Bounds
 
 @dataclass(frozen=True, kw_only=True)
 class MeanRows:
-    """The digests of a board's ranked rows, and the indices of rows that are means over
-    seeds.
+    """The digests that identify the ranked rows of a board, and the indices of the rows
+    that are means over seeds.
     """
 
     phase: int
@@ -44,8 +46,8 @@ class MeanRows:
     places: frozenset[int]
 
     def comparisons(self) -> dict[tuple[int, int], SystemComparison]:
-        """Return the comparisons of means with other rows, keyed by the indices of both
-        rows.
+        """Return the comparisons between means over seeds and other rows, keyed by the
+        indices of the two rows.
         """
         means = [self.systems[place] for place in self.places]
         rows = SystemComparison.objects.filter(
@@ -63,8 +65,8 @@ class MeanRows:
 
 
 def intervals_of(phase: int, systems: Collection[str]) -> dict[str, dict[str, Bounds]]:
-    """Return the intervals of means over seeds, keyed by the system's digest and the
-    metric.
+    """Return the confidence intervals of means over seeds, keyed by the system's digest
+    and by metric.
     """
     means = SystemMean.objects.filter(phase=phase, system__in=systems)
     return {
@@ -79,8 +81,8 @@ def mean_of(values: Sequence[float | None]) -> float | None:
 
 
 def shared_card(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the fields of run cards (descriptions of runs) whose value is the same on
-    all cards.
+    """Return the fields that have the same value on all of these run cards
+    (descriptions of runs).
     """
     first, *others = cards
     return {

@@ -1,5 +1,5 @@
-"""Store snapshots of boards for citations, for new gold versions, and at the end of a
-phase.
+"""Store snapshots of boards when a board is cited, when its gold gets a new version,
+and at the end of a phase.
 """
 
 from django.db import transaction
@@ -30,8 +30,8 @@ from scoring.results.board.visibility import (
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: Runs in these states will change the board soon.
-#: Runs that wait for labels are not included, because such runs may wait indefinitely.
+#: A board will change soon if some of its runs have a state in UNSETTLED.
+#: UNSETTLED has no state of waiting for labels, because such runs may wait for ever.
 UNSETTLED = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
@@ -40,10 +40,10 @@ UNSETTLED = (
 
 
 def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
-    """Store a snapshot of the board.
+    """Store a snapshot of the board as its audience sees the board.
 
-    The board is computed again for its audience, because the viewer may see the hidden
-    name of the own team. Raises CitedTooOften.
+    The function computes the board again, because the viewer's board may contain the
+    hidden name of the viewer's team. Raises CitedTooOften.
     """
     if board.gold is None or not board.rows:
         return None
@@ -56,7 +56,7 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
         board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
     )
     has_scores = board.visibility == Visibility.SCORES
-    # A snapshot is for all readers, so its language is not that of the citing person.
+    # All readers share a snapshot, so its language is always English.
     with translation.override(ENGLISH):
         content = as_json(
             board,
@@ -86,8 +86,8 @@ def keep_cited(board: Board) -> Snapshot | None:
 
 
 def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
-    """Return the snapshot of a board with this prefix of the digest, or the first of
-    several snapshots.
+    """Return the board's snapshot whose digest starts with this prefix, or the first of
+    several such snapshots.
     """
     snapshots = _readable(phase, audience_of(phase, viewer)).filter(
         digest__startswith=short
@@ -104,8 +104,8 @@ def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
 
 
 def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
-    """Return the snapshots whose content the audience may see under the current
-    settings and under the settings at the time of the snapshot.
+    """Return the snapshots whose content the audience may see by the current settings
+    of the phase and by the settings at the time of the snapshot.
     """
     shown = visibility_by_settings(phase, audience)
     snapshots = phase.snapshots.select_related("gold")
@@ -125,8 +125,9 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
 
 
 def keep_due() -> int:
-    """Store due snapshots of boards and return the number of snapshots. If a phase
-    closes again, or shows its board later, another snapshot is stored.
+    """Store the snapshots of boards that are due, and return the number of stored
+    snapshots. If a phase ends again, or shows its board later than its end, the
+    function stores another snapshot.
     """
     save_frozen_board()
     at = now()
@@ -197,7 +198,7 @@ def keep_due() -> int:
     for phase, stood_on, occasion in due:
         if stood_on is None or is_being_released(phase):
             continue
-        # The public view is stored, and the organisers' view if organisers see more.
+        # Store the public board, and the organisers' board if it shows more.
         shown = visibility_of(phase, Audience.PUBLIC)
         audiences = [Audience.PUBLIC] if shown != Visibility.NOTHING else []
         if (
@@ -212,7 +213,7 @@ def keep_due() -> int:
             ]
             number = sum(keep(board, occasion) is not None for board in boards)
             if number:
-                # Cached pages of the board do not link to the new snapshot.
+                # A new version removes cached pages, which do not link to the snapshot.
                 seasons.bump_version(phase.pk)
         total += number
     return total
@@ -226,8 +227,9 @@ def frozen_phases() -> QuerySet[Phase]:
 
 
 def save_frozen_board(*phases: Phase) -> int:
-    """Store the evaluations of newly frozen boards and return the number of boards.
-    Until then, the times of scoring determine a frozen board.
+    """Store which evaluations a newly frozen board shows, and return the number of
+    boards. A frozen board without stored evaluations is computed from the times of
+    scoring.
     """
     number = 0
     for phase in phases or tuple(frozen_phases()):

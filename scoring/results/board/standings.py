@@ -1,4 +1,6 @@
-"""The standings of a phase: the rows for pages, charts, exports and the API."""
+"""Compute the board of a phase, whose rows are shown by pages, charts, exports and the
+API.
+"""
 
 import datetime as dt
 from collections import Counter
@@ -51,9 +53,9 @@ from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
-#: Columns of human judgements have positions from this number, after all metrics.
+#: The positions of columns with human judgements start at HUMAN_COLUMNS.
 HUMAN_COLUMNS = 10_000
-#: Metrics that are not main metrics have positions from this number.
+#: The positions of columns with minor metrics start at MINOR.
 MINOR = 1_000
 CONTRASTIVE, WITH_ORGANISER = (
     gettext_lazy("contrastive"),
@@ -63,12 +65,16 @@ MAX_NUMBERS = 20_000
 
 
 def run_rows(rows: "Sequence[Row]") -> "list[Row]":
-    """Return a row for each run. The rows of the runs replace means over seeds."""
+    """Return a row for each run, where the rows of the averaged runs replace each mean
+    over seeds.
+    """
     return [run for row in rows for run in row.runs or [row]]
 
 
 class UnknownRules(LookupError):
-    """The task has no rule set with this name. The message lists its rule sets."""
+    """An error about a rule set that the task does not have. The message of the error
+    lists the rule sets of the task.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +90,15 @@ class Column:
 
     @property
     def sign(self) -> int:
-        """Return the factor that makes the highest value of the column the best."""
+        """Return the factor, 1 or -1, by which values are multiplied so that the
+        highest is best.
+        """
         return -1 if self.higher_is_better is False else 1
 
 
 class Cell(NamedTuple):
-    """A score of the scorer. A value of None is undefined, or infinite if
-    ``is_infinite``.
+    """A score in a cell of a board, computed by the scorer. A value of None is infinite
+    if ``is_infinite`` is True, and otherwise undefined.
     """
 
     score: int
@@ -106,14 +114,14 @@ class Cell(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Return the text that tables show instead of the cell's value, or an empty
-        text for cells with a value.
+        """Return the word that tables show instead of a missing value, or an empty text
+        if the cell has a value.
         """
         return "withheld" if self.withheld else "inf" if self.is_infinite else ""
 
     def as_dict(self) -> dict[str, object]:
-        """Return the cell as JSON values. If the value is null, a field contains the
-        reason, which is infinite or withheld.
+        """Return a score with its interval as JSON values. If the value of the score is
+        null, another field states whether the value is infinite or withheld.
         """
         facts: dict[str, object] = {
             "value": self.value,
@@ -127,8 +135,8 @@ class Cell(NamedTuple):
 
 @dataclass(slots=True)
 class Row(CountingRun):
-    """A row of a board. Tests do not exclude the ranks ``rank_low`` to
-    ``rank_high``.
+    """A row of a board. The tests of the board do not exclude the ranks from
+    ``rank_low`` to ``rank_high``.
     """
 
     scores: dict[str, Cell] = field(default_factory=dict)
@@ -137,17 +145,17 @@ class Row(CountingRun):
     rank: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
-    #: The adjusted p-value belongs to the comparison that decides on the rank.
+    #: ``p`` is the adjusted p-value of the comparison that determines the rank.
     p: float | None = None
-    #: The rows belong to the runs of a mean over seeds, the earliest run first.
+    #: If the row is a mean over seeds, ``runs`` has its runs, the earliest first.
     runs: list["Row"] = field(default_factory=list)
-    #: On a board with means, the row is the best of this many systems of the team.
+    #: ``best_of`` is the number of the team's systems, of which the row is the best.
     best_of: int = 0
 
     @property
     def first_run(self) -> "Row | None":
-        """Return the first run of a mean, with the mean's ranks and a name that
-        identifies the run.
+        """Return the earliest run of a mean over seeds as a row, with the ranks of the
+        mean and an unambiguous name.
         """
         if not self.runs:
             return None
@@ -177,7 +185,7 @@ class Row(CountingRun):
     @property
     def marks(self) -> list[tuple[str, str]]:
         if self.runs:
-            # A mean over seeds has the marks of all its runs.
+            # A mean over seeds has the marks on the run cards of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
         return run_cards.marks_of(self.card)
 
@@ -191,8 +199,8 @@ class Row(CountingRun):
 
     @property
     def says_who(self) -> bool:
-        """Return True if texts by the row's team, which can reveal the team, may be
-        shown.
+        """Return True if the row may show texts that the team wrote, which can reveal
+        the team's name.
         """
         return bool(self.team_slug) or not self.competes
 
@@ -218,7 +226,9 @@ class Row(CountingRun):
 
     @property
     def seed_words(self) -> list[str]:
-        """Return the text for a mean over seeds, and for the best of several systems."""
+        """Return the notes that the row's scores are means over seeds, or those of the
+        best of several systems.
+        """
         words = []
         if self.runs:
             words.append(_("mean of %(number)s runs") % {"number": len(self.runs)})
@@ -229,8 +239,8 @@ class Row(CountingRun):
 
 @dataclass
 class Board:
-    """A board. ``is_compared`` is True after all pairs of rows were compared, and
-    ``frozen_at`` is None for the current board.
+    """A board. ``is_compared`` is True if all pairs of rows have been compared, and
+    ``frozen_at`` is None if the board is not frozen.
     """
 
     phase: Phase
@@ -244,12 +254,12 @@ class Board:
     rows: list[Row] = field(default_factory=list)
     separation: Separation | None = None
     untested: Untested | None = None
-    #: This many ranked rows, including the first row, have the first row's value.
+    #: ``equal_to_first`` is the number of ranked rows with the best value.
     equal_to_first: int = 1
-    #: A version of the site without verdicts settled the board.
+    #: ``keeps_sentences`` is True if the board became final before verdicts existed.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: The month of monthly ranks is None before the first month and for other rankings.
+    #: ``ranks_of`` is the month of the monthly ranks, or None for other ranks.
     ranks_of: dt.date | None = None
 
     @property
@@ -269,8 +279,8 @@ class Board:
 
     @property
     def with_runs(self) -> list[Row]:
-        """Return the board's rows, each mean over seeds followed by the runs of the
-        mean.
+        """Return the rows of the board, where the averaged runs follow after each mean
+        over seeds.
         """
         return [each for row in self.rows for each in (row, *row.runs)]
 
@@ -279,7 +289,9 @@ class Board:
         return any(row.runs for row in self.rows)
 
     def mean_of(self, run: int) -> Row | None:
-        """Return the mean over seeds that contains the run, or None."""
+        """Return the row of the mean over seeds that contains this run, or None if no
+        mean contains the run.
+        """
         means = (row for row in self.rows if row.runs)
         return next(
             (mean for mean in means if any(run == own.submission for own in mean.runs)),
@@ -288,8 +300,8 @@ class Board:
 
     @cached_property
     def of_first_runs(self) -> "Board":
-        """Return the board for pages of classes and instances, which show the first run
-        in place of a mean.
+        """Return the board with the earliest run instead of each mean over seeds, for
+        pages about classes and instances.
         """
         if not self.has_means:
             return self
@@ -297,8 +309,8 @@ class Board:
 
     @property
     def version(self) -> int:
-        """Return the phase's version, or 0 for a hidden or frozen board, whose version
-        would reveal new runs.
+        """Return the version of the phase, or 0 if the board is hidden or frozen,
+        because the version would reveal new runs.
         """
         is_told = (
             self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
@@ -311,8 +323,8 @@ class Board:
 
     @property
     def is_small(self) -> bool:
-        """Return True if the board may be cached. Larger boards are computed for each
-        page to limit memory.
+        """Return True if the board is small enough for the cache. Larger boards are
+        computed for each request, to limit the memory of the cache.
         """
         return len(self.rows) * len(self.columns) <= MAX_NUMBERS
 
@@ -322,8 +334,8 @@ class Board:
 
     @property
     def best(self) -> list[Row]:
-        """Return the ranked rows with the best value. The difference between the best
-        rows and other rows may be insignificant.
+        """Return the ranked rows that have the best value on the board. The difference
+        between the best rows and other rows may not be significant.
         """
         ranked = [row for row in self.rows if row.rank is not None]
         return [
@@ -334,8 +346,8 @@ class Board:
 
     @property
     def may_be_first(self) -> list[Row]:
-        """Return the board's rows that may be first, or no rows before all rows were
-        compared.
+        """Return the rows of the board that may be first, or no rows if not all rows
+        have been compared.
         """
         return (
             [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
@@ -343,8 +355,8 @@ class Board:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return the verdict on the board's leader, or None if no row is ranked or if a
-        version without verdicts settled the board.
+        """Return the verdict on the leader of the board, or None if no row is ranked,
+        or if the final board is older than verdicts.
         """
         if self.keeps_sentences:
             return None
@@ -397,15 +409,17 @@ class Board:
         return names.index(column.metric) + 1 if column.metric in names else MINOR
 
     def rank_of(self, row: Row) -> str:
-        """Return a rank such as `2–4` if all rows have been compared, otherwise `2`,
-        and an empty text for unranked rows.
+        """Return the rank of a row as text, such as `2–4` if all rows have been
+        compared, and otherwise `2`.
         """
         return formatting.rank_text(
             row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared
         )
 
     def place_of(self, row: Row) -> str:
-        """Return `rank 2–4 of 18`, the text of pages, citations and badges."""
+        """Return the position of a row as text, such as `rank 2–4 of 18`, for pages,
+        citations and badges.
+        """
         rank = self.rank_of(row)
         if not rank:
             return ""
@@ -418,8 +432,8 @@ class Board:
 
     @property
     def holds_other_keys(self) -> bool:
-        """Return True if some of the board's runs were computed differently and wait
-        for rescoring.
+        """Return True if scores of the board were computed in different ways, so that
+        some runs wait for rescoring.
         """
         return len(self.columns) > len({column.metric for column in self.columns})
 
@@ -434,10 +448,11 @@ def standings(
     by: str = VALUE,
     stores_ranks: bool = False,
 ) -> Board:
-    """Return the board as the viewer may see it, with the best row first.
+    """Return the board of a phase as the viewer may see the board, with the best row
+    first.
 
-    Raises UnknownRules. Callers may pass the viewer's ``audience``. Only worker
-    processes store ranks.
+    Raises UnknownRules. A caller that has already computed the viewer's ``audience``
+    can pass the audience. Only worker processes store the computed ranks.
     """
     audience = audience or visible.audience_of(phase, viewer)
     board = Board(
@@ -450,7 +465,7 @@ def standings(
     if board.frozen_at is None:
         board.gold = gold or board_gold(phase)
     else:
-        # A frozen board ignores gold versions that were published after the freeze.
+        # A frozen board uses the gold version that was newest at the freeze.
         board.gold = gold_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
@@ -472,7 +487,7 @@ def standings(
     if phase.has_monthly_ranks:
         _rank_by_month(board)
         board.untested = Untested.MONTHLY
-        # Organisers may have excluded the run with rank 1 later.
+        # If organisers excluded the best run later, no row has rank 1.
         first = board.rows[0].rank if board.rows else None
         if first is not None:
             board.equal_to_first = sum(row.rank == first for row in board.rows)
@@ -489,7 +504,7 @@ def standings(
 
 
 def _hide_other_teams(board: Board, viewer: object) -> None:
-    """Replace or remove the names of all teams except the viewer's own."""
+    """Hide the names of all teams on the board except the viewer's own team."""
     own_teams = set(teams_of(viewer).values_list("slug", flat=True))
     for row in board.with_runs:
         if row.team_slug not in own_teams:
@@ -506,7 +521,7 @@ def _hide_scores(board: Board) -> None:
     for row in board.with_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
-        # The p-value and the order's probability would reveal the difference of scores.
+        # The p-value and the probability of the order would reveal hidden scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
@@ -519,10 +534,11 @@ def cached_standings(
     audience: visible.Audience | None = None,
     by: str = VALUE,
 ) -> Board:
-    """Return the board's standings from the cache.
+    """Return the board of a phase from the cache, or compute and cache the board.
 
-    Callers share the object and must not change the object. If team names are hidden,
-    boards for team members are not cached. Raises UnknownRules.
+    Callers share the cached board and must not change the board. If the names of teams
+    are hidden, the function does not cache the boards that members of teams see. Raises
+    UnknownRules.
     """
     audience = audience or visible.audience_of(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
@@ -565,8 +581,9 @@ def checked(phase: Phase, rules: str | None) -> str | None:
 
 
 def rank(rows: list[Row]) -> None:
-    """Sort and rank the rows of a board. Equal values share a rank, and the next rank
-    is skipped (1, 1, 3). Undefined values come last.
+    """Sort the rows of a board by value and set their ranks. Rows with equal values
+    have the same rank, and the next rank is skipped (1, 1, 3). Undefined values come
+    last.
     """
     keys = {
         id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows
@@ -590,11 +607,11 @@ def month_of(at: dt.datetime) -> dt.date:
 
 
 def _rank_by_month(board: Board) -> None:
-    """Rank the rows by the monthly ranks on the private part.
+    """Rank the rows of a board by the monthly ranks on the private part of the gold.
 
-    Rows without such a rank follow, sorted by score. A team with a new run keeps its
-    rank until the next month, because an earlier change would reveal scores on the
-    private part.
+    Rows without a monthly rank follow after the ranked rows, sorted by score. A team
+    with a new run keeps its rank until the next month, because an earlier change of
+    rank would reveal the score on the private part.
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
     shown = (
@@ -658,14 +675,14 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
 
 @lru_cache(maxsize=4096)
 def significant(value: float) -> float:
-    """Round a value to 12 digits. Values are compared with this precision, because sums
-    may differ between machines.
+    """Round a value to 12 significant digits, because the last digits of sums may
+    differ between machines.
     """
     return float(f"{value:.12g}")
 
 
 def _fill_scores(board: Board) -> None:
-    """Set the scores of the rows and the columns of the board."""
+    """Set the columns of the board, and the scores of each row of the board."""
     cells = _cells_of([row.evaluation for row in board.rows])
     columns, names = _columns_by_signature(
         Counter(chain.from_iterable(cells.values())), board
@@ -691,7 +708,7 @@ def _fill_scores(board: Board) -> None:
         for row in board.rows:
             score = column.scores.get(row.submission)
             if score is not None:
-                # Negative ids distinguish human scores from scores of the scorer.
+                # Negative ids of human scores differ from all ids of computed scores.
                 row.scores[column.metric] = Cell(
                     score=-score.pk, value=score.value, low=score.low, high=score.high
                 )
@@ -704,8 +721,8 @@ def _fill_scores(board: Board) -> None:
 
 
 def _merge_seeds(board: Board) -> None:
-    """Replace runs that are seeds of one system by a row with the means over these
-    runs.
+    """Replace runs of one system with different random seeds by a row with the means
+    over these runs.
     """
     if not board.phase.takes_seeds:
         return
@@ -726,7 +743,9 @@ def _merge_seeds(board: Board) -> None:
 
 
 def _give_intervals(board: Board, means: list[Row]) -> None:
-    """Set the intervals of means over seeds, if a worker has computed the intervals."""
+    """Set the confidence intervals of means over seeds if a worker has computed the
+    intervals.
+    """
     intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
     for mean in means:
         own = intervals.get(mean.scoring, {})
@@ -738,7 +757,9 @@ def _give_intervals(board: Board, means: list[Row]) -> None:
 
 
 def _count_systems(board: Board) -> None:
-    """Set ``best_of`` of each row that is the best of a team's systems."""
+    """Set ``best_of`` of each row to the number of systems of the row's team, of which
+    the row is the best.
+    """
     if board.phase.counting != Phase.Counting.BEST:
         return
     number = systems_tried(board.phase, board.rules, board.gold, board.frozen_at)
@@ -778,7 +799,9 @@ def _mean_cell(cells: list[Cell]) -> Cell:
 
 
 def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
-    """Return the scores of each evaluation, keyed by signature id."""
+    """Return the scores of each evaluation as table cells, keyed by evaluation and
+    signature.
+    """
     cells: dict[int, dict[int, Cell]] = {evaluation: {} for evaluation in evaluations}
     undefined = []
     for evaluation, score, signature, value, low, high in scores_of(evaluations):
@@ -796,14 +819,14 @@ def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
 
 
 class _Reason(NamedTuple):
-    """The reason why a score has no value."""
+    """The reason why a score has no value, which is infinite, withheld or undefined."""
 
     is_infinite: bool
     withheld: str
 
 
 def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
-    """Return the stored reasons of undefined scores, keyed by score id."""
+    """Return the stored reasons why scores have no value, keyed by score id."""
     if not undefined:
         return {}
     scores = Score.objects.filter(
@@ -821,8 +844,8 @@ def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
 def _metric_traits(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
-    """Return ``higher_is_better`` and ``is_exchangeable`` of a metric, or None and True
-    if the metric no longer exists.
+    """Return two properties of a metric, ``higher_is_better`` and ``is_exchangeable``,
+    or None and True if the metric no longer exists.
     """
     try:
         own_type = type_of(task_type)
@@ -837,8 +860,9 @@ def _metric_traits(
 def _columns_by_signature(
     counts: Counter[int], board: Board
 ) -> tuple[list[Column], dict[int, str]]:
-    """Return the board's columns, and the column name of each signature. If a metric
-    was computed in several ways, the most frequent way gets the metric's name.
+    """Return the columns of the board, and the name of the column for each signature of
+    scores. If scores of one metric were computed in several ways, the column for the
+    most frequent way gets the name of the metric.
     """
     signatures = Signature.objects.in_bulk(counts)
     heads = {signature.column: signature for signature in signatures.values()}

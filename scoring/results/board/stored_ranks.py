@@ -1,4 +1,6 @@
-"""Ranks of boards that workers have stored in the database."""
+"""Read the ranks of boards that workers have stored in the database, or compute the
+ranks.
+"""
 
 import datetime as dt
 import hashlib
@@ -10,17 +12,17 @@ from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
 from scoring.results.board.seeds import MeanRows
 from tasks.models import Gold, Phase
 
-#: Increase this version if the fields or the computation of stored ranks change.
+#: Increase VERSION if the fields or the computation of stored ranks change.
 VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRow:
-    """A row to rank.
+    """A row of a board, with the values that determine its rank.
 
-    ``scoring`` changes if the run is rescored, and higher values of ``value`` are
-    better. On a board with means over seeds, ``system`` is the digest of the row's
-    runs. For a mean, ``scoring`` equals this digest.
+    ``scoring`` changes if the run is rescored, and a higher ``value`` is better. On a
+    board with means over seeds, ``system`` is the digest of the runs in the row. For a
+    mean over seeds, ``scoring`` has the same value as ``system``.
     """
 
     evaluation: int
@@ -31,8 +33,8 @@ class RankedRow:
 
 
 def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows | None:
-    """Return the rows of a board with the indices of means over seeds, or None without
-    means.
+    """Return the digests of a board's rows and the indices of the rows that are means
+    over seeds, or None if no row is a mean.
     """
     places = frozenset(place for place, row in enumerate(rows) if row.is_mean)
     if not places:
@@ -55,10 +57,11 @@ class RankedBoard:
         return means_of(self.phase, self.metric, self.rows)
 
     def inputs(self, revision: int, *, is_settled: bool) -> str:
-        """Return a digest of the inputs of complete ranks.
+        """Return a digest of all inputs on which the ranks of the board depend.
 
-        A frozen board has other rows than the current board, so the digests of both
-        boards differ. A repeated comparison changes the ``revision``.
+        The digests of a frozen board and of the current board differ, because the
+        boards have different rows. If the rows of the board are compared again, the
+        ``revision`` changes.
         """
         facts = VERSION, is_settled, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
@@ -67,8 +70,8 @@ class RankedBoard:
 def keeps_sentences(
     order: BoardOrder | None, phase: Phase, frozen_at: dt.datetime | None
 ) -> bool:
-    """Return True if an older version of the site, without verdicts, settled the board.
-    The result is False once the board opens or freezes again.
+    """Return True if the board became final in an older version of the site, which had
+    no verdicts. The result is False after the board has opened or frozen again.
     """
     return (
         order is not None
@@ -78,12 +81,14 @@ def keeps_sentences(
 
 
 def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
-    """Return the stored ranks of a board, or compute the ranks.
+    """Return the stored ranks of a board's rows, or compute the ranks if no valid ranks
+    are stored.
 
-    Only workers pass ``stores`` to store computed ranks. Pages never store ranks,
-    because pages would wait for other writers, and fail on a read-only database.
+    Only workers call the function with ``stores``, to store computed ranks. Pages never
+    store ranks, because a page would wait for other database writers, and would fail on
+    a read-only database.
     """
-    # Read the revision first, so that stored ranks are never older than the revision.
+    # Read the revision first, because stored ranks must not be older than it.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
     is_settled = keeps_sentences(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""

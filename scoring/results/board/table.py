@@ -1,5 +1,5 @@
-"""The data of a board's table for its template: sortable column heads, and a line for
-each row.
+"""Prepare the table of a board for its template, with sortable column heads and a line
+for each row.
 """
 
 import datetime as dt
@@ -19,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: Each column has names for the initial order and for the reverse order.
+#: BEST contains the names of a column's default order and of the reverse order.
 BEST = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDERS = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -29,8 +29,8 @@ ORDERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The head of a board's column. ``sort`` is `ascending` or `descending`, or empty
-    if another column sorts.
+    """The head of a column in the table of a board. ``sort`` is `ascending` or
+    `descending`, or empty if the table is sorted by another column.
     """
 
     name: str
@@ -47,10 +47,11 @@ class Head:
 
 
 class Number(NamedTuple):
-    """A score and the address of the score's explanation, which are empty in a cell
-    without a score.
+    """A score as text, and the URL of the page that explains the score, both of which
+    are empty in an empty cell.
 
-    The Tab key reaches one number per row, and arrow keys reach the other numbers.
+    The Tab key focuses one score in each row, and the arrow keys focus the other
+    scores.
     """
 
     text: str = ""
@@ -60,14 +61,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A row in the table of a board. ``first`` is the row's score of the ranking
-    metric.
+    """A row in the displayed table of a board. ``first`` is the score of the row by the
+    ranking metric.
     """
 
     row: Row
     kind: str
     rank: str
-    #: The rank under the first judge is None if the current judge's rank is the same.
+    #: ``first_rank`` is the rank by the first judge, or None if it is the shown rank.
     first_rank: int | None
     name: str
     is_own: bool
@@ -87,7 +88,7 @@ class Table:
     lines: list[Line]
     axis_ends: list[str]
     has_ranking: bool
-    #: Scores of the ranking metric may lack intervals, for official programs.
+    #: ``has_intervals`` is True if the score of any row has an interval.
     has_intervals: bool = True
 
 
@@ -101,10 +102,10 @@ def table(
     root: str = "",
     first_ranks: Mapping[int, int] | None = None,
 ) -> Table:
-    """Return the displayed table of these ``rows`` of the board. ``compare`` is the URL
-    prefix for comparing a run with the first run. ``root`` is the URL of the board, if
-    the page has another URL. ``first_ranks`` are the ranks under the first judge, for
-    the view of another judge.
+    """Return the table that displays these ``rows`` of the board. ``compare`` is the
+    start of the URLs that compare a run with the first run. ``root`` is the URL of the
+    board, if the table is on another page. On the board of a further judge,
+    ``first_ranks`` contains the ranks by the labels of the first judge.
     """
     columns = shown_columns(board, query)
     axis = axis_of(board)
@@ -137,8 +138,8 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """The common data of a table's lines, with URLs, the axis, the columns that do not
-    rank, and the ranks under the first judge.
+    """The data that all rows of the displayed table share, such as URLs and the axis of
+    intervals.
     """
 
     root: str
@@ -157,7 +158,7 @@ def _line(
     name: str,
     is_own: bool = False,
 ) -> Line:
-    # Means have no page, so the pages of their runs explain the scores.
+    # A mean over seeds has no page, because the pages of its runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
     first = row.scores.get(board.ranking.name) if board.ranking else None
@@ -199,8 +200,8 @@ def _changed_rank(row: Row, first_ranks: Mapping[int, int]) -> int | None:
 
 
 def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
-    """Return, for each row, True if a new group of ranks begins because the row's rank
-    is worse than all previous ranks.
+    """Return for each row whether a new group of ranks begins, which is the case if the
+    rank is worse than all previous ranks.
     """
     if board.by != SIGNIFICANCE or query.sort != RANK:
         return [False] * len(rows)
@@ -237,7 +238,7 @@ def _number(cell: Cell | None, scale: float, run: str) -> Number:
 
 
 def _with_stop(numbers: list[Number]) -> list[Number]:
-    """Make the first number with an address the Tab stop of a row."""
+    """Make the first score with a URL the one that the Tab key focuses."""
     for place, number in enumerate(numbers):
         if number.href:
             numbers[place] = number._replace(is_stop=True)
@@ -283,7 +284,9 @@ def _head(
     rises: bool,
     column: Column | None = None,
 ) -> Head:
-    """Return the head of a column. ``rises`` is True if lower values are better."""
+    """Return the head of a column in the table of a board. ``rises`` is True if lower
+    values of the column are better.
+    """
     sort = ""
     if query.column == name:
         sort = "ascending" if rises != query.is_reversed else "descending"
@@ -310,7 +313,9 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
 
 
 def orders_in_words(column: str) -> tuple[str, str]:
-    """Return the names of both orders of a column, the usual one first."""
+    """Return the names of the two orders of a column, first the name of the default
+    order.
+    """
     forwards, backwards = ORDERS.get(column, BEST)
     return _(forwards), _(backwards)
 
@@ -328,9 +333,9 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: An interval plot has this size in pixels, as in `boards/_whisker.html`.
+#: The template `boards/_whisker.html` draws intervals in a box of WIDTH pixels.
 WIDTH, MARGIN = 132, 5
-#: The bounds of an axis of counts are multiples of this number.
+#: The bounds of an axis of counts are multiples of STEP_OF_COUNTS.
 STEP_OF_COUNTS = 5.0
 
 
@@ -370,8 +375,8 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Whisker:
-    """A value and its interval on an axis, in pixels. ``start`` and ``end`` are empty
-    without an interval.
+    """The positions in pixels of a score and of its confidence interval on an axis.
+    ``start`` and ``end`` are empty if the score has no interval.
     """
 
     at: str
@@ -381,8 +386,8 @@ class Whisker:
 
 
 def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
-    """Return the position of a value and of its interval on an axis. ``interval`` is
-    the text for screen readers.
+    """Return the positions in pixels of a score and of its confidence interval on the
+    axis. ``interval`` is the interval as text for screen readers.
     """
     if cell is None or axis is None or cell.value is None:
         return None
@@ -394,7 +399,7 @@ def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | No
 
 
 def axis_of(board: Board) -> Axis | None:
-    """Return the axis for scores of the ranking metric."""
+    """Return the axis on which the scores by the ranking metric are drawn."""
     if board.ranking is None:
         return None
     name = board.ranking.name
@@ -404,9 +409,9 @@ def axis_of(board: Board) -> Axis | None:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnRun:
-    """A run of the viewer's team, compared with the row above. ``gap`` and ``p`` are
-    empty if scores are hidden or not compared, and ``p`` is not corrected for other
-    comparisons.
+    """A run of the viewer's team, compared with the next better row of the board.
+    ``gap`` and ``p`` are empty if scores are hidden or not compared, and ``p`` is not
+    corrected for multiple comparisons.
     """
 
     row: Row

@@ -1,4 +1,6 @@
-"""The best trivial run as a line of a board. Useful systems exceed its score."""
+"""Show the best trivial run (such as a constant answer) as a line of a board, which
+useful systems should exceed.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -16,20 +18,21 @@ from tasks.types.trivial_runs import CONSTANT, EMPTY
 
 
 class TrivialLine(NamedTuple):
-    """A trivial run, such as the same answer for all instances. `answer` is the answer
-    of a constant run. Only organisers see a line that `is_secret`.
+    """A trivial run, such as a run with the same answer for all instances, as a line of
+    a board. `answer` is the answer that a constant run gives to all instances. If
+    `is_secret` is True, only organisers see the line.
     """
 
     run: str
     answer: str
     value: float
     is_secret: bool
-    #: The values of the trivial run are shares of the metrics' scales.
+    #: ``shares`` has the scores of the trivial run as shares of the metrics' scales.
     shares: Mapping[str, float | None] = MappingProxyType({})
 
     def texts(self, columns: Iterable[Column]) -> list[str]:
-        """Return the trivial run's scores in these columns, formatted as on the board,
-        and empty texts for missing scores.
+        """Return the scores of the trivial run in these columns as texts in the format
+        of the board, which are empty for missing scores.
         """
         shares = ((column, self.shares.get(column.metric)) for column in columns)
         return [
@@ -39,11 +42,12 @@ class TrivialLine(NamedTuple):
 
 
 def trivial_line(board: Board) -> TrivialLine | None:
-    """Return the best trivial run by the ranking metric.
+    """Return the trivial run with the best score by the ranking metric.
 
     The result is None if the reader may not see the trivial run, or if no trivial run
-    beats the empty run. The score of a trivial run reveals the frequency of an answer.
-    The run is therefore hidden until the gold is released or results are confirmed.
+    is better than the empty run. The score of a trivial run reveals how frequent its
+    answer is in the gold. The trivial run is therefore hidden until the gold is
+    released or the results are confirmed.
     """
     gold, ranking = board.gold, board.ranking
     if gold is None or ranking is None or board.visibility != Visibility.SCORES:
@@ -68,7 +72,7 @@ def trivial_line(board: Board) -> TrivialLine | None:
     )
     if not is_public and not is_organiser:
         return None
-    # Labels are public, but frequent texts, numbers or positions would reveal gold.
+    # Labels are public, but a frequent text, number or position would reveal gold.
     is_label = board.phase.task.task_type.drawn_as in (LABELS, TAGS)
     is_told = best == CONSTANT and (has_gold or is_organiser or is_label)
     answer = gold.trivial["constant"] if is_told else ""

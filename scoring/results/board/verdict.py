@@ -1,5 +1,5 @@
-"""The verdict of a board: the leader, systems that could be tied, systems behind, and
-the test.
+"""Write the verdict on a board, which names the leader, the systems that could be tied
+with the leader, the worse systems, and the test.
 """
 
 from collections import Counter
@@ -13,15 +13,15 @@ from citeboard.core.words import counted, in_decimals, listed
 from scoring.results.board.comparisons import Separation, counted_units
 from scoring.results.board.formatting import p_text
 
-#: A sentence names at most this many systems, and only counts other systems.
+#: A sentence names at most MAX_NAMED systems, and gives the number of other systems.
 MAX_NAMED = 3
 TEST = "paired randomisation test"
-#: A board with means over seeds uses this test.
+#: On a board with means over seeds, TEST_OF_MEANS is the name of the test.
 TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
 
 
 class Untested(StrEnum):
-    """The reason why a board ranks without a test."""
+    """The reason why a board ranks its rows without a significance test."""
 
     MEASURE = "measure"
     PROGRAM = "official-program"
@@ -32,9 +32,9 @@ class Untested(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedSystem:
-    """A ranked row. ``p`` is the adjusted p-value of the comparison with the leader, or
-    with another significantly better row, that decides on the rank. ``p`` is None for
-    the leader, and for hidden or undefined p-values.
+    """A ranked row. ``p`` is the adjusted p-value that determines the rank, from the
+    comparison with the leader or with another significantly better row. ``p`` is None
+    for the leader, and if the p-value is hidden or undefined.
     """
 
     submission: int
@@ -46,10 +46,11 @@ class RankedSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The verdict.
+    """The verdict on a board, which names the leader and all systems with a worse rank.
 
-    ``leaders`` contains several systems only if the systems have equal values. If the
-    board ranks without a test, ``test`` is empty and ``untested`` is the reason.
+    ``leaders`` contains several systems only if all of them have the best value. If the
+    board ranks its rows without a significance test, ``test`` is empty and ``untested``
+    is the reason.
     """
 
     systems: int
@@ -68,8 +69,8 @@ class Verdict:
 
     @property
     def p(self) -> float | None:
-        """Return the smallest p-value of tied systems or, without ties, the largest
-        p-value of systems behind.
+        """Return the smallest p-value of systems that could be tied with the leader, or
+        the largest p-value of the other systems if none could be tied.
         """
         tied = [*self.leaders[1:], *self.tied]
         own = [row.p for row in tied or self.behind if row.p is not None]
@@ -77,7 +78,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Return the sentence of the verdict in the reader's language."""
+        """Return the verdict on the board as text in the reader's language."""
         return " ".join(self.sentences)
 
     @property
@@ -90,8 +91,8 @@ class Verdict:
 
     @property
     def _names(self) -> dict[int, str]:
-        """Return the names of systems, keyed by submission. If several systems have the
-        same name, the team is appended.
+        """Return a name for each system in the verdict, keyed by submission. If several
+        systems have the same name, the name also contains the team.
         """
         rows = [*self.leaders, *self.tied, *self.behind]
         number = Counter(row.system for row in rows)
@@ -212,11 +213,10 @@ def verdict_of(
     equal_to_first: int = 1,
     has_means: bool = False,
 ) -> Verdict | None:
-    """Return the verdict on ranked ``systems``, best first, or None if no system is
-    ranked.
+    """Return the verdict on the ranked ``systems``, which are sorted best first, or
+    None without ranked systems.
 
-    ``equal_to_first`` is the number of systems with the same value as the first system,
-    including the first.
+    ``equal_to_first`` is the number of systems with the best value.
     """
     if not systems:
         return None

@@ -1,4 +1,6 @@
-"""Decide who may see scores. Pages, charts, exports and the API all use this module."""
+"""Decide who may see the scores on a board and the scores of runs. Pages, charts,
+exports and the API use the functions of this module to decide who may see scores.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -33,7 +35,7 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: These audiences see all runs and scores of a season.
+#: The audiences in RUNS_THE_SEASON see all runs and scores of a season.
 RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
 
 
@@ -54,16 +56,17 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
 
 
 def visibility_of(phase: Phase, audience: Audience) -> Visibility:
-    """Return the visibility of the current board, which is NOTHING while the board
-    would mix scores on public and private parts.
+    """Return what an audience may see of the current board, which is nothing while some
+    runs have scores on the private part and others do not.
     """
     is_whole = audience in RUNS_THE_SEASON or not is_being_released(phase)
     return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
 
 
 def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
-    """Return the visibility that the settings define. Organisers see everything.
-    Helpers must not see names of the gold before inputs are released.
+    """Return how much of a board an audience may see by the settings of the phase.
+    Organisers see everything. Helpers of organisers must not see the names of instances
+    in the gold before the inputs are released.
     """
     if phase.battles_alone and audience not in RUNS_THE_SEASON:
         return Visibility.NOTHING
@@ -71,11 +74,11 @@ def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
 
 
 def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
-    """Return the visibility of the battle board, even if the phase has no other
-    board.
+    """Return what an audience may see of the board of battles, even if the phase has no
+    other board.
     """
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
-        # The board only contains baselines, whose signatures identify the gold.
+        # A board with only baselines would identify the gold by names and signatures.
         return Visibility.NOTHING
     if audience in RUNS_THE_SEASON:
         return Visibility.SCORES
@@ -88,15 +91,15 @@ def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
 
 
 def is_kept_back(phase: Phase) -> bool:
-    """Return True if another phase with the same gold has an embargo, regardless of
-    this phase's settings.
+    """Return True if another phase with the same gold has an embargo, whatever the
+    settings of this phase are.
     """
     return not secrecy_of(phase).is_free(Kind.OTHERS)
 
 
 def is_free(kind: Kind, submission: Submission) -> bool:
-    """Return True if the embargo allows this kind of information for every gold version
-    that scored the run.
+    """Return True if no embargo on the gold of the run withholds this kind of
+    information, for every gold version on which the run was scored.
     """
     known = secrecy_of(submission.phase)
     versions = [known.newest]
@@ -115,8 +118,8 @@ def is_public(phase: Phase) -> bool:
 
 
 def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
-    """Return the time of the frozen board for the audience, or None if the audience
-    sees the current board.
+    """Return the time when the board was frozen for the audience, or None if the
+    audience sees the current board.
     """
     return (
         phase.frozen_from
@@ -126,9 +129,7 @@ def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
 
 
 def hides_activity(phase: Phase, audience: Audience) -> bool:
-    """Return True if the audience must not notice that runs were submitted or
-    scored.
-    """
+    """Return True if the audience must not notice when runs are submitted or scored."""
     return (
         visibility_of(phase, audience) == Visibility.NOTHING
         or frozen_at(phase, audience) is not None
@@ -136,8 +137,8 @@ def hides_activity(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_instances(phase: Phase, audience: Audience) -> bool:
-    """Return True if the audience may see instances. Instances reveal the gold, so a
-    permission to see scores does not suffice.
+    """Return True if the audience may see the instances of a phase. Instances reveal
+    the gold, so permission to see scores is not enough.
     """
     if audience == Audience.ORGANISER:
         return True
@@ -147,8 +148,8 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
-    """Return True for the team and organisers of a run with claims, and for other
-    viewers of a board with the run if the phase shows instances.
+    """Return True if the viewer may see the claims in a run, which are the team, the
+    organisers, and viewers of a board with the run if the phase shows instances.
     """
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
@@ -159,8 +160,9 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
 
 
 def may_see_submission(submission: Submission, viewer: object) -> bool:
-    """Return True for the team of the run, for organisers and helpers of the season,
-    and for staff. For other viewers the run does not exist.
+    """Return True if the viewer may see the run, as a member of the team, as an
+    organiser or helper of the season, or as staff. For other viewers, pages behave as
+    if the run did not exist.
     """
     if not isinstance(viewer, User):
         return False
@@ -172,8 +174,8 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
 
 
 def may_see_scores(submission: Submission, viewer: object) -> bool:
-    """Return True for organisers, and for the run's team if the phase shows teams their
-    own scores.
+    """Return True if the viewer may see the scores of a run, as an organiser, or as a
+    member of the team if the phase shows teams their own scores.
     """
     if not may_see_submission(submission, viewer):
         return False
@@ -189,8 +191,8 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:
-    """Return True if the viewer may see whether and when a run was scored. Teams always
-    see failures.
+    """Return True if the viewer may see if and when a run was scored. Teams always see
+    failures.
     """
     if not may_see_submission(submission, viewer):
         return False
@@ -202,8 +204,8 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
 
 
 def shows_teams(phase: Phase, audience: Audience) -> bool:
-    """Return True if a board shows the teams of systems. A team always sees its own
-    name.
+    """Return True if the audience may see the names of the teams on a board. Members of
+    a team always see the name of their own team.
     """
     if audience in RUNS_THE_SEASON:
         return True
@@ -241,8 +243,9 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 @dataclass(frozen=True)
 class Viewer:
-    """The roles of a viewer. ``facts`` are the kind of each role, the id of the role's
-    team or season, and the team's slug or the role's name.
+    """The roles of a viewer, as staff, in teams and in seasons. ``facts`` contains the
+    kind of each role, the id of the team or season, and the slug of the team or the
+    name of the role.
     """
 
     is_staff: bool = False

@@ -1,5 +1,5 @@
-"""Changes from a run of a team to a later run: instances that became right or wrong,
-and classes.
+"""Compare a run of a team with a later run, by instances that became right or wrong,
+and by scores in classes.
 """
 
 from collections import Counter
@@ -34,8 +34,9 @@ from tasks.models import Submission
 
 @dataclass(frozen=True, kw_only=True)
 class ChangesQuery(Query):
-    """The query parameters of a run's changes. ``since`` is the earlier run, by default
-    the previous run.
+    """The query parameters of the page that compares a run with an earlier run.
+    ``since`` is the id of the earlier run, which is the previous run of the team by
+    default.
     """
 
     since: int | None = number_from("since")
@@ -68,10 +69,12 @@ class InstanceChange:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceChanges:
-    """The changes of instances between two runs. ``better`` and ``worse`` count changed
-    instances that became neither right nor wrong.
+    """The instances on which the answers of two runs have different values. ``better``
+    and ``worse`` are the numbers of instances whose value changed although they became
+    neither right nor wrong.
 
-    An instance is right if the metric has the best possible value on the instance.
+    An instance is right in a run if the metric has its best possible value on the
+    instance.
     """
 
     metric: Metric
@@ -92,8 +95,9 @@ class InstanceChanges:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """The changes between two runs. ``instances`` is None if the viewer may not see
-    values of instances, or if the metric has no values of instances.
+    """The differences between an earlier and a later run of a team. ``instances`` is
+    None if the viewer may not see values on instances, or if the metric has no such
+    values.
     """
 
     before: Submission
@@ -115,8 +119,8 @@ class Changes:
         return self._changed(-1)
 
     def _changed(self, sign: int) -> list[str]:
-        """Return the classes that improved, or that became worse, with an interval that
-        excludes zero.
+        """Return the classes in which the score became better, or worse, by a
+        difference whose interval excludes zero.
         """
         if self.metric is None or self.metric.higher_is_better is None:
             return []
@@ -131,7 +135,9 @@ class Changes:
 
 
 def changes_since(run: Submission, viewer: object, query: ChangesQuery) -> Changes:
-    """Return the changes from an earlier run of the same team. Raises Http404, Unreadable."""
+    """Return the differences between an earlier run of a team and this run. Raises
+    Http404, Unreadable.
+    """
     board = board_of(run.phase, viewer, query.rules, query.gold)
     before = query.since
     if before is None and board.gold is not None:
@@ -151,7 +157,9 @@ def changes_since(run: Submission, viewer: object, query: ChangesQuery) -> Chang
 
 
 def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
-    """Return True if both runs belong to one team of the viewer, or of a season that the viewer runs."""
+    """Return True if both runs belong to the same team, and the viewer is a member of
+    the team or runs the season.
+    """
     runs = [a.submission, b.submission]
     return runs[0].team_id == runs[1].team_id is not None and all(
         visibility.may_see_submission(run, viewer) for run in runs
@@ -159,7 +167,7 @@ def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
 
 
 def in_time(a: Evaluation, b: Evaluation) -> tuple[Evaluation, Evaluation]:
-    """Return two runs in the order of submission."""
+    """Return the evaluations of two runs in the order in which the runs were submitted."""
     sent = [(one.submission.submitted_at, one.submission.pk) for one in (a, b)]
     return (a, b) if sent[0] < sent[1] else (b, a)
 
@@ -171,7 +179,9 @@ def changes_between(
     dimension: str = "",
     metric: str = "",
 ) -> Changes:
-    """Return the changes between two runs that the viewer may see. Raises Unreadable."""
+    """Return the differences between an earlier and a later run that the viewer may
+    see. Raises Unreadable.
+    """
     pair, phase = two(after, before), after.phase
     audience = visibility.audience_of(phase, viewer)
     names = [name for name in dimensions([after, before]) if pair.by(name)]

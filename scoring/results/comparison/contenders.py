@@ -1,4 +1,4 @@
-"""The runs that a viewer may compare: those whose scores the viewer may see."""
+"""Select the runs that a viewer may compare, whose scores the viewer may see."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from scoring.results.board.standings import Board, run_rows
 from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
-#: A list contains at most this many runs of the viewer's own team.
+#: A list for choosing a run has at most MAX_OWN runs of the viewer's own teams.
 MAX_OWN = 100
 
 
@@ -68,7 +68,7 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
-    # All of these runs are in the same phase and belong to the viewer's teams.
+    # As the runs are in one phase and of the viewer's teams, check one run.
     return (
         [_of_run(run) for run in unseen]
         if unseen and may_see_scores(unseen[0], viewer)
@@ -134,7 +134,9 @@ def chosen_two(
 def evaluations_of(
     board: Board, contenders: Iterable[Contender]
 ) -> list[Evaluation | None]:
-    """Return each contender's newest evaluation on the board's gold and rules."""
+    """Return the newest evaluation of each compared run on the board's gold and rule
+    set.
+    """
     runs = [contender.run for contender in contenders]
     known = Evaluation.objects.known_at(board.frozen_at)
     scored = known.filter(
@@ -149,14 +151,14 @@ def evaluations_of(
     return [newest.get(run) for run in runs]
 
 
-#: Instances are exported in these formats, and SAMPLES contains a single run only.
+#: FILE_FORMS are formats of exported instances, of which SAMPLES needs a single run.
 CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstancesQuery(Query):
-    """The query parameters that select instances. ``instance`` selects a single
-    instance, ``kind`` an outcome.
+    """The query parameters that select instances on the pages of answers. ``instance``
+    is the name of a single instance, and ``kind`` selects instances by their outcome.
     """
 
     rules: str | None = text_from("rules", default=None)
@@ -172,8 +174,8 @@ class InstancesQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class AllQuery(InstancesQuery):
-    """The query parameters of instances with ``run``, which selects one run. Forms
-    cannot put the run into the path.
+    """The query parameters that select instances of the run with the id ``run``. An
+    HTML form cannot put the id of the run into the path of the URL.
     """
 
     run: int | None = number_from("run")
@@ -197,8 +199,9 @@ class SeveralQuery(Query):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareQuery(Query):
-    """The query parameters of a comparison. ``a`` and ``b`` are run ids. ``tests``
-    requests slow tests immediately.
+    """The query parameters of the page that compares two runs. ``a`` and ``b`` are the
+    ids of the compared runs. If ``tests`` is True, the page computes slow tests
+    immediately.
     """
 
     a: int | None = number_from("a")

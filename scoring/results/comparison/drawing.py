@@ -1,5 +1,5 @@
-"""Prepare an instance for display: inputs, gold and answers, divided into pieces that
-show agreement.
+"""Prepare the inputs, gold and answers of an instance for display, as pieces of text
+that show where answers agree with the gold.
 """
 
 import math
@@ -33,7 +33,7 @@ OUTCOME_LABELS = {
     base.MISSED: gettext_lazy("missed, with words of the citation"),
     base.RIGHT: gettext_lazy("right"),
 }
-#: An instance has these additional outcomes.
+#: Further outcomes of an instance are empty, near, no mark and nothing shared.
 EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
 ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-found",
@@ -61,7 +61,7 @@ KIND_LABELS = OUTCOME_LABELS | {
 }
 NEAR_BY = 2
 IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: The question of each task is one sentence.
+#: ASKED contains the question that each task asks, as one sentence.
 ASKED = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
@@ -80,7 +80,7 @@ ASKED = {
     ),
     base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
-#: Each judgement of a report's sentence or nugget has a kind of piece and a text.
+#: JUDGED_LABELS maps a judgement of a sentence or nugget to a kind of piece and a text.
 JUDGED_LABELS = {
     base.RIGHT: (BOTH, gettext_lazy("supported")),
     base.ALIKE: (BOTH, gettext_lazy("partly supported")),
@@ -88,14 +88,14 @@ JUDGED_LABELS = {
     base.MISSED: (GOLD, gettext_lazy("nugget missed")),
     base.CONTEXT: ("", gettext_lazy("not judged")),
 }
-#: Shared words have at least this length, because most texts share shorter words.
+#: Shared words with fewer than MIN_SHARED letters are not marked.
 MIN_SHARED = 4
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"^\d+\. ")
 _GRADE = re.compile(r" \(\d+\)$")
 _MARK = re.compile(r"\[\d+\]")
 _PLACE = re.compile(r"<(?:OTHER)?REF>")
-#: These tags surround the parts of the input for a citation text.
+#: In the input for a citation text, the tags in _TAGS surround the parts.
 _TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
@@ -113,7 +113,8 @@ def drawn(
     claims: Mapping[str, Sequence[Line]],
     pool: int = 0,
 ) -> list[Part]:
-    """Return the drawn parts of an instance. Values of runs are keyed by run name, and
+    """Return the parts of an instance as they are displayed, such as inputs, gold and
+    answers. The mappings contain values of runs, keyed by the name of the run, and
     hidden values are empty.
     """
     lines_given = _given(form, given, answers.values())
@@ -129,7 +130,7 @@ def drawn(
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
-            # Show the position of a cited paper below the shown part of the ranking.
+            # If the shown ranking lacks the cited paper, show the paper's position.
             [outcomes] = judged.values()
             places = {
                 _candidate(text): text.partition(".")[0] for _outcome, text in outcomes
@@ -163,7 +164,7 @@ def drawn(
 
 
 def _with_number(line: Line, number: float | None) -> Line:
-    """Append a number to the text of a line."""
+    """Append a number, if any, to the words of a displayed line."""
     words = [line.words, "" if number is None else f"{number:.4g}"]
     return replace(line, words=" · ".join(filter(None, words)))
 
@@ -215,8 +216,8 @@ def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
 
 
 def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
-    """Return the sentences that any run or the gold contains, in the order of the
-    paper, with these runs.
+    """Return the sentences that the gold or any run contains, in the order of the
+    paper, each with the runs that contain the sentence.
     """
     order: dict[str, list[tuple[str, str]]] = {}
     for name, outcomes in judged.items():
@@ -253,8 +254,8 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
 
 
 def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
-    """Return the parts with the text in which the answers are marked, or with the
-    judgements of each run.
+    """Return the displayed parts of an instance that show the text with the answers
+    marked, or the judgements of each run.
     """
     if form == base.REPORTS:
         return _judgement_parts(judged)
@@ -265,7 +266,7 @@ def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
 
 
 def _judgement_parts(judged: Mapping[str, Judged]) -> list[Part]:
-    """Return the sentences and nuggets of each run with their judgements, in order."""
+    """Return the judged sentences and nuggets of each run as displayed parts, in order."""
     parts = []
     for name, outcomes in judged.items():
         lines = []
@@ -314,7 +315,7 @@ def _whose(kind: str) -> str:
 
 
 def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
-    """Return the lines of texts with marks of passages and of words that another text
+    """Return the lines of a text, with marks at passages and at words that another text
     shares.
     """
     shared = _shared_words(others)
@@ -351,8 +352,8 @@ _DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
 
 
 def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
-    """Return the outcomes of an instance, which reveal the gold. Outcomes of labels
-    have the form `GOLD → ANSWER`.
+    """Return the outcomes of an instance (such as right or wrong), which reveal the
+    gold. For label tasks, an outcome has the form `GOLD → ANSWER`.
     """
     form = kind.drawn_as
     if not shown.answer:
@@ -399,7 +400,7 @@ def kind_label(kind: str) -> str:
 def draw(
     kind: TaskType, shown: base.ShownInstance, claims: Sequence[Line] = ()
 ) -> list[Part]:
-    """Return all drawn parts of an instance, for viewers who may see the whole
+    """Return all displayed parts of an instance, for viewers who may see the whole
     instance.
     """
     if kind.has_parts:
@@ -431,16 +432,16 @@ def draw(
 
 
 def drawn_example(kind: TaskType) -> list[Part]:
-    """Return the drawn parts of a task type's example, or no parts if the type has no
-    sample.
+    """Return the displayed parts of the example of a task type, or no parts if the type
+    has no public sample.
     """
     shown = example_of(kind)
     return draw(kind, shown) if shown else []
 
 
 def example_of(kind: TaskType) -> base.ShownInstance | None:
-    """Return the first answered instance of the public sample, or None without such an
-    instance.
+    """Return the first instance of the public sample that the sample's run answers, or
+    None if no instance is answered.
     """
     return _first_of(kind.slug, tuple(public_sample(kind).items()))
 

@@ -1,4 +1,4 @@
-"""Examples that show readers what a task asks."""
+"""Provide the examples that show readers what a task asks."""
 
 import tomllib
 from dataclasses import replace
@@ -9,14 +9,14 @@ from scoring.results.comparison.pieces import Line, Part, Piece
 from tasks.types.base import ShownInstance, TaskType
 from tasks.types.registry import shipped_folder
 
-#: Task types with instances that are hard to understand have an example in this file.
+#: Some task types have instances that are hard to understand, so FILE has an example.
 FILE = "example.toml"
-#: Each part has at most MAX_LINES lines, and each line MAX_CHARACTERS characters.
+#: An example has at most MAX_LINES lines per part and MAX_CHARACTERS letters per line.
 MAX_LINES, MAX_CHARACTERS = 4, 180
 
 
 def short_example(kind: TaskType) -> list[Part]:
-    """Return the example of a task type, shortened for lists of tasks."""
+    """Return the example instance of a task type, shortened for lists of tasks."""
     written = _written_example(kind.slug)
     parts = draw(kind, written) if written else drawn_example(kind)
     return [_shortened(part) for part in parts]

@@ -26,7 +26,9 @@ from tasks.types.base import printed_options
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
-    """Return the interval of a difference, or the reason for a missing interval."""
+    """Return the interval of a difference between two scores as text, or the reason for
+    a missing interval.
+    """
     match result.get("no_interval"):
         case jackknife.NoInterval.SAME:
             return _("the same in every unit")
@@ -76,7 +78,7 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
         lines.append(line)
     first = next(iter(results.values())) if results else None
     units = first["units"] if first else 0
-    # Insignificant differences are shown with the smallest p-value for this many units.
+    # The page states the smallest p-value that this number of units can reach.
     smallest = 2.0 / 2 ** min(units, 60)
     return {
         "lines": lines,
@@ -139,7 +141,7 @@ def class_part(
     lines = by_class(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
     title = f"{label}: {a} {formatting.MINUS} {b}"
-    # A class is a point, which is right of zero if the first run has the higher value.
+    # In the chart, a class is right of zero if the first run has the higher score.
     drawn = [line for line in lines if line.difference is not None]
     points = [
         Measured(
@@ -197,12 +199,14 @@ def class_part(
     }
 
 
-#: The page lists at most this many instances as turned right, and as turned wrong.
+#: The page lists at most MAX_TURNED instances that became right, or that became wrong.
 MAX_TURNED = 12
 
 
 def change_part(changes: Changes, query: CompareQuery) -> dict[str, Any]:
-    """Return the changes from the earlier run to the later run, for the page."""
+    """Return the context data of a page about the changes from an earlier run to a
+    later run.
+    """
     part: dict[str, Any] = {
         "before": changes.before,
         "after": changes.after,

@@ -1,5 +1,5 @@
-"""Compare two evaluations: paired tests for each metric, and differences for each
-class.
+"""Compare the evaluations of two runs by a paired test for each metric, and by the
+difference in each class.
 """
 
 import threading
@@ -34,11 +34,11 @@ from scoring.stats.significance import (
 )
 
 SECONDS = 24 * 3600
-#: A page shows this many instances.
+#: A page shows PAGE instances.
 PAGE = 50
-#: A page computes tests of at most this many units immediately.
+#: If a test has at most FEW_UNITS units, the page computes the test immediately.
 FEW_UNITS = 2_000
-#: A reader waits at most this many seconds for another reader's tests.
+#: A request waits at most PATIENCE seconds while tests for another request run.
 PATIENCE = 20.0
 
 Told = dict[str, dict[str, Any]]
@@ -57,7 +57,7 @@ class Two:
 
     @property
     def pooled(self) -> list[Metric]:
-        """Return the metrics with a value on a single instance."""
+        """Return the metrics that have a value on each single instance."""
         return metrics_of_instances(self.metrics)
 
     def by(self, dimension: str) -> list[Metric]:
@@ -66,8 +66,9 @@ class Two:
 
 
 def two(a: Evaluation, b: Evaluation) -> Two:
-    """Return the evaluations of two runs with the metrics that both evaluations share.
-    Metrics that were computed differently or no longer exist are omitted.
+    """Return the evaluations of two runs together with the metrics that both
+    evaluations have. The result does not contain metrics that the two evaluations
+    computed differently or that no longer exist.
     """
     columns = {score.metric: score.column for score in a.scores.all()}
     theirs = {score.metric: score.column for score in b.scores.all()}
@@ -82,8 +83,8 @@ def two(a: Evaluation, b: Evaluation) -> Two:
 
 
 def tests(pair: Two, *, at_once: bool) -> Told | None:
-    """Return the output of `compare --json` for two runs, or None if the tests would
-    take too long now. Raises Busy, Unreadable.
+    """Return the output of `compare --json` for two runs, or None if computing the
+    tests would take too long for a page. Raises Busy, Unreadable.
     """
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
     tests: Told | None = caches["results"].get(key)
@@ -93,7 +94,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         takes_long = units > FEW_UNITS
         if takes_long and not at_once:
             return None
-        # Only one slow test runs in this process at a time.
+        # A server process computes only one slow test at a time.
         if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
             raise Busy
         try:
@@ -139,7 +140,7 @@ def by_class(
             why[label] = str(told.withheld)
     intervals: dict[str, tuple[float, float]] = {}
     if metric.is_decomposable:
-        # The test uses the units that contain an instance of the class.
+        # The test uses all units that contain an instance of the class.
         first, second = (
             statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
         )
@@ -161,7 +162,7 @@ def by_class(
             )
             both = paired(own, *sides)
             if _is_equal(values.get(label, {})) and not difference_error(both) > 0:
-                # All jackknife differences are 0, so there is no standard error.
+                # All jackknife differences are 0, so the standard error is not defined.
                 continue
             if (ends := difference_interval(both)) is not None:
                 intervals[label] = ends
@@ -189,8 +190,9 @@ def _is_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
 
 
 def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return the dimensions that all evaluations share, in the task type's order.
-    Dimensions with one class are omitted if other dimensions have several classes.
+    """Return the dimensions of classes that all evaluations have, in the order of the
+    task type. A dimension with only one class is omitted if another dimension has
+    several classes.
     """
     labels: dict[str, set[str]] = {}
     counts: Counter[str] = Counter()
@@ -215,11 +217,12 @@ class _Side:
 def differing(
     pair: Two, metric: Metric, dimension: str, label: str, page: int
 ) -> dict[str, Any] | None:
-    """Return the instances on which two runs differ, or None if the task type has no
-    instance names.
+    """Return the instances on which the values of two runs differ, or None if instances
+    of the task type have no names.
 
-    With a label, only instances of that class count. ``lines`` contains name, classes
-    and both values of each instance on the page.
+    With a ``label``, the result only contains instances of this class. In the result,
+    ``lines`` contains the name, the classes and the values by both runs of each
+    instance on the page.
     """
     names = [names_of(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
@@ -240,7 +243,7 @@ def differing(
         for run, rows in zip(runs, places, strict=True)
     )
     with np.errstate(invalid="ignore"):
-        # The difference of two infinite values is undefined and is not shown.
+        # The difference between two infinite values is undefined and not shown.
         differences = np.abs(a.values - b.values)
     is_wanted = np.full(len(numbers), not label)
     for side in (a, b) if label else ():
@@ -275,7 +278,7 @@ def differing(
             (name_of[place], of, float(a.values[place]), float(b.values[place]))
         )
     return {
-        # The class of instances without a class is the last label.
+        # The label NO_CLASS of instances without a class comes last.
         "labels": sorted(labels, key=lambda label: label == NO_CLASS),
         "count": len(chosen),
         "of": int(is_wanted.sum()),

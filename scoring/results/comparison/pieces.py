@@ -1,18 +1,18 @@
-"""The elements of a displayed instance: parts contain lines, and lines contain
-pieces.
+"""Define the elements of a displayed instance, which consists of parts with lines,
+which consist of pieces of text.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-#: A piece of text is from both gold and answer, one of both, or the task's text.
-#: With marks, BOTH is right, PARTLY partly right, ANSWER wrong and GOLD missed.
+#: A piece of text belongs to gold and answer, to one of both, or to the task's text.
+#: With marks, BOTH means right, PARTLY partly right, ANSWER wrong, and GOLD missed.
 BOTH, PARTLY, GOLD, ANSWER, PLACE = "both", "partly", "gold", "answer", "place"
 
 
 class Piece(NamedTuple):
-    """A piece of text. ``sign`` is a character that expresses the colour of
+    """A piece of text. ``sign`` is a character that means the same as the colour of
     ``kind``.
     """
 
@@ -23,9 +23,9 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of an instance. ``words`` is a text that expresses the colour of ``kind``.
-    ``label`` is the name of a field, and ``number`` the rank. ``is_below`` marks a part
-    of the previous line.
+    """A line of an instance. ``words`` is a text that means the same as the colour of
+    ``kind``. ``label`` is the name of an input field, and ``number`` is the rank of a
+    candidate. ``is_below`` is True if the line is a part of the previous line.
     """
 
     pieces: Sequence[Piece]
@@ -44,9 +44,9 @@ class Line:
 class Part:
     """A part of an instance.
 
-    ``kind`` is `gold`, `answer`, `given`, or `paper` for a text with marked answers.
-    ``layout`` and ``facts`` describe input fields. ``note`` is the name of the metric
-    behind the marks.
+    ``kind`` is `gold`, `answer`, `given` for inputs, or `paper` for a text in which
+    answers are marked. ``layout`` and ``facts`` describe the layout of input fields.
+    ``note`` is the name of the metric that computes the marks.
     """
 
     heading: str
@@ -62,5 +62,5 @@ class Part:
         return sum(len(line.text) for line in self.lines)
 
 
-#: A run has scores of candidates, or probabilities of labels, beside an instance.
+#: Beside an instance, a page shows a run's scores of candidates or label probabilities.
 Beside = Sequence[tuple[str, float]]

@@ -1,8 +1,8 @@
-"""Pages that show runs instance by instance: the input, the gold, the answers, and each
-metric's value.
+"""Prepare pages that show the input, the gold, the answers and a metric's values for
+instances of runs.
 
-They cover one run, two runs, or all systems of a board. The reader selects the
-instances.
+A page shows one run, two compared runs, or all systems of a board. The reader of a page
+selects the instances.
 """
 
 import itertools
@@ -46,8 +46,8 @@ from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import AnswerPart, Marks, ShownInstance
 
-#: These values select instances on which two runs are compared.
-#: DIFFER is the default if the reader sees values, and ANSWERS is the default if not.
+#: DIFFER, ANSWERS and ALL select the instances on which two runs are compared.
+#: DIFFER is the default for readers who may see values, and ANSWERS for all others.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
 WHICH = {
@@ -59,10 +59,10 @@ WHICH = {
     ANSWERS: gettext_lazy("the answers differ"),
     ALL: gettext_lazy("all"),
 }
-#: Each selection has an equivalent selection after runs A and B are exchanged.
+#: SWAPPED maps a selection to the equivalent selection with runs A and B exchanged.
 SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
-#: WORST and BEST sort the instances of one run or of all runs.
-#: The other values sort or select instances by the scores of the board's other systems.
+#: WORST and BEST sort the instances by the value of one run or of all runs.
+#: MOST_BETTER, ALONE_BEST and NONE_RIGHT compare the run with other systems.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "worst",
     "best",
@@ -79,7 +79,7 @@ ORDERS = {
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
 OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
-#: At most this many answers are drawn if all systems are shown.
+#: If a page is about all systems, it shows at most MAX_DRAWN answers.
 MAX_DRAWN = 6
 
 
@@ -107,8 +107,8 @@ def _shown(
     audience: visibility.Audience,
     runs: Sequence[Submission],
 ) -> tuple[bool, bool]:
-    """Return whether the viewer may see the gold of all these runs, and their values on
-    single instances.
+    """Return True or False for the right to see the gold of all these runs, and True or
+    False for the right to see values on single instances.
     """
     if audience == visibility.Audience.ORGANISER:
         return True, True
@@ -123,22 +123,22 @@ def _shown(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadInstance:
-    """One instance. The instance has answers and values of each run, and hidden texts
-    are empty.
+    """An instance with the answers of the shown runs and the values of these answers,
+    where hidden texts are empty.
     """
 
     name: str
     given: str
     gold: str
     answers: Sequence[str]
-    #: Outcomes and sentences are empty if the gold is hidden from the reader.
+    #: If the gold is hidden from the reader, outcomes and judged sentences are empty.
     judged: Sequence[Sequence[tuple[str, str]]]
-    #: A run has scores of candidates or probabilities of labels.
+    #: ``beside`` has each run's scores of candidates or probabilities of labels.
     beside: Sequence[Sequence[tuple[str, float]]]
     pool: int
-    #: Declared tasks have the fields that systems see, and parts of gold and answers.
-    #: Readers who may not see the fields get parts without texts.
-    #: Readers who may not see the gold get no marks, which compare parts with the gold.
+    #: Instances of declared tasks have input fields, and parts of gold and answers.
+    #: Readers who may not see the input fields get parts without texts.
+    #: Readers who may not see the gold get no marks, as marks reveal the gold.
     fields: Mapping[str, Any]
     gold_parts: Sequence[AnswerPart]
     answer_parts: Sequence[Sequence[AnswerPart]]
@@ -148,10 +148,10 @@ class ReadInstance:
 
 
 class Reading:
-    """Runs with their instances. The first of the ``runs`` are ``drawn``, and the other
-    runs are for comparison.
+    """Several runs with their instances, of which the first runs are ``drawn`` and the
+    others are used for comparison.
 
-    Two runs of a pair are compared as A and B, and otherwise all runs form one list.
+    Two compared runs are called A and B, and in other cases the runs form one list.
     """
 
     def __init__(
@@ -231,8 +231,8 @@ class Reading:
         return named
 
     def _side(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
-        """Return the instance number of each row, -1 for skipped instances, and the
-        statistics.
+        """Return the number of the instance of each matrix row, which is -1 for skipped
+        instances, and the stored matrices of a run.
         """
         if side not in self._read:
             run = self.runs[side]
@@ -268,8 +268,8 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, set[str]]:
-        """Return the outcomes of the first run, keyed by instance, or no outcomes if
-        the task form defines none or the gold is hidden.
+        """Return the outcomes of each instance in the first run, or no outcomes if the
+        task form defines none or if the gold is hidden.
         """
         if not self.rights.gold or len(self._texts) != 1:
             return {}
@@ -324,8 +324,9 @@ class Reading:
         ]
 
     def _ordered(self, metric: Metric, which: str) -> list[str]:
-        """Return the instances in order of the drawn run's values, or of the mean of
-        all runs. Instances without a value are last.
+        """Return the names of the instances in the order of the first run's values, or
+        of the mean values of all runs. Instances without a value of the metric come
+        last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
@@ -356,7 +357,7 @@ class Reading:
         return self.is_best(self._values(self.metric, side))
 
     def is_best(self, values: base.Floats | float) -> NDArray[np.bool_]:
-        """Return True if the metric has no better value."""
+        """Return True for each value that is the best possible value of the metric."""
         assert self.metric is not None
         with np.errstate(invalid="ignore"):
             distance = np.abs(np.asarray(values) - self._end(best=True))
@@ -365,8 +366,9 @@ class Reading:
     def _values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
-        """Return a run's values on all instances, or on the instances with these
-        numbers. A run's missing rows count as zeros.
+        """Return the values of a metric for one run on all instances, or on the
+        instances with these numbers. The matrix rows that a run lacks for an instance
+        count as zeros.
         """
         places, statistics = self._side(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
@@ -384,7 +386,9 @@ class Reading:
         return metric.aggregate(sums)
 
     def values_of_all(self, metric: Metric) -> base.Floats:
-        """Return the value of each run on each instance, (runs, instances), in the order of ``names``."""
+        """Return the value of each run on each instance as an array (runs, instances),
+        with instances in the order of ``names``.
+        """
         return np.stack([self._values(metric, side) for side in range(len(self.runs))])
 
     def read(self, names: Sequence[str]) -> list[ReadInstance]:
@@ -446,8 +450,8 @@ class Reading:
         return instances
 
     def _seen_parts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
-        """Return the parts of gold and answers, without texts if the reader may not see
-        the given fields.
+        """Return the parts of gold and answers, without their texts if the reader may
+        not see the inputs.
         """
         if self.rights.given:
             return parts
@@ -462,14 +466,14 @@ def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise reading_failed(evaluation, reason) from reason
 
 
-#: A page shows this many instances.
+#: A page shows at most PAGE instances.
 PAGE = 10
 
 
 @dataclass(frozen=True)
 class InstancePage:
-    """A page of instances. ``chosen`` are the names of the selected instances, and
-    ``single`` is the requested instance.
+    """A page of instances. On a page of instances, ``chosen`` contains the names of the
+    selected instances, and ``single`` is the instance that the URL names.
     """
 
     reading: Reading
@@ -499,8 +503,8 @@ class InstancePage:
 
 
 def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage | None:
-    """Return the page of instances, or None if the requested instance does not exist.
-    Raises Unreadable.
+    """Return the page with the selected instances, or None if the instance that the URL
+    names does not exist. Raises Unreadable.
     """
     if query.which and query.which not in (*WHICH, *ORDERS):
         raise invalid_value("which", query.which, reading.offered)
@@ -583,8 +587,8 @@ def may_read(
 
 
 def rights_to(run: Submission, viewer: object) -> Rights | None:
-    """Return the viewer's rights to a run's instances. A team that may not see the
-    run's outcome has no rights to the run's instances.
+    """Return which texts and values of a run's instances the viewer may see. Members of
+    a team may see no instances of a run if they may not see the outcome of the run.
     """
     if visibility.may_see_submission(run, viewer) and not visibility.may_see_outcome(
         run, viewer
@@ -599,8 +603,8 @@ def read_own(
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> InstancePage | None:
-    """Return the page of one run's instances, compared with the ``others`` of the board
-    if the run's values are shown. Raises Unreadable.
+    """Return the page with the instances of one run, compared with the ``others`` of
+    the board if the viewer may see values of the run. Raises Unreadable.
     """
     metrics = two(evaluation, evaluation).pooled
     metric = _metric_of(metrics, query)
@@ -614,8 +618,8 @@ def read_own(
 
 
 def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
-    """Return the other systems of the board, if the viewer may see all their values on
-    single instances.
+    """Return the evaluations of other systems on the board, if the viewer may see the
+    values of all systems on single instances.
     """
     board = board_of(phase, viewer, evaluation.rules, None)
     runs = (
@@ -630,8 +634,8 @@ def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Eval
 
 
 def comparable(board: standings.Board) -> list[Evaluation]:
-    """Return the evaluations of the systems on the board whose computation equals the
-    ranking column's.
+    """Return the evaluations on the board that computed the ranking metric in the same
+    way as the board's column.
     """
     ranking = board.ranking
     wanted = {
@@ -650,8 +654,8 @@ def comparable(board: standings.Board) -> list[Evaluation]:
 def rights_to_all(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
 ) -> Rights | None:
-    """Return the viewer's rights to the instances of all these runs, or None if the
-    values of these runs are hidden.
+    """Return which texts and values of these runs' instances the viewer may see, or
+    None if values of the runs are hidden.
     """
     phase, submissions = board.phase, [run.submission for run in runs]
     gold, values = _shown(phase, viewer, board.audience, submissions)
@@ -668,8 +672,8 @@ def rights_to_all(
 def read_all(
     board: standings.Board, viewer: object, query: contenders.InstancesQuery
 ) -> InstancePage | None:
-    """Return the page of the right and wrong answers of all systems on a board. Raises
-    Unreadable.
+    """Return the page that shows for each instance which systems on the board answered
+    right or wrong. Raises Unreadable.
     """
     runs = comparable(board)
     may = rights_to_all(board, viewer, runs) if runs else None
@@ -684,8 +688,8 @@ def read_all(
 
 
 def shared_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
-    """Return the metrics of instances that all these runs share in the same
-    computation.
+    """Return the metrics with values on instances that all these runs computed in the
+    same way.
     """
     shared = set.intersection(
         *({metric.name for metric in two(runs[0], run).metrics} for run in runs)
@@ -740,8 +744,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Several:
-    """Several chosen runs of a board. ``missing`` are runs without scores under these
-    rules and gold.
+    """The runs on a board that a reader has chosen for comparison. ``missing`` contains
+    chosen runs without scores under the rule set and gold of the board.
     """
 
     board: standings.Board
@@ -769,7 +773,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
-    # ``alike`` has the metrics that all runs compute alike, in the first run's order.
+    # ``alike`` lists the metrics that all runs computed in the same way.
     alike = [
         {metric.name for metric in two(evaluations[0], other).metrics}
         for other in evaluations

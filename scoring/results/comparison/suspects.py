@@ -1,5 +1,5 @@
-"""Select instances that organisers should check after a phase, based on the values of
-all systems of the board.
+"""Find instances whose gold organisers should check after a phase, by the values of all
+systems on the board.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from scoring.stats.correlation import Correlation, of_points
 from tasks.models import Phase
 
 SECONDS = 24 * 3600
-#: An instance is listed if better systems score lower, or if the best third is wrong.
+#: An instance is suspicious if better systems score lower, or the best third is wrong.
 BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
 
 
@@ -48,8 +48,8 @@ class SuspectsQuery(Query):
 
 @dataclass(frozen=True)
 class Suspect:
-    """An instance with the mean over all systems, the interval of the mean and, on
-    large boards, a correlation.
+    """An instance whose gold may be wrong, with the mean value over all systems, the
+    interval of the mean and, on large boards, a correlation.
     """
 
     mean: float
@@ -60,8 +60,8 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Suspects:
-    """The selected instances of one page, with the reading of all runs that draws the
-    instances.
+    """The suspicious instances on one page, with the runs and answers that the page
+    shows.
     """
 
     metric: Metric
@@ -73,8 +73,8 @@ class Suspects:
 
 @dataclass(frozen=True)
 class SuspectsOfBoard:
-    """The suspicious instances of a board. ``suspects`` is None for too few systems, or
-    if no metric has a worst and a best value.
+    """The instances of a board whose gold may be wrong. ``suspects`` is None if too few
+    systems are on the board, or if no metric has a worst and a best value.
     """
 
     board: Board
@@ -87,8 +87,8 @@ def has_closed(phase: Phase) -> bool:
 
 
 def suspects_of(phase: Phase, viewer: object, query: SuspectsQuery) -> SuspectsOfBoard:
-    """Return the instances of the board whose gold organisers should check. Raises
-    Unreadable.
+    """Return the instances of the board whose gold may be wrong, so that organisers
+    should check the gold. Raises Unreadable.
     """
     board = board_of(phase, viewer, query.rules, None)
     runs = comparable(board)
@@ -132,14 +132,14 @@ def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
 
 
 def _has_ends(metric: Metric) -> bool:
-    """Return True if the metric has a worst and a best value."""
+    """Return True if the metric has a finite worst value and a finite best value."""
     is_bounded = all(map(math.isfinite, metric.value_range))
     return is_bounded and metric.higher_is_better is not None
 
 
 def _merits(metric: Metric, values: Floats) -> Floats:
-    """Return the metric's values, reflected within the range of values if lower values
-    are better.
+    """Return the values of a metric, reflected within the metric's range if lower
+    values are better, so that higher is better.
     """
     low, high = metric.value_range
     return values if metric.higher_is_better else low + high - values
@@ -160,7 +160,9 @@ def _selected(
 
 
 def _tested(runs: Sequence[Evaluation], metric: Metric, values: Floats) -> items.Tested:
-    """Test the instances of a board, or return the cached tests of the same statistics."""
+    """Test which instances of the board are suspicious, or return the cached result for
+    the same stored matrices.
+    """
     parts = [release(), metric.name, metric.rules, *(run.statistics for run in runs)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     key = f"suspects:{digest}"

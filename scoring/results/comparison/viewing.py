@@ -1,6 +1,7 @@
-"""Draw gold and answers of parts by the measure's marks, and fields of declared tasks by the task's view.
+"""Display gold and answers with the marks of a metric, and the input fields of declared
+tasks in the view of the task.
 
-Marks come from measures alone, never from equal texts.
+A metric computes the marks, which do not depend on equal texts.
 """
 
 import re
@@ -34,19 +35,19 @@ from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
 SIGNS = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
-#: List items with more words than this number get a line each.
+#: If an item of a displayed list has more than LONG words, each item gets a line.
 LONG = 5
 _BRACKETS = re.compile(r"[\[\]{}\"]")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sides:
-    """The visible values of an instance of a task with parts. Values of runs are keyed
-    by run name.
+    """The values of an instance that the viewer may see, for tasks whose answers have
+    parts. The mappings contain values of runs, keyed by the name of the run.
 
-    Earlier versions stored ``given``, ``gold_text`` and ``answer_texts`` instead of
-    fields and parts. ``metric`` is the measure whose marks (grades of parts) are drawn,
-    if the measure has marks.
+    Earlier versions stored the texts ``given``, ``gold_text`` and ``answer_texts``
+    instead of fields and parts. ``metric`` is the metric whose marks (grades of parts)
+    are displayed, if the metric has marks.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +63,9 @@ class Sides:
 
 
 def drawn_sides(kind: TaskType, sides: Sides) -> list[Part]:
-    """Return the given fields, the gold and each answer as drawn parts."""
+    """Return the input fields, the gold and each answer as displayed parts of an
+    instance.
+    """
     form = kind.drawn_as
     text: Sequence[str] = ""
     parts = []
@@ -111,8 +114,8 @@ NO_MARKS = Marks((), ())
 
 
 def marks_by(marks: Sequence[Marks], metric: str) -> Marks:
-    """Return the marks of a measure or, without marks of this measure, of the first
-    measure with marks.
+    """Return the marks of the metric or, if the metric has no marks, of the first
+    metric with marks.
     """
     own = (one for one in marks if metric in one.metrics)
     return next(own, marks[0] if marks else NO_MARKS)
@@ -124,8 +127,8 @@ def _marked_by(kind: TaskType, marks: Marks, metric: str) -> str:
 
 
 def _gold_credits(sides: Sides) -> Credits:
-    """Return the marks of the gold, which depend on the answer, or no marks for several
-    answers.
+    """Return the marks of the parts of gold, which depend on the answer, or no marks if
+    several answers are shown.
     """
     if len(sides.answers) != 1:
         return ()
@@ -137,8 +140,8 @@ def _gold_credits(sides: Sides) -> Credits:
 
 
 def _fields_of(view: View, given: str) -> dict[str, Any]:
-    """Return the fields of an instance from a text of `name: value` lines, which an
-    earlier version stored.
+    """Return the input fields of an instance from a text with one field per line, which
+    earlier versions stored.
     """
     texts: dict[str, str] = {}
     for line in given.split("\n") if given else ():
@@ -164,7 +167,7 @@ def _given_part(view: View, fields: Mapping[str, Any], pool: int) -> Part:
             Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)})
         )
     lines = _main_lines(view, layout, language)
-    # An instance without any part of its view is drawn as a table of its fields.
+    # If an instance has no field of the task's view, all fields are shown as a table.
     kind = layout.kind if lines else TABLE
     return Part(_("Given"), "given", lines, layout=kind, facts=facts)
 
@@ -183,7 +186,7 @@ def _main_lines(view: View, layout: Layout, language: str) -> list[Line]:
 
 
 def _reference(texts: Mapping[str, str]) -> list[Line]:
-    """Return a reference in the style of a bibliography, with its title marked."""
+    """Return a bibliographic reference as displayed lines, with the title marked."""
     pieces = []
     for role in ("author", "title", "venue", "year"):
         if role in texts:
@@ -197,7 +200,7 @@ def _fact(view: View, leaf: Leaf, language: str) -> Line:
 
 
 def value_text(value: Any) -> str:
-    """Return a JSON value as text that is formatted for people."""
+    """Return a JSON value as readable text."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
@@ -214,8 +217,8 @@ def value_text(value: Any) -> str:
 
 
 def kind_of(credit: float | None, side: str) -> str:
-    """Return the kind of a mark, which is right, partly right or wrong for answers, and
-    found, partly found or missed for gold.
+    """Return the kind of a mark, which is right, partly right or wrong for parts of
+    answers, and found, partly found or missed for parts of gold.
     """
     if credit is None:
         return ""
@@ -225,7 +228,7 @@ def kind_of(credit: float | None, side: str) -> str:
 
 
 def mark_words(credit: float | None, side: str) -> str:
-    """Describe the mark of a part in words."""
+    """Return the words that describe the mark of a part, such as partly right."""
     kind = kind_of(credit, side)
     if kind == PARTLY:
         words = _("partly found: %(n)s") if side == GOLD else _("partly right: %(n)s")
@@ -238,8 +241,8 @@ def mark_words(credit: float | None, side: str) -> str:
 def _lines(
     form: str, parts: Parts, credits_: Credits, side: str, text: Sequence[str]
 ) -> list[Line]:
-    """Return a line for each part of an answer, after the text with the parts that have
-    positions.
+    """Return displayed lines for an answer, first the text in which parts have
+    positions, and then each part.
     """
     padded = [*credits_, *[None] * len(parts)]
     lines = [
@@ -281,7 +284,9 @@ def _part_line(form: str, part: AnswerPart, credit: float | None, side: str) -> 
 
 
 def _marked_text(view: View, fields: Mapping[str, Any]) -> Sequence[str]:
-    """Return the characters or tokens of the text in which answers have positions."""
+    """Return the text in which answers have positions, as a sequence of characters or
+    tokens.
+    """
     value = at_path(fields, view.marked) if view.marked else None
     if isinstance(value, list):
         return [f"{' '.join(str(own).split()) or '·'} " for own in value]
@@ -295,8 +300,8 @@ def _with_places(
     side: str,
     form: str,
 ) -> Line:
-    """Return the text with each part marked, and of overlapping parts only the first
-    part.
+    """Return the text as a displayed line in which each part is marked, where only the
+    first of overlapping parts is marked.
     """
     pieces, end = [], 0
     placed = sorted(zip(parts, credits_, strict=False), key=lambda pair: pair[0].start)
@@ -319,7 +324,9 @@ def _with_places(
 
 
 def _with_scores(lines: list[Line], parts: Parts, said: Beside) -> list[Line]:
-    """Append the run's scores of candidates to the lines."""
+    """Return the lines of ranked candidates with the scores that the run gives to the
+    candidates.
+    """
     scores = dict(said)
     return [
         replace(line, words=" · ".join(filter(None, (line.words, score))))
@@ -329,8 +336,8 @@ def _with_scores(lines: list[Line], parts: Parts, said: Beside) -> list[Line]:
 
 
 def _probabilities(said: Beside, labels: set[str]) -> list[Line]:
-    """Return a run's labels with probabilities, the most likely first, and mark the
-    gold's label.
+    """Return the probabilities that a run gives to labels as lines, the most likely
+    label first, with the gold's label marked.
     """
     lines = []
     for label, number in sorted(said, key=lambda pair: -pair[1]):
@@ -340,21 +347,23 @@ def _probabilities(said: Beside, labels: set[str]) -> list[Line]:
 
 
 def plain_parts(form: str, text: str) -> list[AnswerPart]:
-    """Return the lines, without marks, of an answer that an earlier version stored without parts."""
+    """Return the lines of an answer without marks, for answers that earlier versions
+    stored without parts.
+    """
     lines = text.split("\n") if text else []
     if form == base.EVIDENCE:
         lines = [_BRACKETS.sub("", line) for line in lines]
     return [*map(AnswerPart, lines)]
 
 
-# -- The outcome of an instance
-
 FOUND_AT = {"first-1": 1, "first-2-3": 3, "first-4-10": 10}
 NOT_FOUND = "first-none"
 
 
 def outcome_of(form: str, shown: base.ShownInstance) -> set[str]:
-    """Return the kinds of an answer's first marks, or no kinds without marks."""
+    """Return the kinds of the first marks of an answer, such as right and wrong, or no
+    kinds if the answer has no marks.
+    """
     marks = shown.marks[0] if shown.marks else NO_MARKS
     if form == base.RANKING and marks.gold:
         place = next(

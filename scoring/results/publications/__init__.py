@@ -1,1 +1,1 @@
-"""Results of publications, and their comparison with the site's results."""
+"""Read the results of publications, and compare these results with the site's scores."""

@@ -1,5 +1,5 @@
-"""A board in the layout of a paper: the columns and order of a printed table, with
-printed and computed values.
+"""Show a board in the layout of a paper's table, which has the columns and order of the
+table and both printed and computed values.
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,9 @@ from tasks.models import Task
 
 @dataclass(frozen=True, kw_only=True)
 class PaperLine:
-    """A line of a paper's table. ``printed`` and ``row`` describe the same system, and
-    either may be missing. ``label`` is a class, or empty.
+    """A line of a board in the layout of a paper's table. ``printed`` and ``row`` are
+    the printed row and the board's row of the same system, and one of both may be
+    missing. ``label`` is the name of a class, or empty for all classes.
     """
 
     label: str
@@ -50,8 +51,8 @@ class PaperLine:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRow:
-    """A row of a layout with columns of classes or systems. A cell has a pair for each
-    measure, if any.
+    """A row of a table whose columns are classes or systems. Each cell has a pair of
+    printed and computed values for each printed metric.
     """
 
     label: str
@@ -75,19 +76,19 @@ class PaperView:
 
     @property
     def measures(self) -> list[Measure]:
-        """Return all printed columns, including columns without computed values."""
+        """Return all columns of the printed table, even if the board computes no values
+        of a column.
+        """
         return self.shown.measures
 
     @property
     def is_of_other_data(self) -> bool:
-        """Return True if the table belongs to another task of this kind."""
+        """Return True if the published table belongs to another task of the same kind."""
         return not self.board.phase.task.published
 
     @property
     def has_chart(self) -> bool:
-        """Return False if the printed and computed numbers cannot be compared on one
-        axis.
-        """
+        """Return False if a chart cannot compare the printed and computed numbers."""
         is_computed = any(self._metric(measure) for measure in self.measures)
         return len(self.lines) > 1 and not self.is_of_other_data and is_computed
 
@@ -96,7 +97,9 @@ class PaperView:
         return {column.name for column in self.board.columns}
 
     def _metric(self, measure: Measure) -> str:
-        """Return the board's column for a printed column, or None."""
+        """Return the name of the board's column for a printed column, or an empty text
+        if the board has no such column.
+        """
         name = self._computed.get(measure.name, "")
         return name if name in self._columns else ""
 
@@ -106,7 +109,9 @@ class PaperView:
 
     @cached_property
     def filters(self) -> list[tuple[str, str]]:
-        """Return the classes of the board to which the printed figures are restricted, by dimension."""
+        """Return the classes of the board to which the printed values are restricted,
+        each with its dimension.
+        """
         known = classes_of(self.board)
         filters = []
         if only := self.shown.placement.only:
@@ -128,8 +133,8 @@ class PaperView:
         return [one for one in self.filters if not (is_of_all and one[0] == only)]
 
     def _why_empty(self, measure: Measure) -> str:
-        """Return the reason why the board has no values for a printed column, or an
-        empty text.
+        """Return the reason why the board has no values for a column of the printed
+        table, or an empty text.
         """
         known = classes_of(self.board)
         filters = self._filters_of(measure)
@@ -145,7 +150,9 @@ class PaperView:
 
     @property
     def gaps(self) -> list[tuple[str, str]]:
-        """Return the printed columns for which nothing is computed, each with the reason."""
+        """Return the columns of the printed table for which the board has no values,
+        each with the reason.
+        """
         ends = self.shown.placement.interval
         gaps = []
         for measure in self.measures:
@@ -164,7 +171,9 @@ class PaperView:
         return gaps
 
     def _values(self, name: str, measure: Measure) -> dict[int, OwnValue]:
-        """Return the board's values of a column by run, within the filter, on the scale of print."""
+        """Return the board's value in a column for each run, on the scale of the
+        printed values, and restricted to the table's classes.
+        """
         if name not in self._columns or self._why_empty(measure):
             return {}
         if filters := self._filters_of(measure):
@@ -200,7 +209,9 @@ class PaperView:
 
     @cached_property
     def _own(self) -> dict[tuple[str, str, int], Pair]:
-        """Return the site's values by class (empty for all instances), measure and run."""
+        """Return the computed values, keyed by class (empty for all instances), printed
+        metric and run.
+        """
         found: dict[tuple[str, str, int], Pair] = {}
         for measure in self.measures:
             blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
@@ -256,8 +267,8 @@ class PaperView:
 
     @cached_property
     def heads(self) -> list[str]:
-        """Return the columns of the layout, which are classes or systems of a grid, or
-        else the measures.
+        """Return the column heads of the displayed table, which are classes or systems
+        in a grid, and printed metrics otherwise.
         """
         if not self.is_grid:
             return [measure.label for measure in self.measures]
@@ -275,7 +286,7 @@ class PaperView:
 
     @property
     def grid(self) -> list[GridRow]:
-        """Return the lines with a column for each class, or for each system."""
+        """Return the rows of the displayed table if its columns are classes or systems."""
         cells: dict[str, dict[str, list[Pair]]] = {}
         runs: dict[str, Row | None] = {}
         for line in self.lines:
@@ -294,8 +305,8 @@ class PaperView:
 
     @cached_property
     def _plan(self) -> Recomputed | None:
-        """Return the plan with the board's dimension that has most of the printed
-        classes, or None without such a dimension.
+        """Return the mapping from printed to computed names, with the dimension of the
+        board that has the most printed classes, or None without such a dimension.
         """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
@@ -312,8 +323,8 @@ class PaperView:
 
     @cached_property
     def lines(self) -> list[PaperLine]:
-        """Return the printed rows in order, then the systems that only the board has,
-        class by class.
+        """Return the lines of the table, which are the printed rows in order and, for
+        each class, the systems that only the board has.
         """
         said = self.shown.placement.recomputed
         systems: Mapping[str, str] = said.systems if said else {}
@@ -333,7 +344,7 @@ class PaperView:
             for printed in as_listed:
                 if not has_classes or printed.label == label:
                     runs = said.runs.get(printed.label) if said and said.runs else None
-                    # A value over all instances is no counterpart of a printed class.
+                    # A value over all instances does not match a value of one class.
                     beside_it = (
                         ""
                         if self.by_class and not has_classes
@@ -352,7 +363,9 @@ class PaperView:
         return lines
 
     def _place(self, row: Row) -> tuple[bool, float]:
-        """Return a sort key that puts the best value of the first printed metric first."""
+        """Return a sort key by which the row with the best value of the first printed
+        metric comes first.
+        """
         pair = self._own.get(("", self.shown.leading.name, row.submission))
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
@@ -370,8 +383,8 @@ class PaperView:
 
     @property
     def bars(self) -> Bars:
-        """Return printed and computed values by system, or by class for the first
-        printed and computed systems.
+        """Return a bar chart of printed and computed values by system, or of the first
+        printed and computed systems by class.
         """
         names = [measure.name for measure in self.measures]
         leading = self.shown.leading
@@ -412,8 +425,8 @@ class PaperView:
 
 
 def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
-    """Return the tables of the task's own publications, or else of the task's kind,
-    each with True if the table is by class.
+    """Return the published tables of the task's own publications, or of publications
+    for this kind of task, each with True if the rows are classes.
     """
     found = published.published_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [

@@ -1,5 +1,5 @@
-"""The placement of a published table on a task's board: its rows next to the systems,
-or by class.
+"""Place the rows of a published table on a task's board, next to the systems or by
+class.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from tasks.types.base import current_rules
 
 @dataclass(frozen=True, kw_only=True)
 class Recomputed:
-    """The mapping from printed names to the names on the board.
+    """The mapping from names in a published table to names on the board.
 
-    A class may be `pos_before:verb`. ``runs`` has a system by class. Without
-    ``metrics``, the publication itself names the computed metrics.
+    The name of a class may include its dimension, as in `pos_before:verb`. ``runs``
+    maps each printed class to a system on the board, if the classes have different
+    systems. If ``metrics`` is empty, the file of the publication names the computed
+    metric of each printed metric.
     """
 
     rules: str
@@ -27,7 +29,7 @@ class Recomputed:
     dimension: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
-    #: The remark next to the figures explains why print and recomputation differ.
+    #: ``remark`` explains why the printed and the recomputed values differ.
     remark: str = ""
 
 
@@ -37,13 +39,14 @@ LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """The placement of a table. With ``by``, a row is a figure for one class, and
-    ``overall`` is the row for all classes.
+    """The declaration in a season file how the board of a task shows a published table.
+    If ``by`` is set, each printed row belongs to one class, and ``overall`` is the name
+    of the row for all classes.
 
-    In the paper's view, the board shows the class ``only`` (`placing:within
-    sentences`), except in the printed columns ``of_all``. ``metrics`` map further
-    printed columns. The ``layout`` has a line for each row, or a column for each class
-    or each system.
+    In the layout of the paper, the board shows the class ``only`` (such as
+    `placing:within sentences`), except in the printed columns in ``of_all``.
+    ``metrics`` maps further printed columns to metrics of the board. The ``layout``
+    determines whether each row is a line, or each class or each system is a column.
     """
 
     paper: str
@@ -88,7 +91,9 @@ class Placement:
 
 
 def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
-    """Return the placement of a season file, and its tables for later faults."""
+    """Return the placement of a published table from a season file, and the tables of
+    the file for reporting later faults.
+    """
     beside = table.table("recomputed") if "recomputed" in table else None
     recomputed = None
     if beside is not None:
@@ -138,8 +143,9 @@ def judged_placement(
     publications: Sequence[Publication],
     metrics: Mapping[str, Sequence[str]],
 ) -> Placement | None:
-    """Return the placement if the publications contain everything that the placement
-    names. Otherwise record faults on the placement's lines.
+    """Return the placement of a published table if everything that the placement names
+    exists in the publications. Otherwise, report faults at the lines of the placement
+    in the season file.
     """
     keys = [publication.paper.key for publication in publications]
     name = said.paper or (keys[0] if len(keys) == 1 else "")
@@ -309,8 +315,8 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
 
 
 def class_of(features: Mapping[str, Feature], placement: Placement) -> str:
-    """Return the name of a class as printed, where a window is named by the numbers of
-    words before and after.
+    """Return the printed name of a class, which for a window gives the numbers of words
+    before and after.
     """
     if placement.by == "window" and "window_left" in features:
         return f"{features['window_left']} + {features['window_right']} words"

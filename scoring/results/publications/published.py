@@ -1,5 +1,5 @@
-"""Published results on the pages of a task: systems and classes with the printed
-figures.
+"""Show published results on the pages of a task, as printed values by system or by
+class.
 """
 
 import math
@@ -35,7 +35,7 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
-#: Drawings use these maximum values of scales.
+#: WIDTHS maps the scale of a printed metric to the maximum value in drawings.
 WIDTHS = {"fraction": 1.0, "percent": 100.0}
 
 
@@ -80,7 +80,7 @@ class PublishedTable:
 
     @property
     def computed(self) -> Mapping[str, str]:
-        """Return the board's metric for each printed metric."""
+        """Return the metric of the board for each printed metric."""
         said = self.placement.recomputed
         known = {
             measure.name: measure.computed
@@ -90,7 +90,7 @@ class PublishedTable:
         return (said.metrics if said else {}) or {**known, **self.placement.metrics}
 
     def computed_by_same_model(self, options: Mapping[str, str]) -> Mapping[str, str]:
-        """Return `computed` without columns for which the task's options name another
+        """Return the mapping `computed` without metrics for which the task uses another
         model than the paper.
         """
         models = {
@@ -138,8 +138,9 @@ class PublishedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The published tables of a task. ``headlines`` are tables of systems, best first,
-    and ``others`` have, for example, data sets instead of systems.
+    """The published tables of results for a task. ``headlines`` are tables whose rows
+    are systems, best first, and ``others`` are tables whose rows are, for example, data
+    sets.
     """
 
     headlines: list[PublishedTable]
@@ -166,8 +167,8 @@ def published_of(task: Task) -> Published:
 
 
 def published_of_kind(task: Task) -> Published:
-    """Return the publications of the task, or else of the site's public tasks of the
-    same kind.
+    """Return the published results for the task, or for public tasks of the same kind
+    if the task has none.
     """
     if not (placements := _placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
@@ -257,8 +258,8 @@ def _published_by(
 
 
 def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
-    """Sort published rows by the values of a measure. Rows without a value are last,
-    and equal rows keep the printed order.
+    """Return the published rows sorted by the values of a printed metric, best first.
+    Rows without a value come last, and rows with equal values keep the printed order.
     """
     sign = 1 if measure.higher_is_better is False else -1
 
@@ -361,8 +362,8 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A conclusion of a paper, decided on the printed figures and on figures that this
-    site computed, if any.
+    """A conclusion of a paper, checked on the printed values and, if available, on
+    values that this site computed.
     """
 
     table: ReportedTable
@@ -376,7 +377,7 @@ class Claim:
         return self.conclusion.name
 
 
-#: The id of a paper and the name of a table identify a table.
+#: A published table is identified by the paper's id and the table's name.
 TableKey = tuple[int, str]
 
 
@@ -388,7 +389,7 @@ def concluded(
     tables: Iterable[ReportedTable],
     own: Callable[[ReportedTable, Conclusion], Outcome] | None = None,
 ) -> list[Claim]:
-    """Evaluate the papers' conclusions on printed figures and, with ``own``, on the
+    """Check the conclusions of papers on the printed values and, with ``own``, on the
     site's values.
     """
     stated = [
@@ -480,8 +481,9 @@ def _ranked(word: str, outcome: Ranking) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQuery(Query):
-    """The query parameters. ``sort`` sorts systems by a metric, ``order`` sorts classes
-    by a system. A minus sign reverses the order.
+    """The query parameters. ``sort`` is the metric by which systems are sorted, and
+    ``order`` is the system by which classes are sorted. A minus sign before the name
+    reverses the order.
     """
 
     sort: str = text_from("sort")
@@ -491,7 +493,7 @@ class PublishedQuery(Query):
     figure: str = text_from("figure", max_length=80)
 
 
-#: This feature of a printed figure says whether the system was trained on the data set.
+#: The feature IN_DOMAIN tells if the system was trained on the data set.
 IN_DOMAIN = "in_domain"
 
 
@@ -597,7 +599,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         (row.label, row.system): row.figures.get(shown.leading.name)
         for row in shown.rows
     }
-    # The bars show the chosen systems, or else the best systems of the table.
+    # The bars show the systems that the reader chose, or the best systems of the table.
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]
@@ -619,7 +621,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
-    # Charts show the same number of decimals as the publication.
+    # The heat map shows as many decimals as the publication.
     heat = heat_map(classes, label=classes.metric)
     bars = system_bars(replace(classes, systems=drawn), classes.metric)
     series = []
@@ -688,7 +690,9 @@ def as_printed(
 def best_of_groups(
     rows: Sequence[PublishedRow], measures: Sequence[Measure]
 ) -> frozenset[int]:
-    """Return the highest figure of each group of systems, and all equal figures."""
+    """Return the highest printed value in each group of systems, and all values equal
+    to the highest.
+    """
     groups: dict[tuple[str, str], list[Reported]] = defaultdict(list)
     upward = {measure.name for measure in measures if measure.higher_is_better}
     for figure in (figure for row in rows for figure in row.figures.values()):

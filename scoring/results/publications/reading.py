@@ -1,4 +1,4 @@
-"""Read a file of published results, with all problems at once."""
+"""Read a file of published results, and report all problems of the file at once."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tasks.types.guarded.toml_reader import TOML, read_toml
 from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
-#: A file with the tables of a paper has at most this many bytes.
+#: A file with the tables of a paper has at most LARGEST bytes.
 LARGEST = 10_000_000
-#: Publications in TOML, which may contain tables, have these limits.
+#: TABLES limits the size of publications in TOML format.
 TABLES = replace(TOML, size=LARGEST)
-#: Besides the system, these fields distinguish or describe the rows of a table.
+#: FEATURES are fields that, besides the system, distinguish the rows of a table.
 FEATURES = (
     "dataset",
     "dataset_id",
@@ -49,13 +49,13 @@ FEATURES = (
     "in_domain",
 )
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: These characters around a printed number do not change the number.
+#: The characters in _AROUND around a printed number do not change the number.
 _AROUND = re.compile(r"[%*†‡,\s]")
 
 
 def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
-    """Return the publication in a file and the anomalies of the publication. Raises
-    InputRefused with all problems.
+    """Return the publication that a file describes, and the anomalies found in the
+    publication. Raises InputRefused with all problems of the file.
     """
     findings = Findings(path.name)
     try:
@@ -66,7 +66,7 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         ) from fault
     top = Fields(content, (), findings)
     if (schema := top.text("schema")) and schema != SCHEMA:
-        # Other faults have no meaning in a file of another form.
+        # A file with another schema cannot be checked for further problems.
         raise InputRefused(
             [
                 Problem(
@@ -264,7 +264,9 @@ def _check_fields(fields: Fields, key: str, names: Iterable[str]) -> None:
 
 
 def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> None:
-    """Refuse a conclusion that names no table of the paper or compares no figures of its tables."""
+    """Report conclusions that name no table of the paper, or that compare no values in
+    the tables.
+    """
     by_name = {table.name: table for table in tables}
     for table in tables:
         for conclusion in table.conclusions:
@@ -314,7 +316,9 @@ def _parse_row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
 def _refuse_names(
     fields: Fields, said: Mapping[str, Mapping[str, Any]], names: Sequence[str]
 ) -> None:
-    """Refuse figures of unknown metrics, and metrics without a figure."""
+    """Report values of metrics that the table does not declare, and metrics without a
+    value.
+    """
     for key in ("values", "printed", "deviations", "less_than"):
         for name in said[key]:
             if name not in names:
@@ -368,7 +372,7 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
 
 
 SCHEMA = "published-results/1"
-#: Each part of a metric's figures is in this field of a row.
+#: PARTS maps each part of a printed value to a field of a row.
 PARTS = {
     "value": "values",
     "printed": "printed",
@@ -379,7 +383,7 @@ PARTS = {
     "suspect": "suspect",
 }
 KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
-#: Each scale has a minimum and a maximum, which are None if unbounded.
+#: SCALES maps a scale to its minimum and maximum, which are None if unbounded.
 SCALES: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
@@ -413,9 +417,9 @@ class Measure:
     higher_is_better: bool | None
     printed_name: str = ""
     what: str = ""
-    #: The board's metric with this name is equal to the published metric.
+    #: ``computed`` is the name of the board's metric that equals the published metric.
     computed: str = ""
-    #: The option names the model of the board's metric, and the paper used this model.
+    #: The task option ``model_option`` names a model, which must be the paper's.
     model_option: str = ""
     model: str = ""
 
@@ -445,8 +449,8 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of a published table. ``line`` counts printed lines from 1, and
-    ``contradiction`` is the relation that the figures violate.
+    """A row of a published table, where ``line`` is the number of the printed line from
+    1, and ``contradiction`` is the relation between values that the row violates.
     """
 
     line: int
@@ -503,12 +507,14 @@ class Publication:
     tables: tuple[PrintedTable, ...]
 
 
-#: A name or label has at most this many characters.
+#: A name or label has at most LONGEST characters.
 LONGEST = 400
 
 
 class Fields(Table):
-    """A JSON object. Problems name its position, such as `Table 1, entry 2`."""
+    """A JSON object whose problems contain its position in the file, such as `Table 1,
+    entry 2`.
+    """
 
     unknown_key = "there is no field “%(name)s” here%(near)s"
     unknown_value = "“%(name)s” is “%(value)s”%(near)s"
@@ -544,7 +550,9 @@ class Fields(Table):
         return low
 
     def flag(self, name: str) -> bool | None:
-        """Return True, False or None from a field that the file must contain."""
+        """Return the boolean value of a required field, or None if the value is null or
+        invalid.
+        """
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING:
@@ -568,8 +576,8 @@ class Fields(Table):
     def mapping(
         self, name: str, kinds: type | tuple[type, ...], wanted: str
     ) -> dict[str, Any]:
-        """Return a field's values of one kind by name, or an empty mapping if the field
-        is missing. Null is allowed.
+        """Return the object in a field, whose values must have one of these types, or
+        an empty mapping if the field is missing. Null is allowed.
         """
         value = self.value(name, {})
         if not isinstance(value, dict):
@@ -623,7 +631,7 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     if not pairs:
         return table
 
-    # The rounding is half a unit of the last printed digit of a column.
+    # The rounding of a column is half a unit of its last printed digit.
     rounding = {}
     for measure in table.measures:
         printed = (_DECIMALS.search(row.printed(measure.name)) for row in table.rows)
@@ -645,9 +653,9 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     return replace(table, rows=tuple(rows))
 
 
-#: These columns are not figures and do not distinguish rows.
+#: The columns in PLAIN are not values and do not distinguish rows.
 PLAIN = ("system", "system_id", "note")
-#: Publications print these placeholders for a missing figure.
+#: Publications print the texts in NOTHING in place of a missing value.
 NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
 _NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
 _PRINTED = re.compile(
@@ -750,8 +758,8 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a printed figure: `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32
-    (0.01)`, `<0.01`.
+    """Yield the parts of a printed value such as `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32
+    (0.01)` or `<0.01`.
     """
 
     def number(printed: str) -> float:

@@ -1,5 +1,5 @@
-"""Published figures next to the site's scores of the same systems. The season file
-defines the pairs.
+"""Show published values next to the site's scores of the same systems. The season file
+defines which published value belongs to which system on a board.
 """
 
 from collections import defaultdict
@@ -24,9 +24,9 @@ from scoring.results.publications.reading import Measure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
-#: The field with this name marks figures that this site computed.
+#: The field MEASURED marks values that this site computed.
 MEASURED = "measured"
-#: The keys of a board's rows are names of systems or numbers of runs.
+#: The rows of a board are keyed by the name of the system or by the id of the run.
 K = TypeVar("K", str, int)
 
 
@@ -34,15 +34,15 @@ K = TypeVar("K", str, int)
 class Pair:
     figure: Reported | None
     own: float | None
-    #: If a board withholds the site's value, ``kept_back`` is the reason.
+    #: ``kept_back`` is the reason why a board withholds the site's value, if it does.
     kept_back: str = ""
     low: float | None = None
     high: float | None = None
-    #: If no figure is printed, values have this number of decimals.
+    #: ``decimals`` is the displayed number of decimals if no value is printed.
     decimals: int = 3
-    #: The site's value has this standard deviation, if the board has one.
+    #: ``deviation`` is the standard deviation of the site's value, or None.
     deviation: float | None = None
-    #: The site's value has an evaluation, a metric and a factor to the printed scale.
+    #: ``measured`` has the evaluation, the metric and the factor to the printed scale.
     measured: tuple[int, str, float] | None = None
 
     @property
@@ -99,7 +99,7 @@ class Line:
     own: str
     line: int
     pairs: list[Pair]
-    #: The class has this number of the board's instances, and systems have None.
+    #: ``size`` is the number of instances in a class, and None for a system.
     size: int | None = None
 
 
@@ -123,8 +123,8 @@ class Reproduced:
 
     @property
     def small(self) -> list[str]:
-        """Return the classes that have less than half as many instances as the largest
-        class.
+        """Return the classes with less than half as many instances as the largest class
+        has.
         """
         most = max(self.sizes, default=0)
         return [
@@ -179,7 +179,7 @@ def printed_and_own(
 
 
 def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
-    """Evaluate the papers' conclusions on these tables on the season's boards."""
+    """Check the conclusions of papers about these tables on the season's boards."""
     own: dict[published.TableKey, list[Figure]] = defaultdict(list)
     for table in tables:
         key = (table.shown.table.paper_id, table.shown.table.name)
@@ -209,8 +209,8 @@ def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
 def _compared(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
 ) -> Finding | None:
-    """Return the difference of two runs on the same instances, from the comparison of
-    the board.
+    """Return the difference between two runs on the same instances, from the stored
+    comparison of the board's rows.
     """
     if not more or not less or more[1:] != less[1:]:
         return None
@@ -348,7 +348,7 @@ def _board(
         )
         if board is None or board.visibility != Visibility.SCORES:
             continue
-        # If several runs have one name, the best run counts.
+        # If several runs have the same name, the best of these runs counts.
         if rows := {
             row.system: row
             for row in reversed(run_rows(board.rows))
@@ -361,8 +361,8 @@ def _board(
 def _printed_classes(
     shown: published.PublishedTable, plan: Recomputed
 ) -> dict[str, dict[str, str]]:
-    """Return the printed labels of classes, keyed by the board's dimension and the
-    casefolded name.
+    """Return the printed names of classes, keyed by the dimension on the board and by
+    the lower-case name.
     """
     printed: dict[str, dict[str, str]] = {}
     for label in {row.label: None for row in shown.rows}:
@@ -379,8 +379,8 @@ def _printed_classes(
 def computed_on(
     shown: published.PublishedTable, board: Board | None
 ) -> Mapping[str, str]:
-    """Map printed metrics to metrics of the board, without metrics that another model
-    computes.
+    """Return the board's metric for each printed metric, without metrics for which the
+    board uses another model than the paper.
     """
     return shown.computed_by_same_model(board.phase.task.options if board else {})
 
@@ -391,8 +391,8 @@ def class_values(
     shown: published.PublishedTable,
     plan: Recomputed,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
-    """Return the value, or the reason for a missing value, by printed class and row,
-    and the sizes of classes.
+    """Return the board's value or the reason for a missing value, keyed by printed
+    class and row, and the sizes of the classes.
     """
     metric = computed_on(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
@@ -420,8 +420,6 @@ def class_values(
 
 
 def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
-    """Return a computed value on the scale of the printed values, with unchanged
-    counts.
-    """
+    """Return a computed value on the scale of the printed values, or a count unchanged."""
     width = published.WIDTHS.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

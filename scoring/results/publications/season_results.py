@@ -1,5 +1,5 @@
-"""Load the published results of a season file. `tasks.seasons` imports this module by
-name.
+"""Load the results of publications that a season file names. The module `tasks.seasons`
+imports this module by its name.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from tasks.models.seasons import bump_version
 from tasks.seasons.file.tables import Table
 from tasks.types import InputRefused, Problem
 
-#: The database and the season file share these fields of a figure.
+#: Printed values have the fields OF_FIGURES in the database and in the season file.
 OF_FIGURES = (
     "value",
     "printed",
@@ -38,13 +38,13 @@ OF_FIGURES = (
     "less_than",
     "suspect",
 )
-#: Each rule set of a task has metrics.
+#: TaskMetrics maps each rule set of a task to its metrics.
 TaskMetrics = Mapping[str, Sequence[str]]
 
 
 class SeasonResults:
-    """The published results of a season. ``problems`` prevent loading the season, and
-    ``oddities`` are warnings.
+    """The results of publications that a season file names. ``problems`` prevent the
+    loading of the season, and ``oddities`` are warnings.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -98,8 +98,9 @@ class SeasonResults:
 
 
 def store_publication(publication: Publication) -> list[str]:
-    """Replace the stored publication by the file, and delete rows that are not in the
-    file. Return the changes of the publication.
+    """Store the publication in the database, and delete stored rows that the
+    publication no longer has. Return the names of the fields or tables of the
+    publication that have changed.
     """
     content = json.dumps(asdict(publication), ensure_ascii=False, sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
@@ -123,7 +124,7 @@ def store_publication(publication: Publication) -> list[str]:
         Paper.objects.filter(pk=paper.pk).update(digest=digest)
         if changes:
             Paper.objects.filter(pk=paper.pk).update(loaded_at=timezone.now())
-            # The boards that show the paper's tables have changed.
+            # If a publication changes, the boards that show its tables change as well.
             for task in Task.objects.exclude(published=[]):
                 if any(placement["paper"] == key for placement in task.published):
                     for phase in Phase.objects.filter(task=task).order_by("pk"):

@@ -1,1 +1,3 @@
-"""The page of a run: its scores, their explanation, and its progress."""
+"""Prepare the page of a run with its scores, an explanation of the scores, and its
+progress.
+"""

@@ -1,5 +1,5 @@
-"""The responses of a run for pages: sentences, marks, parses, claims, labels,
-credits.
+"""Prepare the responses of a run for pages, with sentences, citation marks, parses,
+claims, labels and credits.
 """
 
 import math
@@ -12,9 +12,9 @@ from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_page
 from scoring.results.board.comparisons import open_statistics
 
-#: A page shows this many responses, because each response may have a dozen parses.
+#: A page shows AT_A_TIME responses, as a response may have a dozen parse trees.
 AT_A_TIME = 5
-#: Runs with claims have metrics with this prefix.
+#: The names of metrics for runs with claims begin with METRICS.
 METRICS = "aliice_"
 FALLBACKS = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
@@ -38,7 +38,9 @@ def page_of(
     shows_labels: bool,
     shows_passages: bool,
 ) -> dict[str, Any]:
-    """Return a page of responses of a run, where ``number`` counts pages from 1."""
+    """Return the data for a page of a run's responses, where ``number`` is the number
+    of the page from 1.
+    """
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
@@ -70,8 +72,8 @@ def page_of(
 def claims_of(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the claims of each response, with the verdict on each claim and the text
-    for each mark.
+    """Return the claims in each response of a run, each with its verdict and with the
+    texts of its citation marks.
     """
     if not has_claims(evaluation):
         return {}
@@ -99,7 +101,7 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
         end = mark.end()
     note = str(FALLBACKS.get(detail["fallback"] or "", ""))
     return {
-        # The second value of a piece of the text is True for a mark.
+        # Each piece is a text and True for a citation mark or False for other text.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
@@ -170,8 +172,9 @@ ROOT = "ROOT"
 def drawing(
     tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the drawing of a dependency tree. Arcs lead from a head to its dependent,
-    where the arrowhead is.
+    """Return the drawing of a dependency tree with the given tokens, heads and
+    relations. Each arc leads from a head to a dependent, where the arc has an
+    arrowhead.
     """
     widths = [
         max(
@@ -221,8 +224,8 @@ def drawing(
 
 
 def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
-    """Return the level of each dependent's arc, which is one above the highest arc
-    within the span.
+    """Return the height of the arc to each dependent in a dependency tree, so that an
+    arc is above all arcs within its span.
     """
     spans = sorted(
         (abs(head - place), min(head, place), max(head, place), place)
@@ -243,8 +246,8 @@ def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
 def _draw_arc(
     head: float, dependent: float, baseline: float, top: float
 ) -> dict[str, Any]:
-    """Return an arc of a dependency tree. The arc starts at the head, shifted towards
-    the dependent, so that arcs of one head do not overlap.
+    """Return the drawing of an arc in a dependency tree. The arc begins slightly beside
+    the head, so that arcs from one head do not overlap.
     """
     begin = head + (6 if dependent > head else -6)
     bend = min(14.0, abs(dependent - begin) / 2)

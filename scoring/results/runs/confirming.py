@@ -1,5 +1,5 @@
-"""A team's lead confirms or contests the results of its runs. Organisers end or reopen
-the confirmation.
+"""Let the lead of a team confirm or contest the results of the team's runs. The
+organisers of a season can end or reopen the confirmation of results.
 """
 
 from collections import defaultdict
@@ -35,8 +35,9 @@ def result_of(submission: Submission) -> Result | None:
 
 
 def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
-    """Confirm the result of a team's run. ``seen`` is the digest of the scores that the
-    lead has read. A repeated call changes nothing.
+    """Confirm the result of a run on behalf of the team. ``seen`` is the digest of the
+    scores that the team lead has seen. If the result is already confirmed, the function
+    changes nothing.
 
     Raises NotInThisState.
     """
@@ -46,8 +47,8 @@ def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Resul
 def contest_result(
     *, submission: Submission, message: str, by: User, seen: str = ""
 ) -> Result:
-    """Contest a result that the team considers wrong, with a message to organisers.
-    Raises ValidationError or NotInThisState.
+    """Contest the result of a run that the team considers wrong, and send a message to
+    the organisers. Raises ValidationError or NotInThisState.
     """
     message = message.replace("\r\n", "\n").strip()
     if not message:
@@ -107,8 +108,9 @@ def _record_confirmation(
 
 
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
-    """End the confirmation of a phase's results. A repeated call changes nothing.
-    Raises ValidationError or NotInThisState.
+    """End the time in which teams can confirm the results of a phase. If the result is
+    already confirmed, the function changes nothing. Raises ValidationError or
+    NotInThisState.
     """
     reason = reason.strip()
     if not reason:
@@ -141,8 +143,8 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
-    """Reopen the confirmation of a phase's results and notify the team leads who can
-    confirm now. Raises NotInThisState.
+    """Reopen the time in which teams can confirm the results of a phase, and notify the
+    team leads who can confirm results now. Raises NotInThisState.
     """
     with transaction.atomic():
         locked = locked_phase(phase)
@@ -180,8 +182,8 @@ def _changed_phase(
 
 
 def ask_to_confirm() -> int:
-    """Notify once the team leads whose results wait for confirmation, and return the
-    number of notified leads.
+    """Notify the leads of teams whose results wait for confirmation, once for each
+    lead, and return the number of notified leads.
     """
     asking = Phase.objects.filter(
         ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)),
@@ -200,7 +202,7 @@ def ask_to_confirm() -> int:
 
 
 def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
-    """Notify the team leads whose results wait for confirmation, or with ``by`` the
+    """Notify the leads of teams whose results wait for confirmation, or with ``by`` the
     leads of all teams with a result.
     """
     results = results_of(phase)

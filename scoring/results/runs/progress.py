@@ -1,4 +1,4 @@
-"""The progress of a run in words: the completed steps, the current one, and the
+"""Describe the progress of a run by the completed steps, the current step and the
 expected duration.
 """
 
@@ -17,15 +17,15 @@ from tasks.jobs.queue_choice import MAX_PLACE, place_in_queue, why_unserved
 from tasks.models import Job, Submission
 
 Status = Submission.Status
-#: A run needs this many seconds in addition to scoring.
+#: In addition to scoring, a run takes OVERHEAD seconds.
 OVERHEAD = 0.3
-#: The estimate of the duration uses this many recent scorings.
+#: The expected duration is estimated from the RECENT newest scorings.
 RECENT = 20
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a run's progress, where ``state`` is `done`, `now`, `ahead` or
+    """A step in the progress of a run, whose ``state`` is `done`, `now`, `ahead` or
     `failed`.
     """
 
@@ -37,8 +37,8 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of a run. ``share`` is the completed share of the scoring, or None
-    before the scoring.
+    """The progress of a run. ``share`` is the share of the scoring that is complete, or
+    None before the scoring starts.
     """
 
     sentence: str
@@ -67,7 +67,7 @@ def progress_of(submission: Submission) -> Progress:
         advice = OVER_LIMIT
     return Progress(
         sentence=_sentence(submission, place, expected_wait(submission, place)),
-        # Workers periodically retry waiting runs, which changes the status of the runs.
+        # Workers retry waiting runs, so the status changes often.
         since=submission.submitted_at
         if submission.status == Status.WAITING
         else submission.status_since,
@@ -144,7 +144,7 @@ REFUSED = gettext_lazy(
     "The file stays here, for you to look at."
 )
 
-#: A built-in baseline whose run does not exist yet has one of these states.
+#: A built-in baseline in one of the states UNWRITTEN has no run yet.
 UNWRITTEN = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),
@@ -198,7 +198,7 @@ def _runs_before_text(place: int | None) -> str:
 def _steps(submission: Submission, job: Job | None) -> list[Step]:
     received = Step(_("received"), "done", submission.submitted_at)
     if submission.is_unwritten:
-        # The run of a built-in baseline must be computed before the run is scored.
+        # The site computes the run of a built-in baseline before scoring the run.
         first = Step(_("asked for"), "done", submission.submitted_at)
         if not submission.is_moving:
             return [
@@ -257,7 +257,9 @@ def _waits_for(job: Job | None) -> str:
 
 
 def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
-    """Return the steps of a large run whose check, a separate job, has not succeeded."""
+    """Return the steps of a large run that is still being checked by a separate job, or
+    whose check has failed.
+    """
     if not submission.is_moving:
         name = _("refused") if submission.problems else submission.get_status_display()
         state = "failed" if submission.status == Status.FAILED else "done"

@@ -1,5 +1,5 @@
-"""The results of one run: its scores under every rule set, its rank, and its scores by
-class.
+"""Collect the scores of one run under each rule set, the rank of the run, and its
+scores by class.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
 
-#: A chart by class has at most this many metrics, and the table has all metrics.
+#: A chart by class has at most DRAWN metrics, but the table has all metrics.
 DRAWN = 3
 
 
 def latest_evaluations(
     submission: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
-    """Return a run's evaluations by rule set in the task's order, each on the newest
-    gold version before ``at``.
+    """Return the evaluation of a run under each rule set, in the order of the task, on
+    the newest gold version before the time ``at``.
     """
     newest: dict[str, Evaluation] = {}
     evaluations = (
@@ -84,8 +84,8 @@ def predecessor(submission: Submission, gold: Gold) -> Submission | None:
 def numbers(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[dict[str, Any]]:
-    """Return each metric with the score under each rule set, or None if the rule set
-    does not have the metric.
+    """Return a line for each metric with the run's score under each rule set, or None
+    for a rule set without the metric.
     """
     task_type = submission.phase.task.type
     by_rules: dict[str, dict[str, Explained]] = {
@@ -113,7 +113,9 @@ def numbers(
 
 
 def is_empty(line: Mapping[str, Any]) -> bool:
-    """Return True if every rule set leaves the metric undefined, for a reason other than an embargo."""
+    """Return True if the metric is undefined under every rule set, for another reason
+    than an embargo.
+    """
     return all(
         number is None or (number.value == formatting.DASH and not number.withheld)
         for number in line["numbers"]
@@ -121,7 +123,9 @@ def is_empty(line: Mapping[str, Any]) -> bool:
 
 
 def without_probabilities(evaluation: Evaluation) -> list[str]:
-    """Return the labels of the metrics that need probabilities, if the run has none."""
+    """Return the displayed names of the metrics that need probabilities, if the run
+    contains no probabilities.
+    """
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options, builds=False)
     return [
@@ -139,7 +143,9 @@ def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
 
 
 def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Return lines with metric, value and interval of scores that only organisers see."""
+    """Return the metric, value and interval of each score of the run that only
+    organisers may see.
+    """
     return [
         (
             formatting.metric_label(name),
@@ -195,8 +201,8 @@ def without_value(
 
 
 def place(submission: Submission, viewer: object) -> dict[str, object]:
-    """Return the rank of a run and the number of teams, or the reason why the run has
-    no rank.
+    """Return the rank of a run and the number of teams on the board, or the reason why
+    the run has no rank.
     """
     phase = submission.phase
     if submission.kind == Submission.Kind.CONTRASTIVE and phase.shows_contrastive:
@@ -289,7 +295,7 @@ def _dimension(
         }
         for label, values in classes.items()
     ]
-    # The chart uses the first metrics that have one scale.
+    # The chart by class only contains metrics with the scale of the first metric.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
     labels = [formatting.metric_label(metric) for metric in alike]
@@ -320,7 +326,7 @@ def _dimension(
     }
 
 
-#: With this many instances, intervals have nominal coverage except for rare classes.
+#: From SETTLED instances, intervals have nominal coverage except for rare classes.
 SETTLED = 30
 UPWARD = {
     True: gettext_lazy("higher is better"),
@@ -329,7 +335,7 @@ UPWARD = {
 }
 
 
-#: Without probabilities in the run, these metrics are undefined.
+#: The metrics in OF_PROBABILITIES are undefined for runs without probabilities.
 OF_PROBABILITIES = (
     calibration.LogLoss,
     calibration.Brier,
@@ -344,7 +350,7 @@ class Explained:
     label: str
     value: str
     withheld: str
-    #: The text has the interval bounds, or the reason why there is no interval.
+    #: ``interval`` is the interval as text, or the reason for a missing interval.
     interval: str
     n: int
     is_percentage: bool
@@ -355,9 +361,9 @@ class Explained:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: The text is the reason why the interval may have less than nominal coverage.
+    #: ``caution`` is the reason why the interval may cover less than its nominal level.
     caution: str = ""
-    #: Human judgements have no rule set, so the name is empty.
+    #: ``rules`` is the rule set, or empty for human judgements.
     rules: str = ""
 
 
@@ -372,7 +378,7 @@ def explained(
             known_metric(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
-        # The reason is empty without a requested interval or for runs of old versions.
+        # Old versions stored no reason for a missing interval.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
         yield Explained(
@@ -409,8 +415,8 @@ def explained(
 
 
 def caution(metric: Metric, score: Score) -> str:
-    """Return the limits of a score's interval that docs/uncertainty.md describes, if
-    the limits apply.
+    """Return the reasons why the interval of a score may be too narrow, as described in
+    docs/uncertainty.md, or an empty text.
     """
     reasons = []
     if score.n < SETTLED:
@@ -442,8 +448,8 @@ def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
 
 
 class Bin(NamedTuple):
-    """The instances with a confidence in an interval such as `0.1 to 0.2`, which
-    excludes the lower bound.
+    """The instances whose confidence lies in an interval such as `0.1 to 0.2`, which
+    does not include its lower bound.
     """
 
     label: str
@@ -453,8 +459,8 @@ class Bin(NamedTuple):
 
 
 def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
-    """Return the reliability chart and table of a run, or None without probabilities or
-    stored matrices.
+    """Return the reliability chart and table of a run, or None if no probabilities or
+    no matrices of the run are stored.
     """
     metric, sums = _calibration_of(evaluation)
     if metric is None or not sums.any():
@@ -498,8 +504,8 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
 def _calibration_of(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
-    """Return the calibration metric and the sums of the metric's rows, or zeros without
-    rows.
+    """Return the calibration metric of the run and the sums over the rows of its
+    matrix, or zeros if the matrix has no rows.
     """
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
@@ -528,8 +534,8 @@ def _calibration_of(
 
 
 def reliability_chart(bins: Sequence[Bin]) -> Scatter:
-    """Return the reliability chart: accuracy (y axis) against confidence (x axis). On
-    the diagonal, accuracy equals confidence.
+    """Return the reliability chart, which shows accuracy (y axis) against confidence (x
+    axis). On the diagonal of the chart, accuracy equals confidence.
     """
     places = [
         Point(

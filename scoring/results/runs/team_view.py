@@ -1,5 +1,5 @@
-"""The team's view of a run, if the phase does not even show teams that their runs were
-scored.
+"""Decide which state and events of a run its team may see, if the phase does not show
+teams that their runs were scored.
 """
 
 import copy
@@ -15,14 +15,14 @@ from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
-#: Pages show this state, which is never stored, if the real state is hidden.
+#: Pages show the state RECEIVED, which is never stored, if the real state is hidden.
 RECEIVED = "received"
 HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
 
 def hides_outcome(run: Submission, viewer: object) -> bool:
-    """Return True if the viewer may see the run but not its progress. Failed runs are
-    always shown.
+    """Return True if the viewer may see the run but not the progress of its scoring. If
+    a run failed, the viewer always sees the failure.
     """
     is_veiled = (
         run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN
@@ -31,8 +31,8 @@ def hides_outcome(run: Submission, viewer: object) -> bool:
 
 
 def as_told(run: Submission, viewer: object) -> Submission:
-    """Return the run, or a copy in the state “received” for viewers who may not see
-    more.
+    """Return the run, or a copy with the state “received” if the viewer may not see the
+    real state.
     """
     if not hides_outcome(run, viewer):
         return run
@@ -52,7 +52,9 @@ ENDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """An event of a run. ``by`` is empty if the site caused the event."""
+    """An event in the history of a run. ``by`` is the user who caused the event, or
+    empty if the site caused the event.
+    """
 
     at: dt.datetime
     words: str
@@ -61,8 +63,8 @@ class Event:
 
 
 def events(run: Submission, viewer: object) -> list[Event]:
-    """Return the events of a run in chronological order. Viewers who may not see the
-    progress get no scoring events.
+    """Return the events in the history of a run, in chronological order. Viewers who
+    may not see the progress of the run get no events about scoring.
     """
     events = (
         []
