@@ -1,1 +1,3 @@
-"""Human evaluation: sheets of blinded texts, ratings, and their results."""
+"""Human evaluation: select and blind texts of systems, store people's ratings, and
+publish the results.
+"""
