@@ -274,7 +274,7 @@ def ask_all(
             room = at_once * AHEAD - len(flight) - len(unadmitted)
             wanted = [*unadmitted, *islice(source, max(room, 0))]
             admitted = record(answers, [] if stopped.is_set() else wanted)
-            # Ended requests release reservations and may admit these questions.
+            # Answers release reserved costs, so later rounds may admit more questions.
             unadmitted = wanted[len(admitted) :]
             for question in admitted:
                 flight.send(question)

@@ -170,7 +170,7 @@ class Endpoint:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            # Compressed replies could expand to an excessive size.
+            # Request uncompressed replies, because compressed replies could expand.
             "Accept-Encoding": "identity",
             "User-Agent": "Citeboard",
         }
