@@ -237,7 +237,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
         """Return the evaluations of baselines and of human performance in the phase."""
-        # The filter uses the index of runs, as SQLite would read all rows by gold.
+        # A filter by run avoids that SQLite reads all rows of a gold.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )
