@@ -18,7 +18,7 @@ Answers = Iterable[Mapping[str, Any]] | Path | str
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """The unrounded value of a metric, on the scale usual in publications, or None if
+    """The unrounded value of a metric on the scale that publications use, or None if
     undefined.
 
     ``low`` and ``high`` are the ends of the 95 % interval, or None if not requested.

@@ -1,4 +1,5 @@
-"""`citeboard mcp`: provide tools for AI agents over the Model Context Protocol.
+"""Implement `citeboard mcp`, which offers tools to AI agents over the Model Context
+Protocol.
 
 The tools read a site's boards and submit runs with the user's token.
 """
@@ -167,8 +168,8 @@ class Tools:
         self._site = site
 
     def search_boards(self, words: str = "") -> dict[str, Any]:
-        """Return boards whose season, task or phase contains all of these words;
-        without words the newest.
+        """Return the boards whose season, task or phase contains all of the words.
+        Without words, return the newest boards.
         """
         wanted = words.casefold().split()
         boards = []
@@ -209,8 +210,8 @@ class Tools:
     def explain_number(
         self, phase: str, submission: int, column: str
     ) -> dict[str, Any]:
-        """Explain a score on a board: its column, its interval, and for one's own run
-        its signature.
+        """Explain a score on a board, with its column, its interval and, for a run of
+        the user, its signature.
         """
         board = self._site.phase(phase).board()
         rows = [row for row in board.rows if row["submission"] == submission]
@@ -238,7 +239,7 @@ class Tools:
         return explained | {"signature": known.get("signature"), "n": known.get("n")}
 
     def check_run(self, phase: str, path: str) -> dict[str, Any]:
-        """Check a run and return all its problems; nothing is stored."""
+        """Check a run and return all of its problems, without storing the run."""
         return _checked(self._site.phase(phase), path)
 
     def prepared(

@@ -28,7 +28,7 @@ from tasks.types.guarded.json_reader import JSON, read_json
 API = "/api/v1/"
 #: HTTP statuses after which the client repeats the request.
 BUSY = (429, 503)
-#: Each request is sent at most this often, with pauses of at most ``MAX_PAUSE``.
+#: Maximum number of attempts for each request, and longest pause in seconds.
 TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
@@ -111,8 +111,8 @@ class Connection:
         """Send a file. If no response arrives, send the file again with the same
         idempotency key.
 
-        The site stores one run per key. ``more`` maps field names to small files that
-        are uploaded with the run.
+        The site stores only one run for each idempotency key. ``more`` maps field names
+        to small files that are uploaded with the run.
         """
         key = uuid.uuid4().hex
 
@@ -224,7 +224,7 @@ def _send_with_retries(send: Callable[[], Answer]) -> Answer:
             return send()
         except SiteRefused as fault:
             # If the user's quota is exhausted, status 429 has no `retry_after`.
-            # The client then does not retry, because quotas last longer than a minute.
+            # Exhausted quotas last over a minute, so the client does not try again.
             if fault.status not in BUSY or fault.retry_after is None:
                 raise
             time.sleep(min(fault.retry_after, MAX_PAUSE))

@@ -257,9 +257,9 @@ def _imported_modules(content: bytes) -> set[str]:
 
 
 def _read_wheel_content(path: Path) -> bytes:
-    """Return the content that a source file has in the wheel. The function changes only
-    modules and task cards. Other files are copied unchanged, because tests compare the
-    bytes of sample files.
+    """Return the content that a source file gets in the wheel. Only modules and task
+    cards are changed for the wheel. Sample files are copied unchanged, because tests
+    compare their bytes.
     """
     content = path.read_bytes()
     if path.suffix == ".py":

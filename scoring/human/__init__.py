@@ -1,3 +1,3 @@
-"""Human evaluation: select and blind texts of systems, store people's ratings, and
-publish the results.
+"""Run human evaluations, in which people rate texts without knowing which system wrote
+the texts.
 """

@@ -31,7 +31,7 @@ from tasks.types.problems import Problems
 
 #: Minimum and maximum number of pairs on which two judges disagree in a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
-#: In the judgement ledger, this name of a judge marks labels by people.
+#: The name under which the judgement ledger stores labels by people.
 PEOPLE = "people"
 #: Maximum length of a judge's name within the name of a sheet of disagreements.
 #: Longer names are cut and end with a digest of DIGEST_CHARACTERS characters.
@@ -144,7 +144,7 @@ def _drawn(
                 differing += 1
                 yield _key(asked.seed, compared.row), compared.row
 
-    # The loop keeps only the sampled pairs in memory, not all pairs.
+    # The loop keeps only the sampled pairs in memory, and not all pairs.
     kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
     if not common:
         words = _("no pair of a claim has labels of both %(first)s and %(judge)s")

@@ -1,5 +1,5 @@
-"""Sheets of samples: sample units such as claims, store people's labels of the units,
-and publish the scores estimated from these labels.
+"""Sample units such as claims, store labels that people give to the units, and publish
+scores that are estimated from these labels.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from tasks.models.seasons import bump_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
-#: Minimum and maximum number of units that people label per run.
+#: Minimum and maximum number of units that people label for each run.
 MIN_LABELS, MAX_LABELS = 20, 1000
 
 
@@ -104,9 +104,9 @@ def draw(sampling: Sampling) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRows:
-    """A stored file with a header and rows.
+    """A stored JSON Lines file with a header line.
 
-    ``rows`` is the number of lines without the header.
+    ``rows`` is the number of lines after the header.
     """
 
     name: str
@@ -127,8 +127,8 @@ def stored(content: bytes) -> StoredRows:
 
 def discard(lines: StoredRows) -> None:
     """Delete the file of sampled units unless a row of the database refers to the file.
-    If the connection to the database was lost, the transaction that saved this row may
-    still have been committed.
+    After a lost connection, the transaction that refers to the file may still have been
+    committed.
     """
     refers = Q(file=lines.name) | Q(people=lines.name)
     if not EstimateSheet.objects.filter(refers).exists():

@@ -161,7 +161,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
-        # The results include how many texts the adjudicator decided.
+        # Add how many texts the adjudicator decided to the results.
         distance = sheet.adjudicated_from
         adjudicated = (
             {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}
@@ -389,7 +389,7 @@ def means_by_class(
         yield label, len(numbers), by_criterion
 
 
-#: For scores by people, column names have this word in place of a rule set.
+#: Word that replaces the name of a rule set in column names of scores by people.
 HUMAN = "human"
 #: Descriptions of the criteria by which annotators rate whole responses.
 RATED = {

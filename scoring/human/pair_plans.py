@@ -1,5 +1,5 @@
-"""Plan sheets of pairs: choose two systems and an instance for each pair, and the
-judges who compare the two texts.
+"""Plan comparisons of systems, which means that two systems, an instance and judges are
+chosen for each pair of texts.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from citeboard.core.words import counted
 from scoring.human.sheets import SheetRefused
 
 MAX_PAIRS, MAX_SHARES = 5000, 50
-#: If a pair has one judge, every tenth pair gets a second judge for agreement.
+#: With one judge per pair, every tenth pair gets a second judge for agreement.
 SHARED_EVERY = 10
 T = TypeVar("T")
 
@@ -96,9 +96,10 @@ def shares_of(
     """Return for each pair of the plan the numbers of the shares to which the pair
     belongs, counted from 1.
 
-    Each pair goes to the share in which its two systems have been compared least often.
-    Among equal shares, a pair goes to the smallest share, and then to the share that
-    has fewest pairs in common with the shares of the pair's other judges.
+    Each pair of texts is added to the share in which its two systems have been compared
+    least often. Among such shares, a pair is added to the smallest share, and then to
+    the share that has fewest pairs in common with the shares of the pair's other
+    judges.
     """
     sizes: Counter[int] = Counter()
     met: Counter[tuple[int, frozenset[int]]] = Counter()

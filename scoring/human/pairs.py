@@ -1,4 +1,4 @@
-"""Sheets of pairs: plan which texts judges compare, save the judges' labels, and read
+"""Plan which texts of systems judges compare, save the judges' labels, and read
 judgements from uploaded files.
 """
 
@@ -134,10 +134,10 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
 
 
 def candidates(phase: Phase, viewer: User) -> list[Submission]:
-    """Return the runs whose texts judges can compare in pairs.
+    """Return the runs on the board, whose texts judges can compare in pairs.
 
-    The function returns the runs on the board. If the board ranks systems only by
-    comparisons of pairs, the newest unscored run of each system is added.
+    If the board ranks systems only by comparisons of pairs, the newest unscored run of
+    each system is added.
     """
     on_board = runs_on_board(phase, viewer)
     if not phase.battles_alone:
@@ -159,7 +159,7 @@ class JudgementFile:
 
 def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> JudgementFile:
     """Read an uploaded file of judgements. Raises JudgementsRefused with all invalid
-    lines, or SheetRefused if the instances have no source texts to show.
+    lines, or SheetRefused if the phase has no public inputs that can be read.
     """
     facts = {
         "filename": shown,

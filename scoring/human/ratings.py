@@ -32,7 +32,7 @@ from scoring.results.board.exports import csv_text
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
-#: The maximum length of a text, because spreadsheets cut much longer texts.
+#: Longer texts are cut, because spreadsheet cells hold at most slightly longer ones.
 MAX_CELL = 32_000
 CODE = "text_id"
 COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
@@ -132,8 +132,8 @@ DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
 class FinalRating(NamedTuple):
-    """The rating of a text that is used in the results of a sheet. If an adjudicator
-    rated the text, the ratings of all annotators are ignored.
+    """The rating of a text that is used to compute the results of a sheet. If an
+    adjudicator rated the text, the ratings of all annotators are ignored.
     """
 
     text: int

@@ -27,7 +27,7 @@ MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
 MAX_JUDGE = 80
 #: A page that shows a board compares at most this many pairs of labels.
 MAX_COMPARED = 250_000
-#: The file to which the process writes those items of a run that people can judge.
+#: Name of the file with the items of a run that people can judge.
 ITEMS = "items.json"
 
 
@@ -75,8 +75,8 @@ def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Read judgements of battles. Names of systems and topics in the file must exist in
-    the phase.
+    """Read judgements of battles. All systems and topics that the file names must exist
+    in the phase.
     """
     shown, systems, topics = facts["filename"], facts["systems"], facts["topics"]
     known = {nfc(topic) for topic in topics}
@@ -87,7 +87,7 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name in (battle.left, battle.right):
             if name not in systems:
                 yield f"“{name[:40]}” names no run", _first_names([*systems])
-        # A file can refer to a run by system, or by system and run number.
+        # A file can name a run by its system, or by its system and its number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
         if len(battle.judge) > MAX_JUDGE:

@@ -125,7 +125,7 @@ def draw_sheet(
             "asked": instances,
         }
         raise SheetRefused(words % found)
-    # The order by a hash of seed and name is the same on every machine.
+    # Sorting by a hash of seed and name gives the same order on every machine.
     places = {
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
@@ -353,7 +353,7 @@ def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
     """Return the annotator with the given name, and create the annotator if no
     annotator has this name.
 
-    Such annotators have no account, and an organiser uploads their ratings. Raises
+    An organiser uploads the ratings of annotators who have no account. Raises
     AnnotatorRefused.
     """
     rater = sheet.annotators.filter(name=name).first()

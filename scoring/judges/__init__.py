@@ -1,3 +1,3 @@
-"""Declare the judges that an operator offers (local models and chat endpoints), and put
-questions to them.
+"""Provide the judges that an operator declares (local models and chat endpoints), and
+put questions to these judges.
 """

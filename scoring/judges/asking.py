@@ -21,7 +21,7 @@ from scoring.judges.questions import Prompt, Question
 from tasks.types.ledger import NO_LABEL
 from tasks.types.problems import Unavailable
 
-#: Prepared questions keep connections busy while answers are stored on a slow disk.
+#: Prepared questions keep all connections busy while answers are stored.
 #: The number of prepared questions is ``at_once`` times this factor.
 AHEAD = 2
 #: The number of consecutive failures after which the endpoint is considered down.
@@ -31,7 +31,7 @@ OVERHEAD = 64
 #: The maximum number of requests for one question that the endpoint may charge for.
 #: Before a question is asked, the cost of this many requests is reserved.
 MAX_CHARGED = 3
-#: A question gets no label if this many replies have no unambiguous answer.
+#: A question gets no label if this many replies contain no single answer.
 MAX_REPLIES = 2
 NOTHING = Decimal(0)
 
@@ -234,8 +234,8 @@ class _Failures:
         self._causes: list[str] = []
 
     def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
-        """Return an exception after MAX_FAILED consecutive questions have failed, and
-        None before.
+        """Return an exception if MAX_FAILED consecutive questions have failed, or else
+        None.
         """
         for answer in answers:
             if answer.rows:

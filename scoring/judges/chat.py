@@ -27,7 +27,7 @@ with needed("urllib3 is not installed, which chat endpoints need"):
 MAX_REPLY = 1 << 18
 #: The maximum number of attempts after temporary faults.
 ATTEMPTS = 4
-#: Shortest and longest pause in seconds; the pause doubles after each attempt.
+#: Shortest and longest pause in seconds, where each pause doubles the one before.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
 #: HTTP statuses after which the endpoint will refuse every further request.
 REFUSES_ALL = {
@@ -170,7 +170,7 @@ class Endpoint:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            # Request uncompressed replies, because compressed replies could expand.
+            # Compressed replies are not requested, because they can expand a lot.
             "Accept-Encoding": "identity",
             "User-Agent": "Citeboard",
         }
@@ -204,7 +204,6 @@ class Endpoint:
                 if not deadline.is_sent:
                     raise _Fault("no connection", is_charged=False) from None
                 # The text of the original exception contains addresses and headers.
-                # Suppress the context, so that logs do not contain these texts.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )

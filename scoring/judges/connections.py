@@ -23,7 +23,7 @@ _current = threading.local()
 
 class Deadline:
     """The time by which one request must be finished. A socket timeout is not enough,
-    because it starts again with each byte that arrives.
+    because every byte that arrives restarts it.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,8 +1,9 @@
 """Read the operator's file `judges.toml`, which declares the judges that a site or a
 command line may ask, and their keys.
 
-The file refers to a key by environment variable or file. The classes of this module do
-not store keys, so that no log, error or page can show a key.
+For each key, the file names an environment variable or another file that contains the
+key. The classes of this module do not store keys, so that no log, error or page can
+show a key.
 """
 
 from __future__ import annotations

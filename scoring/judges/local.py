@@ -1,4 +1,6 @@
-"""Entailment models from local paths: sequence-to-sequence models and cross-encoders."""
+"""Load entailment models from local paths, which are sequence-to-sequence models or
+cross-encoders.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from scoring.metrics.local_models import chosen_device
 from tasks.types.ledger import ENTAILS, NO, NO_LABEL, YES
 from tasks.types.problems import Unavailable, needed
 
-#: The name of the class of a cross-encoder that means entailment, in lower case.
+#: The class of a cross-encoder that means entailment, in lower case.
 ENTAILMENT = "entailment"
 #: Tokenizers without a maximum length report a number above this one.
 NO_LIMIT = 1_000_000
@@ -89,7 +91,7 @@ class CrossEncoder:
         self.name = model_name(judge.model, folder)
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        # Padding changes the last digits, so a fixed order makes results reproducible.
+        # Texts are sorted, because the padding of a batch changes the last digits.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
         )

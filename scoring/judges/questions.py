@@ -158,7 +158,7 @@ def without_thinking(reply: str) -> str:
     """Remove the reasoning that tags such as `<think>` enclose from a reply, even if
     the first opening or the last closing tag is missing.
 
-    The time is linear in the length of the reply.
+    The function takes time linear in the length of the reply.
     """
     kept: list[str] = []
     depth = start = 0

@@ -1,5 +1,5 @@
-"""Models of results: define the tables of evaluations, scores, results per class,
-comparisons of runs, and published results.
+"""Define the database tables of evaluations, scores, results per class, comparisons of
+runs, and published results.
 """
 
 from scoring.models.background import BackgroundJob, Rescore

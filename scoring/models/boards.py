@@ -144,7 +144,7 @@ class BoardOrder(models.Model):
 
 class RankRange(TypedDict):
     """The lowest and the highest rank that a run may have, and the adjusted p-value of
-    the test that limits this range.
+    the test that decides the range.
     """
 
     evaluation: int

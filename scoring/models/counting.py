@@ -2,12 +2,12 @@
 each rule.
 
 A team can declare that several runs come from one system with different random seeds.
-The rules then select systems, so that a board shows all runs of a system, or none. Each
-run without such a declaration is treated as a system with a single run. The rule “best”
-selects the system whose runs have the highest mean. The rule “last” selects the system
-of the last run, and “selected” the system of the selected run. The priority of a system
-is the priority of the system's first run. Withdrawn and excluded runs do not belong to
-any system.
+If a phase has such runs, the rules select systems, so that a board shows all runs of a
+system, or none. A run that its team did not declare to be one of several is a system of
+its own. The rule “best” selects the system whose runs have the highest mean. The rule
+“last” selects the system of the last run, and “selected” the system of the selected
+run. The priority of a system is the priority of the system's first run. Withdrawn and
+excluded runs do not belong to any system.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _first_by_priority(
 class EvaluationQuerySet(models.QuerySet[Any]):
     """Filters evaluations by the rules that decide which runs of a team a board shows.
 
-    Each method filters the evaluations by one rule. The methods can be chained, and
-    `counting` chains those that the settings of a phase require.
+    Each method filters the evaluations by one rule. Queryset methods can be chained,
+    and `counting` chains the methods that the settings of a phase require.
     """
 
     def counting(
@@ -237,7 +237,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
         """Return the evaluations of baselines and of human performance in the phase."""
-        # A filter by run avoids that SQLite reads all rows of a gold.
+        # Filter by run, so that SQLite does not read all rows of the gold.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )

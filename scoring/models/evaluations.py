@@ -334,9 +334,9 @@ class BreakdownClasses(SharedRow):
 
 class Breakdown(models.Model):
     """The scores of an evaluation for each class of one dimension, as compressed
-    arrays. The array of supports has the shape (metric, class), and the array of
-    values, lower and upper interval bounds has the shape (3, metric, class). Undefined
-    numbers are NaN.
+    arrays. The array of numbers of instances has the shape (metric, class), and the
+    array of values, lower and upper interval bounds has the shape (3, metric, class).
+    Undefined numbers are NaN.
     """
 
     evaluation = models.ForeignKey(
@@ -360,7 +360,7 @@ class Breakdown(models.Model):
 
     @classmethod
     def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
-        """Return a breakdown that is not saved yet, with its classes. Metrics can be
+        """Return a breakdown with its classes, without saving either. Metrics can be
         missing for some classes.
         """
         metrics = list(

@@ -499,7 +499,9 @@ class EstimateSheet(models.Model):
 
     @property
     def corrects_scores(self) -> bool:
-        """Return True unless the sheet has pairs on which two judges disagree."""
+        """Return True if the units are a random sample, which pairs on which two judges
+        disagree are not.
+        """
         return self.of != self.Of.DISAGREEMENTS
 
     @property

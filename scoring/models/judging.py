@@ -103,8 +103,8 @@ class PhaseJudge(models.Model):
         return sum(self.failures.values())
 
     def ledger_judge(self) -> Judge:
-        """Return the row of the table `Judge` under which the judgement ledger stores
-        this judge's labels, and create the row if it is missing.
+        """Return the row of the table `Judge` for this judge, to which the ledger's
+        labels refer, and create the row if it is missing.
         """
         return Judge.objects.get_or_create(
             kind=self.kind,

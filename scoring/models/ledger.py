@@ -39,8 +39,8 @@ MAX_ITEMS = 3 * 64 + 2
 
 
 def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the first eight bytes of the SHA-256 digest of each string. Evaluations
-    store these bytes to identify the judgements that they used.
+    """Return the first eight bytes of the SHA-256 digest of each string, by which
+    evaluations identify the judgements that they used.
     """
     digests = b"".join(hashlib.sha256(one.encode()).digest()[:8] for one in items)
     return np.frombuffer(digests, np.uint64)
@@ -66,8 +66,8 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
         )
 
     def brought(self, season: Season | None) -> JudgeQuerySet:
-        """Return the judges of the season and the judges that all seasons share.
-        Without a season, return only the latter.
+        """Return the judges of the season and the judges that all seasons share. If the
+        season is None, return only judges that all seasons share.
         """
         return self.filter(models.Q(season=season) | models.Q(season=None))
 

@@ -95,8 +95,8 @@ class ReportedTable(models.Model):
 
 
 class Reported(models.Model):
-    """A number as printed in a publication. ``key`` identifies the row of a published
-    table, and ``line`` is the line in the print.
+    """A number as printed in a publication. ``key`` identifies a row of a published
+    table, and ``line`` a line of the printed table.
     """
 
     table = models.ForeignKey(

@@ -22,8 +22,8 @@ def digest_of_runs(runs: Iterable[tuple[int, str]]) -> str:
 
 
 class SystemMean(models.Model):
-    """A mean over seeds. Rows are never deleted, because a frozen board may show the
-    system with the runs that it had earlier.
+    """A mean over seeds. Rows are never deleted, because a frozen board may show an
+    older set of the system's runs.
     """
 
     phase = models.ForeignKey(

@@ -5,8 +5,8 @@ BiomedSumm is the corpus of the TAC 2014 Biomedical Summarization Track. A topic
 BiomedSumm has `Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text` with the papers as
 plain text, and `Summary/TOPIC.ANNOTATOR.summary.txt`. An annotation gives the cited
 text and the citation as character ranges, which do not count carriage returns. The
-papers of BiomedSumm are not split into sentences. This module splits papers into
-sentences by rules, and replaces a character range by all sentences that overlap the
+papers of BiomedSumm are not split into sentences. The module splits papers into
+sentences by rules, and replaces each character range by all sentences that overlap the
 range. If the text in a range differs from the quoted words, the module uses the range
 in which the quoted words occur.
 """

@@ -4,8 +4,8 @@ instances.
 The two groups of instances are disjoint, so the interval of the difference follows from
 the intervals of the two groups (Zou and Donner 2008). For several runs, the result is
 the mean of the runs' differences, and its interval is the mean of the lower bounds to
-the mean of the upper bounds. This interval is at least as wide as an interval of the
-mean difference.
+the mean of the upper bounds. The interval for several runs is at least as wide as an
+interval of the mean difference.
 """
 
 import math

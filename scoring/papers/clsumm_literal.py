@@ -161,7 +161,8 @@ def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
     """Answer each topic with section weights that are computed from the gold of all
-    topics. As in the paper, this gold includes the gold of the topic itself.
+    topics. As in the paper, the gold of all topics includes the gold of the answered
+    topic.
     """
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])

@@ -3,10 +3,10 @@ tables 1 and 4).
 
 In the paper, pairs of a citance and a cited sentence are assigned to folds at random. A
 sentence that several citances cite then serves for both training and testing. If all
-pairs of a sentence or topic are in the same fold, this leak cannot occur. Without the
-leak, the classifiers are hardly better than a baseline that always answers the most
-frequent facet. The figures of cross-validation are not comparable with the scores of a
-run.
+pairs of a sentence or topic are in the same fold, training and test data do not
+overlap. Without such an overlap, the classifiers are hardly better than a baseline that
+always answers the most frequent facet. The figures of cross-validation are not
+comparable with the scores of a run.
 """
 
 from collections import Counter
@@ -25,8 +25,8 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: Maps each protocol to a function whose equal values keep pairs in the same fold.
-#: The protocol with None assigns pairs to folds at random.
+#: Functions of a pair; pairs with the same value are in the same fold.
+#: A protocol with None instead of a function assigns pairs to folds at random.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,
     "by sentence": lambda pair: pair.sentence,
@@ -75,8 +75,8 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
 def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """Return F1 by facet.
 
-    A facet that occurs neither in the gold nor in the answers has an F1 of 0. In the
-    weighted mean, facets that do not occur in the gold have weight 0.
+    A facet that occurs neither in the gold nor in the answers has the F1 score 0. In
+    the weighted mean, facets that do not occur in the gold have weight 0.
     """
     support, f1 = Counter(gold), f1_by_label(gold, predicted, FACETS)
     weighted = sum(value * support[facet] for facet, value in f1.items())

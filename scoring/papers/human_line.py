@@ -2,9 +2,9 @@
 as a run against the other annotators.
 
 The organisers of the shared task compared each annotator with all annotators, including
-the same annotator. This comparison gives much higher scores, and the module reports
-both variants. In task 2, a person's summary is compared with the abstract, the
-community summaries and other people's summaries, but not with itself.
+the annotator's own answers. The organisers' comparison gives much higher scores, and
+the module reports both variants. In task 2, a person's summary is compared with the
+abstract, the community summaries and other people's summaries, but not with itself.
 """
 
 from collections.abc import Sequence
@@ -103,9 +103,9 @@ def as_one_run(
     """Score each annotator against all other annotators. Return scores in the same form
     as for a run, with one class per annotator.
 
-    If ``part`` is given, score only the topics of this part of the split. The
-    signatures of the scores name the references. Raises InputRefused unless at least
-    one topic has two annotators.
+    If ``part`` is given, only topics in this part of the split are scored. The
+    signatures of the scores name the references that were used. Raises InputRefused
+    unless at least one topic has two annotators.
     """
     if not (names := _names(split)):
         raise InputRefused(

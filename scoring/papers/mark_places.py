@@ -87,7 +87,7 @@ def mixtures(
     are at the ends of sentences.
 
     From step to step, more answers keep the original positions of their citation marks.
-    The citation marks of all other answers are at the ends of sentences.
+    All other answers have their citation marks at the ends of sentences.
     """
     names = sorted(outputs)
     drawn = [

@@ -3,9 +3,9 @@ with positional citations.
 
 ALCE's `run.py` writes an object with a list of questions and their `output` under the
 key `data`, which `eval.py` reads (princeton-nlp/ALCE at commit 3fdc2ed0). ALiiCE's
-`generate.py` writes only this list (ylXuu/ALiiCE at commit e9fa8dbd). In the output of
-both programs, questions may have no id. The position of the question in the file then
-serves as its id.
+`generate.py` writes the list of questions without an object around the list
+(ylXuu/ALiiCE at commit e9fa8dbd). In the output of both programs, questions may have no
+id. The position of a question in the file then serves as the id of the question.
 """
 
 from collections import Counter

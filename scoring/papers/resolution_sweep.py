@@ -38,7 +38,7 @@ def sweep(
     of the collection. ``candidates`` is the mean number of candidate papers per
     context. ``cited_elsewhere`` is the fraction of candidates that other papers of the
     collection cite. External methods have no text for candidates that no other paper
-    cites. The result leaves out methods that need data that the corpus lacks.
+    cites. The result leaves out methods that need data which the corpus lacks.
     ``progress`` is called with the name of each step and of each tested paper. Raises
     InputRefused if the corpus cannot be read.
     """

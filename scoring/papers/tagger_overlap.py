@@ -17,10 +17,10 @@ def overlaps(
     words with a training sentence.
 
     Texts are compared in lower case, and a word consists of letters from a to z and
-    digits. The result has the number of texts that share a sequence with a training
-    sentence, the number of texts that contain a whole training sentence, and the
-    numbers of training sentences that occur in either way. Duplicate training sentences
-    are counted once, and sentences with fewer than ``length`` words are ignored.
+    digits. The result counts texts that share a sequence with a training sentence,
+    texts that contain a whole training sentence, and training sentences that share a
+    sequence or occur as a whole. Duplicate training sentences are counted once, and
+    sentences with fewer than ``length`` words are ignored.
     """
     runs = (tuple(words(text)) for text in sentences)
     trained = list(dict.fromkeys(run for run in runs if len(run) >= length))

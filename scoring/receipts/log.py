@@ -1,7 +1,7 @@
 """The log of receipts.
 
-Receipts are saved with their scores. Soon afterwards, a process that holds a lock
-appends the waiting receipts to the log.
+Receipts are saved together with the scores of a run. Soon afterwards, a process that
+has locked the log appends the waiting receipts.
 """
 
 import json
@@ -32,8 +32,8 @@ from tasks.types.base import printed_options
 
 
 class KeyLost(Refused):
-    """An error about a signing key that cannot be used. Scores are then published
-    without signed receipts.
+    """An error about a signing key that cannot be used. Scores are published without
+    signed receipts until the key can be used again.
     """
 
 

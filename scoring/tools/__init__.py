@@ -1,3 +1,3 @@
-"""Tools beside the scorer: run baselines, build the gold of data sets, and train
-taggers. The modules of this package do not import Django.
+"""Run baselines, build the gold of data sets, and train taggers. The modules of this
+package do not import Django.
 """

@@ -1,8 +1,8 @@
 """Train a tagger on labelled sentences, and evaluate it on other sentences.
 
 The usual splits leak. In the data set ACL-ARC, a third of the texts in the test set
-also occur in the training set. Therefore each figure is computed both for all test
-sentences and for the test sentences whose text is not in the training set.
+also occur in the training set. For this reason, each figure is computed both for all
+test sentences and for the test sentences whose text is not in the training set.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from tasks.types.problems import refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
-#: Without a test file, one of this number of sentences is used for testing.
+#: Without a test file, one in this many sentences is used for testing.
 HELD_OUT = 10
 FEWEST = 20
 
@@ -123,9 +123,9 @@ def held_out(
     """Split labelled sentences at random into nine tenths for training and one tenth
     for testing.
 
-    The assignment of a sentence depends on a hash of the seed and the text of the
-    sentence. If a sentence occurs twice, the training and the test part may both
-    contain it, as in the usual data sets.
+    The assignment of a sentence depends on a hash of the seed, the position and the
+    text of the sentence. If a sentence occurs twice, the training and the test part may
+    both contain it, as in the usual data sets.
     """
     draws = [
         hashlib.sha256(f"{seed} {n} {sentence.text}".encode()).digest()

@@ -1,5 +1,5 @@
-"""Run a scorer for the worker. A scorer has a process, a folder, output and an exit
-status.
+"""Run a scorer for the worker. For the worker, a scorer has a process, a folder, output
+and an exit status.
 """
 
 import fcntl
@@ -42,7 +42,7 @@ NOT_YET = "It cannot be scored yet:"
 SAID = "python -m scoring: "
 #: Maximum number of seconds until the server reports that a scorer has ended.
 FAREWELL = 2.0
-#: The only environment variables that a scorer inherits, because others have secrets.
+#: Environment variables that a scorer inherits; all others could have secrets.
 PASSED_ON = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
@@ -393,7 +393,7 @@ def refusal(
 def environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
-        # Without this variable, joblib tries to create semaphores and prints warnings.
+        # Without this variable, joblib tries to create semaphores and warns.
         "JOBLIB_MULTIPROCESSING": "0",
         "LANG": "C.UTF-8",
         "PATH": os.defpath,

@@ -44,9 +44,9 @@ compare_board = take_jobs
 
 
 def compare(job: Job) -> None:
-    """Compute the significance tests between rows of a board that are still missing.
-    When the time limit is reached or a more urgent job waits, a later job computes the
-    rest of the tests.
+    """Compute the significance tests between rows of a board that no job has computed
+    yet. When the time limit is reached or a more urgent job waits, a later job computes
+    the rest of the tests.
     """
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST

@@ -1,5 +1,5 @@
-"""Run the process in which a run is scored. This process has limits on its resources
-and ends when its parent process ends.
+"""Implement the process in which a run is scored. The process has limited resources and
+ends when its parent process ends.
 
 The server process `python -P -m scoring.worker.confined FD` imports the scorer's
 modules once. For each run that the worker sends over the socket with the file
@@ -84,7 +84,7 @@ class ScorerServer(Server):
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
         # Start the processes for the task's measures and for its program first.
-        # After that, this process loses the right to start other processes.
+        # After starting the others, this process gives up the right to start processes.
         measured = _measuring(order) if order.arguments["runs_measures"] else not_here
         program = order.arguments["program"]
         run = _program_runner(program, order.limits) if program else not_here
@@ -214,7 +214,7 @@ def _rights(arguments: Sequence[str]) -> Rights:
     ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
-        # If this folder cannot be created, the libraries cache nothing.
+        # If the cache folder cannot be created, nothing is cached.
         writable_cache.mkdir(parents=True, exist_ok=True)
     paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]

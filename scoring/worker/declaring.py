@@ -120,8 +120,8 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the slugs of the phases that open as soon as the task is created. Only the
-    phases of a public season can open at once.
+    """Return the slugs of the phases that open as soon as the task is created. If the
+    season is not public, no phase opens when the task is created.
     """
     now = timezone.now()
     if not season.is_public:
@@ -130,8 +130,8 @@ def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the splits that the phases use. The first of these splits is
-    the default split for uploaded gold.
+    """Return the names of the splits that the phases use. The first split in the result
+    is the default split for uploaded gold.
     """
     splits = list(dict.fromkeys(table.get("split", SPLIT) for table in tables))
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
@@ -231,8 +231,8 @@ def packed_anew(
 ) -> dict[str, KeptGold]:
     """Parse the newest gold of each split again, because the task type has changed.
 
-    The newest version of the parsing rules is used unless the task has runs or
-    ``keeps_reading`` is True.
+    If the task has runs and ``keeps_reading`` is False, the newest version of the
+    parsing rules is used, and otherwise the version of each split's newest gold.
     """
     latest = {
         gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")

@@ -1,4 +1,6 @@
-"""End scoring jobs that have no result. Such jobs fail, wait or start again."""
+"""End scoring jobs that have no result. A scoring job without a result fails, waits or
+starts again.
+"""
 
 from functools import partial
 

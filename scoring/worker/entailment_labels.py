@@ -1,9 +1,10 @@
 """Import and export entailment labels, and resume the jobs that wait for labels.
 
 A scoring job that waits has a row in the database for each pair without a label. When a
-label is imported, the row of its pair is deleted and the job resumes. The scorer then
-reports the pairs that still have no label. An import looks for waiting jobs after its
-commit, and a job looks for labels after its own commit, so that no label is missed.
+label is imported, the row of its pair is deleted and the job resumes. After the job has
+resumed, the scorer reports the pairs that still have no label. An import looks for
+waiting jobs after its commit, and a job looks for labels after its own commit, so that
+no label is missed.
 """
 
 import datetime as dt
@@ -219,8 +220,8 @@ def deciding_judges(job: Job) -> list[Judge]:
     """Return the judges whose labels the job uses, with the judge of the highest
     precedence first.
 
-    If the season has no judge of its own with this name, create one, which has the
-    highest precedence.
+    If the season has no judge with the name of the job's judge, create one, which has
+    the highest precedence.
     """
     name = entailment.stored_model(job.options)
     if name is None:
@@ -247,7 +248,7 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
     decided = said.filter(judge=judge).exclude(label=NO_LABEL)
     # Skip pairs for which a judge of higher precedence has answered without a label.
-    # If such a pair resumed a job, the job would wait again at once.
+    # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(
         _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
     )

@@ -116,8 +116,7 @@ def _sentence(text: str) -> str:
 @dataclass(frozen=True)
 class _Totals:
     """Totals over all questions to a judge, which are the cost, the number of replies,
-    the questions without a label, and the failures by cause. cost, replies, questions
-    without a label, and failures by cause.
+    the questions without a label, and the failures by cause.
     """
 
     spent: Decimal

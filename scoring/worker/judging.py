@@ -239,7 +239,7 @@ def waiting_for(row: PhaseJudge) -> QuerySet[PendingLabels]:
     """Return the waiting runs about whose pairs the site may ask the judge.
 
     An external judge receives only texts of runs that were submitted after the
-    organisers' consent, because the teams could then know of the consent.
+    organisers' consent, because only the teams of these runs could know of the consent.
     """
     waiting = waiting_jobs().filter(
         judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
@@ -258,8 +258,8 @@ def pairs_open(row: PhaseJudge) -> int:
 
 def unsent_runs(row: PhaseJudge) -> int:
     """Return the number of waiting runs that were submitted before the organisers
-    consented to an external judge. The texts of these runs are not sent to an external
-    judge.
+    consented to an external judge. Runs that were submitted before the consent are not
+    sent to an external judge.
     """
     if not row.sends_texts:
         return 0

@@ -175,8 +175,9 @@ def _sent(path: Path, filename: str, by: User) -> tuple[int, Summary]:
 def import_judgements(
     *, path: Path, filename: str, by: User | None, season: Season | None, judge: str
 ) -> Imported:
-    """Store the judgements of a file, except judgements that exist already. Either all
-    new judgements are stored or none. Raises FileRefused.
+    """Store the judgements of a file, except judgements that exist already. If a
+    judgement of the file contradicts a stored judgement, nothing is stored. Raises
+    FileRefused.
     """
     return store(read_file(path, filename, judge, by), season=season, by=by)
 

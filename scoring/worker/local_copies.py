@@ -79,8 +79,8 @@ def sent(
     files: Mapping[str, bytes] | None = None,
 ) -> Iterator[Done]:
     """Yield the result of a confined process that parsed an uploaded file, with the
-    files that the process wrote. These files are deleted at the end of the `with`
-    block.
+    files that the process wrote. The files that the process wrote are deleted at the
+    end of the `with` block.
     """
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
@@ -118,7 +118,7 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # Keep a copy of another process, because a scorer may be reading it.
+        # Keep a copy that another process has made, because a scorer may be reading it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:

@@ -3,7 +3,7 @@ process, which a separate server forks.
 
 The process can read the interpreter, the site's packages and one folder with the
 program, the gold and the answers of one run. The process cannot start processes or
-threads, open sockets, or write outside of this folder. Limits on time, memory and files
+threads, open sockets, or write outside of its folder. Limits on time, memory and files
 apply to the process. If the kernel lacks one of the three required means of protection,
 no official program runs. This module does not import Django.
 """
@@ -36,7 +36,7 @@ from tasks.types.declared.official_program import imported, program_of
 CALL, APP = "call", "app"
 ENTRY = "scoring.worker.program_sandbox:answer"
 #: If a program imports one of these packages, the server imports the package first.
-#: Later, the process runs as the user `nobody` and may not be able to read packages.
+#: The process later runs as the user `nobody`, who may not be able to read packages.
 READY = (
     "nltk",
     "numpy",
@@ -155,7 +155,7 @@ _ERRORS = frozenset(
 
 class _OwnModules(MetaPathFinder, Loader):
     """Imports the modules of an official program by relative paths. The import system
-    of Python would convert these paths to absolute paths.
+    of Python would convert relative paths to absolute paths.
     """
 
     def __init__(self, folder: str) -> None:
@@ -198,8 +198,8 @@ def _can_be_opened(path: str) -> bool:
 def _forget_site_modules() -> dict[str, ModuleType]:
     """Remove the site's modules from `sys.modules`, and return these modules.
 
-    Otherwise, a program that imports its own module `scoring` or `tasks` would get the
-    module of the site.
+    If the modules stayed imported, a program that imports its own module `scoring` or
+    `tasks` would get the module of the site.
     """
     own = {
         name: module
@@ -221,7 +221,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     path = str(Path.cwd() / APP)
     seen_as = path if _can_be_opened(path) else ".."
     if seen_as == "..":
-        # With this change, `os.path.abspath` returns paths that can be opened.
+        # With a relative working directory, `os.path.abspath` returns paths that open.
         os.getcwd = lambda: "."
     call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     Path(CALL).unlink()

@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 Metrics = Mapping[str, Mapping[str, Any]]
 #: Fields of a withheld score that are stored for the organisers.
 KEPT = ("value", "low", "high", "n", "scale")
-#: A run is compared with at most EARLIER earlier runs of the same team.
-#: A run with more than MAX_ROWS instances is not compared with earlier runs.
+#: A run is compared with at most EARLIER older runs of the same team.
+#: A run with more than MAX_ROWS instances is not compared with older runs.
 EARLIER, MAX_ROWS = 4, 20_000
 #: If a run answers at most this share of instances, its score reveals their gold.
 SMALL_SHARE = 0.02
@@ -78,7 +78,7 @@ def drawn_part(phase: Phase) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """Those scores of a run that are published.
+    """The scores of a run that are published, and the reasons for withholding scores.
 
     ``untold`` has the scores that only organisers see, and ``step`` is the rounded
     standard error of the ranking metric.
@@ -98,8 +98,8 @@ class Told:
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     """Select the scores of a result that are published.
 
-    The caller must call the function before the transaction that saves the scores.
-    Within this transaction, `by_ladder` may withhold more of the scores.
+    The caller must call the function before the transaction that saves the scores. In
+    the transaction that saves the scores, `by_ladder` may withhold more scores.
     """
     phase, run = job.submission.phase, job.submission
     # Use the part that the scorer reports, because the phase may have closed meanwhile.
@@ -172,8 +172,9 @@ def ranks(job: Job) -> bool:
 
 def by_ladder(job: Job, told: Told) -> Told:
     """Publish only the score of the ranking metric, rounded, and only if the score is
-    more than one step better than the team's best published score. This is the Ladder
-    mechanism (Blum and Hardt 2015), applied in the transaction that saves the result.
+    more than one step better than the team's best published score. The method is the
+    Ladder mechanism (Blum and Hardt 2015), which is applied in the transaction that
+    saves the scores.
 
     The function locks the row of the team in the phase, so that two concurrent runs
     cannot both exceed the same best score.

@@ -342,7 +342,7 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 def _judged_since(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Return the evaluations that were computed before newer judgements of the same
-    pairs. These evaluations are computed again only on request.
+    pairs. Evaluations that lack newer judgements are computed again only on request.
     """
     used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
     return _of_today(phase, gold).filter(pk__in=used.values("evaluation"))

@@ -128,8 +128,8 @@ class RunJobs:
     def _end_without_results(self, scorer: Scorer) -> None:
         """End the jobs for which the scorer printed no result before it ended.
 
-        The scorer had started the work for the first of these jobs. The other jobs are
-        queued again, unless the scorer refused the run for all rule sets.
+        The scorer had started the work for the first of these jobs. The jobs after the
+        first are queued again, unless the scorer refused the run for all rule sets.
         """
         is_under_way = True
         while self.unfinished:

@@ -17,11 +17,12 @@ fails if its difference deviates from the expected difference by more than half 
 of the last printed decimal. A figure in the state *differs* also fails if its set of
 cells has no reason for the difference.
 
-If several sets of cells select a figure, the first set decides the figure's state. The
-other sets are alternative interpretations of the paper's text. If a conclusion of the
-paper does not follow from the figures of a table, the set of cells may have `findings`.
-The program of a finding returns the finding, or two runs at the path `ours`. With two
-runs, the finding is the paired difference between the runs.
+If several sets of cells select a figure, the first set decides the figure's state.
+Further sets that select the same figure are alternative interpretations of the paper's
+text. If a conclusion of the paper does not follow from the figures of a table, the set
+of cells may have `findings`. The program of a finding returns the finding, or two runs
+at the path `ours`. With two runs, the finding is the paired difference between the
+runs.
 """
 
 import contextlib
@@ -130,7 +131,7 @@ class Cell:
     key: str
     label: tuple[str, ...]
     #: The expected difference from the file in `bounds/`, as text.
-    #: The text is empty if computed and printed value should be equal.
+    #: The text is empty if the computed value should equal the printed value.
     stated: str = ""
 
     @property
@@ -274,7 +275,7 @@ class Paper:
 
     def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
         """For each interpretation of the paper, return the figures that support a
-        conclusion. The key `printed`, for the printed figures, is the first key.
+        conclusion. The key `printed`, which has the printed figures, comes first.
         """
         figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():

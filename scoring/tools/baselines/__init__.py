@@ -71,8 +71,8 @@ def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
 
 
 def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
-    """Return the baseline with the given name, which a task type that organisers
-    declare may define. Raises UnknownBaseline.
+    """Return the baseline with the given name. A task type that organisers declare has
+    baselines of its own. Raises UnknownBaseline.
     """
     known = baselines_of(task_type) if task_type and task_type.declared else baselines()
     try:

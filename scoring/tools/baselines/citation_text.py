@@ -29,7 +29,7 @@ from tasks.types.problems import missing_package, needed, package_needed
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
 #: Scores are rounded to this number of decimals before they are compared.
-#: The other decimals depend on the order in which numbers are added.
+#: Decimals after the last of these depend on the order in which numbers are added.
 _DIGITS = 9
 
 
@@ -73,7 +73,7 @@ def lexrank(
 
 
 #: The model LED needs at least one token with global attention.
-#: The models of the paper use the first token of the input for this.
+#: The models of the paper use global attention on the first token of the input.
 LED = "led"
 
 

@@ -30,7 +30,7 @@ PILOT = (
     "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 )
 MQ_SENTENCES = 3
-#: Maximal marginal relevance skips sentences with fewer characters.
+#: Sentences with fewer characters are skipped by maximal marginal relevance.
 SHORTEST = 50
 CONTEXT = 20
 LAMBDA = 0.97
@@ -125,9 +125,8 @@ mq_context = likest(with_citing_papers, context=CONTEXT)
 def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     """Select sentences by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    In each step, the function selects a sentence that is similar to the citance and its
-    context, and dissimilar to the sentences that were already selected. Short sentences
-    are skipped.
+    Each step selects a sentence that is similar to the citance and its context, and
+    dissimilar to the sentences that were already selected. Short sentences are skipped.
     """
     near = likeness(topic, with_citing_papers, context=CONTEXT)
     left = np.array(_long_enough(topic, range(len(topic.sentences))), dtype=np.intp)

@@ -4,7 +4,8 @@ of the CL-Summ pilot.
 The paper (Jaidka et al., 2014) describes the formula in the section on the supervised
 system of clair_umich, which follows an earlier paper (Banea et al., 2012). The senses
 of a word are all of its noun and verb senses. The similarity of two words is the
-similarity of their two most similar senses. The following measures compare senses.
+similarity of their two most similar senses. The following six measures compare the
+senses of words.
 
     path    1 / (1 + way), the way being the steps from both senses to an ancestor that they share
     wup     2 depth / (2 depth + way), of that ancestor, a root having depth 1 (Wu and Palmer 1994)
@@ -16,8 +17,8 @@ similarity of their two most similar senses. The following measures compare sens
 
 The shared ancestor with the highest value is used. Values are at least 0. Two senses
 without a common ancestor have the similarity 0. The paper does not say from which texts
-information content is computed. This module uses the texts that are compared, and
-divides the count of a word among the senses of the word.
+information content is computed. The module computes information content from the
+compared texts, and divides the count of a word among the senses of the word.
 """
 
 from collections import Counter, defaultdict
@@ -133,8 +134,8 @@ class Senses:
         return self._of[word]
 
     def ancestors(self, sense: Any) -> Mapping[Any, int]:
-        """Return the ancestors of a sense with the smallest number of steps to each
-        ancestor, where a sense is its own ancestor.
+        """Return the sense and its ancestors, with the smallest number of steps from
+        the sense to each ancestor.
         """
         if sense not in self._ancestors:
             steps_to = self._ancestors[sense] = {}

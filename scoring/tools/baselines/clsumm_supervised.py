@@ -3,10 +3,11 @@ features for which data are available.
 
 Section 5 of the paper (Jaidka et al., 2014) describes a classifier of pairs of a
 citance and a sentence of the reference paper. The features of the classifier are
-TF-IDF, longest common subsequences, WordNet similarity and common dependencies. This
-implementation has two more features, the number of common words and the position of the
-sentence. Features from WordNet and from a parser are used only if these are installed
-and selected. For each topic, the classifier is trained on the gold of all other topics.
+TF-IDF, longest common subsequences, WordNet similarity and common dependencies. The
+classifier of this module has two more features, the number of common words and the
+position of the sentence. Features from WordNet and from a parser are used only if
+WordNet or the parser is installed and selected. For each topic, the classifier is
+trained on the gold of all other topics.
 """
 
 from collections.abc import Callable, Iterator, Sequence

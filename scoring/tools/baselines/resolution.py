@@ -93,7 +93,7 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
     from the sentence and its neighbours.
 
     Citation marks of other citations are not counted as words. If the sentence has no
-    placeholder, the window is at its end.
+    placeholder, the window is at the end of the sentence.
     """
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
@@ -141,14 +141,15 @@ class Document:
 class Method:
     """A method that represents each document by one or more bags of words.
 
-    The score of a document for a citation is the highest score among its bags of words.
+    The score of a document for a citation is the highest score among the document's
+    bags of words.
     """
 
     name: str
     family: str
     #: Returns the bags of words of a document.
     #: The second argument is the id of the citing paper that is tested.
-    #: The bags contain no words from this paper.
+    #: The bags contain no words from the citing paper that is tested.
     bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
     #: Parts of documents without which the method does not work.
     requirements: frozenset[str]
@@ -273,8 +274,8 @@ def rankings(
 
 
 METHODS = {method.name: method for method in methods()}
-#: The document is the printed reference, or else title and abstract.
-#: All corpora support this method.
+#: The method uses the printed reference, or else the title and the abstract.
+#: All corpora have the data for this method.
 PRINTED_REFERENCE = Method(
     "reference string",
     INTERNAL,

@@ -35,7 +35,7 @@ from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 #: Terms in more than half of the documents would have a negative weight in BM25.
-#: Such terms have this fraction of the mean weight instead.
+#: A term with a negative weight gets this fraction of the mean weight instead.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 

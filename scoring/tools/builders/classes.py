@@ -141,8 +141,8 @@ class Rules:
     every_context: bool = False
     outlier_z: float = 3.0
     length_thresholds: tuple[float, float] | None = None
-    #: A citation before the first fraction of the sentence is at the start.
-    #: A citation after the second fraction of the sentence is at the end.
+    #: Citations up to the first fraction of a sentence are at its start.
+    #: Citations after the second fraction of a sentence are at its end.
     location_bounds: tuple[float, float] = (1 / 3, 2 / 3)
     first_year: int = 1996
     last_year: int = 2020
@@ -186,7 +186,7 @@ class Rules:
 class LengthThresholds:
     """The thresholds between short, medium and long sentences. Sentences with fewer
     than ``low`` tokens are short, sentences with more than ``high`` tokens are long.
-    The other fields document how ``low`` and ``high`` were computed.
+    The other fields document how the thresholds ``low`` and ``high`` were computed.
     """
 
     low: float
@@ -238,8 +238,8 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 
 
 def year_in(reference: str, *, latest: int | None) -> int | None:
-    """Return the last year that the reference has in brackets, or otherwise its last
-    year.
+    """Return the last year in brackets in the text of a reference, or otherwise the
+    last year in the text.
 
     Digits in URLs and in numbers of preprints are ignored.
     """
@@ -290,7 +290,7 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
     return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
 
 
-#: The text of an intent matches a sentence if it has this fraction of its words.
+#: A sentence matches the text of an intent if they share this fraction of words.
 ENOUGH = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 

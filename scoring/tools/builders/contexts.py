@@ -162,7 +162,7 @@ _STYLES = (
 )
 #: Two merged marks have two years, or an opening bracket within brackets.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: A citation mark with a number and only one round bracket is damaged.
+#: A number with only one round bracket is a damaged citation mark.
 #: A number with one square bracket is not damaged, but part of a group like `[3, 7]`.
 _HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Matches texts that look like citations but that the corpus does not mark.

@@ -54,7 +54,8 @@ class Reference:
 
     References to the same paper have the same ``target``, which is the paper's id in
     the collection or another shared id. A reference to an unknown paper has a
-    ``target`` of its own. ``citations`` is the number of papers that cite the target.
+    ``target`` that no other reference has. ``citations`` is the number of papers that
+    cite the target.
     """
 
     ref_id: str

@@ -21,7 +21,7 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: Contexts of papers that have no sampled context yet, and further contexts.
+#: Numbers of contexts of papers without a sampled context, and of further contexts.
 _Stratum = tuple[list[int], list[int]]
 
 
@@ -70,8 +70,8 @@ class Dimension:
 
 
 def is_still(name: str, row: sqlite3.Row) -> bool:
-    """Return True if the context has the classes of other dimensions that all samples
-    of this dimension must have.
+    """Return True if a context has the classes in other dimensions that all samples of
+    the given dimension must have.
     """
     if name == "field" and row["low_resource"] is not None:
         return False
@@ -97,16 +97,16 @@ SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COM
 
 
 def sample_officially(store: Store, rules: classes.Rules) -> None:
-    """Fill the table `sampled`. Raises InputRefused if no context has a class in every
-    dimension that defines strata.
+    """Fill the table `sampled`. Raises InputRefused if no context has all classes that
+    define a stratum.
 
-    In this method, a context can be in only one set, so the sets compete for contexts.
-    For example, the set *Medium* needs contexts whose citation is at the end of the
-    sentence, and the set *End* needs sentences of medium length. Therefore the classes
-    take turns, beginning with the smallest class. In each turn, a class receives one
-    unused context, so that all classes grow equally until no contexts are left in their
-    strata. Each stratum of a set contains contexts that cite ``drawn`` different
-    papers.
+    In the method of Maharjan's paper, a context can be in only one set, so the sets
+    compete for contexts. For example, the set *Medium* needs contexts whose citation is
+    at the end of the sentence, and the set *End* needs sentences of medium length. For
+    this reason, the classes take turns, beginning with the smallest class. In each
+    turn, a class receives one unused context, so that all classes grow equally until no
+    contexts are left in their strata. Each stratum of a set contains contexts that cite
+    ``drawn`` different papers.
     """
     #: Contexts by set and class, and within a class by field, years and citations.
     strata: dict[tuple[str, str, str, str, str], dict[str, int]] = defaultdict(dict)
@@ -340,7 +340,7 @@ class Agreement:
     """The comparison of two builds of a diagnostic split, field by field.
 
     ``same`` counts equal values. ``differing`` has the first differences of each field,
-    as tuples of the context's id and both values.
+    as tuples of the id of the context and the values in both builds.
     """
 
     compared: int = 0
@@ -400,7 +400,7 @@ def table(counts: Agreement) -> Iterator[str]:
 
 TABLE = "Table 1"
 #: The rule set `official` has only the metrics that the paper prints.
-#: Printed names of metrics and systems, with the names of each on the board.
+#: Maps from printed names to the names of metrics and of systems on the board.
 RULES, METRICS, SYSTEMS = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},

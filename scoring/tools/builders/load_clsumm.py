@@ -1,7 +1,7 @@
 """Load the topics of CL-Summ as a collection of papers for Citation Resolution.
 
-The topics mark only citations of their own reference paper. Therefore the reference
-papers of all topics are the candidates for every citing paper.
+The topics mark only citations of their own reference paper. For this reason, the
+reference papers of all topics are the candidates for every citing paper.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
-"""Load S2ORC in its two formats: paragraphs with annotated spans of text (2020,
-doc2json), and a single text with annotations.
+"""Load S2ORC in both of its formats, which are paragraphs with annotated spans of text
+(2020, doc2json), and a single text with annotations.
 
 S2ORC is the Semantic Scholar Open Research Corpus (Lo et al., 2020, ACL). The corpus
 may include files with metadata, and with citations, their intents and authors from

@@ -44,7 +44,7 @@ class Part:
 
     path: Path
     form: str
-    #: Settings of the database that the part is read into.
+    #: Settings of the database into which the part is read.
     settings: Mapping[str, Any]
     out: Path
     start: int = 0
@@ -178,14 +178,14 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         yield
 
 
-#: If the system kills a process, all processes are restarted at most this often.
+#: Maximum number of restarts of all processes after the system killed a process.
 RESTARTS = 5
 UNFINISHED = ".unfinished"
 #: Maximum number of seconds to wait for the first answer of the cluster.
 PATIENCE = 30
 
 #: A function that runs a task in another process and writes the task's output file.
-#: The function returns the problems that it finds in the input.
+#: The function returns the problems that it finds in the task's input.
 Run = Callable[[Any], list[Problem]]
 
 

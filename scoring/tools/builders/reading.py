@@ -21,7 +21,7 @@ from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
-#: First lines of a file that is one indented JSON value, as doc2json writes.
+#: First lines of a JSON file with one indented value, as doc2json writes the file.
 _OPENED = (b"{", b"[")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
@@ -180,7 +180,7 @@ def _digest_of_lines(path: Path) -> bytes:
 
 def text(record: Record, *keys: str) -> str:
     """Return the value of the first of the keys whose value is a text, a number or a
-    list of texts. If there is no such value, return an empty text.
+    list of texts. If no key has such a value, return an empty text.
     """
     for key in keys:
         value = record.get(key)
@@ -238,7 +238,7 @@ def mapped(value: object) -> Record:
 
 
 #: Formats of corpora.
-#: A module `load_…` in this package reads each format.
+#: Each format is read by a module `load_…` of this package.
 FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
 #: Formats of corpora in which texts are already split into sentences.
 SENTENCES = ("lines", "scixml", "clsumm")
@@ -247,10 +247,10 @@ SENTENCES = ("lines", "scixml", "clsumm")
 class Loader:
     """Reads corpora in one format.
 
-    ``as_a_whole`` reads a corpus at once, while ``files`` and ``add`` read files whose
-    lines are independent. A format has either ``as_a_whole``, or both ``files`` and
-    ``add``. ``has_paragraphs`` is True if the format stores texts as paragraphs, and
-    False if it stores texts as sentences.
+    ``as_a_whole`` reads a whole corpus at once, while ``files`` and ``add`` read files
+    whose lines are independent of each other. A format has either ``as_a_whole``, or
+    both ``files`` and ``add``. ``has_paragraphs`` is True if the format stores texts as
+    paragraphs, and False if it stores texts as sentences.
     """
 
     def __init__(self, name: str) -> None:

@@ -32,7 +32,7 @@ from tasks.types.citation_resolution import (
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
-#: The collection has only the papers of the corpus, or also all their references.
+#: The collection has the papers of the corpus, or also all papers that they cite.
 COLLECTIONS = ("papers", "references")
 
 _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")

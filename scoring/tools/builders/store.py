@@ -1,4 +1,4 @@
-"""Store a corpus in a database on disk, so that large corpora need no more memory."""
+"""Store a corpus in a database on disk, so that memory does not grow with the corpus."""
 
 import json
 import sqlite3
@@ -101,8 +101,8 @@ class Store:
 
     def add_sentence(self, tokens: int) -> None:
         """Add one to the number of sentences with the given number of tokens. The
-        thresholds between short, medium and long sentences are computed from these
-        numbers.
+        thresholds between short, medium and long sentences are computed from the
+        numbers of sentences of each length.
         """
         self.connection.execute(
             "INSERT INTO lengths VALUES (?, 1) ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + 1",
@@ -110,8 +110,8 @@ class Store:
         )
 
     def merge(self, part: Path) -> None:
-        """Add all rows of another store to this store. The result is the same as if
-        each row had been added individually.
+        """Add all rows of another store to this store. The result is the same as after
+        adding each row individually.
         """
         self.connection.commit()
         self.connection.execute("ATTACH ? AS part", (str(part),))
@@ -140,8 +140,8 @@ class Store:
         self.connection.executemany(query, rows)
 
     def counts(self, query: str) -> dict[str, int]:
-        """Return the counts of contexts by class that a query computes. The key `None`
-        has the count of contexts without a class.
+        """Return the numbers of contexts by class, which a query computes. The key
+        `None` has the count of contexts without a class.
         """
         return {
             "None" if name is None else str(name): count

@@ -256,7 +256,7 @@ class Written:
     title: str
     sentences: list[tuple[str, str]] = field(default_factory=list)
     #: The number (sid) of each sentence.
-    #: Each key is a sentence reduced to its letters.
+    #: The keys are sentences reduced to their letters.
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, section: str, sentence: str, unmarked: str = "") -> int:

@@ -15,7 +15,7 @@ from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
 #: Minimum number of words of a title that is searched in the text of a reference.
-#: References in which the file marks the title are matched by that title alone.
+#: If the file marks the title of a reference, only the marked title is compared.
 MIN_TITLE_WORDS = 4
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 
@@ -126,8 +126,8 @@ class Titles:
         """If the file marks the title in the reference, return the paper with this
         title.
 
-        Otherwise, return the paper with the longest title that the text of the
-        reference contains.
+        If the file marks no title in the reference, return the paper with the longest
+        title that the text of the reference contains.
         """
         if title:
             return self.papers.get(words_of(title))
