@@ -203,7 +203,7 @@ class Endpoint:
             except (urllib3.exceptions.HTTPError, OSError, ValueError):
                 if not deadline.is_sent:
                     raise _Fault("no connection", is_charged=False) from None
-                # The text of the original exception contains addresses and headers.
+                # Do not chain the original exception, which has addresses and headers.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )

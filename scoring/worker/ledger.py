@@ -336,7 +336,7 @@ def _count(source: JudgementImport, *, added: int, known: int) -> None:
         )
         if added >= LARGE:
             after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
-        # After its commit, each import looks for scores, and each scorer for imports.
+        # Imports look for scores, and scorers for imports, after their own commits.
         after_commit(_mark_outdated, source)
 
 
