@@ -161,7 +161,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
-        # Add how many texts the adjudicator decided to the results.
+        # Store the number of texts that the adjudicator decided with the results.
         distance = sheet.adjudicated_from
         adjudicated = (
             {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}

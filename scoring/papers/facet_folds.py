@@ -25,7 +25,7 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: Functions of a pair; pairs with the same value are in the same fold.
+#: For each protocol, a function that returns the same value for pairs in one fold.
 #: A protocol with None instead of a function assigns pairs to folds at random.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,

@@ -42,7 +42,7 @@ NOT_YET = "It cannot be scored yet:"
 SAID = "python -m scoring: "
 #: Maximum number of seconds until the server reports that a scorer has ended.
 FAREWELL = 2.0
-#: Environment variables that a scorer inherits; all others could have secrets.
+#: A scorer inherits only these environment variables, because others have secrets.
 PASSED_ON = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
