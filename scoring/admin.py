@@ -1,5 +1,5 @@
-"""Read-only views of scores in Django's admin. Scores change only when runs are
-rescored.
+"""Read-only views of scores in Django's admin. Scores change only when a worker scores
+a run again, so the admin has no forms for scores.
 """
 
 from typing import Any
@@ -41,7 +41,9 @@ class EvaluationAdmin(FactsAdmin):
 
 @admin.register(Paper)
 class PaperAdmin(NotedAdmin):
-    """Papers are loaded by `reported_results`. Deleting a paper deletes its tables."""
+    """The command `reported_results` loads papers with published results. Deleting a
+    paper also deletes the paper's tables of published results.
+    """
 
     list_display = ["key", "title", "year", "loaded_at"]
     search_fields = ["key", "title"]

@@ -34,7 +34,7 @@ def _prepare_worker(**_: Any) -> None:
     """Start the scorer server when the queue starts a worker process."""
     from scoring.worker.child import scorer_server
 
-    # If the start fails, the first run reports the error.
+    # If the server does not start, the first run that is scored reports the error.
     with suppress(OSError):
         scorer_server()
 

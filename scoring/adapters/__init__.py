@@ -1,5 +1,4 @@
-"""Compute scores in notebooks and training loops, and in the interfaces of other
-libraries.
+"""Score runs from notebooks, training loops, and the interfaces of other libraries.
 
     from citeboard_scorer.adapters import Scorer
 

@@ -1,5 +1,5 @@
-"""A scorer with the interface of Hugging Face's `evaluate`: `add`, `add_batch` and
-`compute`.
+"""Provide a scorer with the methods of Hugging Face's `evaluate`, which are `add`,
+`add_batch` and `compute`.
 
 References are read from the gold files of the task type, and are not passed as
 arguments.
@@ -13,8 +13,8 @@ from scoring.adapters.scorer import Scorer
 
 
 class Evaluation:
-    """Collects predictions until `compute` scores the predictions. Each prediction is a
-    line of a run.
+    """Collects the predictions of a run until `compute` scores the run. A prediction is
+    one line of a run file.
     """
 
     def __init__(self, scorer: Scorer) -> None:
@@ -34,8 +34,8 @@ class Evaluation:
     def compute(
         self, *, predictions: Iterable[Mapping[str, Any]] = ()
     ) -> dict[str, float | None]:
-        """Score the collected answers, and then discard the answers. Return the value
-        of each metric. Raises InputRefused.
+        """Score the predictions that were added, and then discard these predictions.
+        Return the value of each metric. Raises InputRefused.
         """
         answers = [*self._collected, *predictions]
         self._collected = []
@@ -45,7 +45,7 @@ class Evaluation:
 def load(
     kind: str, gold: Sequence[Path | str], *, rules: str | None = None, **options: str
 ) -> Evaluation:
-    """Return an evaluation as `evaluate.load` does. The first argument is a task type,
-    not a metric.
+    """Return a scorer of a task type with the interface that `evaluate.load` returns.
+    The first argument is the name of a task type, not of a metric.
     """
     return Evaluation(Scorer(kind, gold, rules=rules, options=options))

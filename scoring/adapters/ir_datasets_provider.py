@@ -32,7 +32,9 @@ SECONDS = 60
 
 
 class Documents(TrecDocs):
-    """Documents with their original texts, without the SGML escapes of the file."""
+    """Iterates over the documents of a collection with their original texts, in which
+    SGML escapes are resolved.
+    """
 
     def docs_iter(self) -> Iterator[GenericDoc]:
         for document in super().docs_iter():
@@ -53,8 +55,8 @@ def register(source: str | Path, into: Path | None = None) -> list[str]:
 
 
 def dataset(split: Path) -> Any:
-    """Return the `ir_datasets` data set of a split, with those parts that the split's
-    folder contains.
+    """Return the `ir_datasets` data set of a split, with documents, queries or
+    relevance judgements only if the split's folder contains them.
     """
     topics = TrecXmlQueries(
         _file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en"

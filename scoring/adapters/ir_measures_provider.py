@@ -15,7 +15,7 @@ from ir_measures.providers.base import NOT_PROVIDED, Any as AnyValue, Choices
 
 from scoring.metrics.ranking import WHOLE, Ranking
 
-#: Names of metrics in `ir_measures`, and the corresponding names of the site.
+#: Maps the name of each metric in `ir_measures` to the metric's name in Citeboard.
 NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
 
 

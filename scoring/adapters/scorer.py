@@ -12,17 +12,17 @@ from tasks.types.jsonlines import as_lines
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-#: Answers are the lines of a run, or the path of a file, folder or zip with a run.
+#: A run, given as a sequence of its lines or as the path of a file, folder or zip.
 Answers = Iterable[Mapping[str, Any]] | Path | str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """The unrounded value of a metric, on the scale usual in publications, or None if
+    """The unrounded value of a metric on the scale that publications use, or None if
     undefined.
 
     ``low`` and ``high`` are the ends of the 95 % interval, or None if not requested.
-    ``n`` is the number of instances with gold. Values with the same ``column`` are
+    ``n`` is the number of instances with gold. Two scores with the same ``column`` are
     comparable.
     """
 
@@ -36,8 +36,8 @@ class Scored:
 
 @dataclass(frozen=True)
 class Result(Mapping[str, Scored]):
-    """Scores by metric, in the order of the rule set. ``warnings`` are problems that do
-    not prevent scoring.
+    """Maps the name of each metric to the run's score, in the order of the rule set.
+    ``warnings`` are the problems of a run that do not prevent scoring.
     """
 
     metrics: Mapping[str, Scored]
@@ -61,9 +61,9 @@ class Result(Mapping[str, Scored]):
 class Scorer:
     """A scorer that reads the gold once and yields the values of `citeboard score`.
 
-    ``rules`` is a rule set of the type, by default its first. ``options`` are the task
-    type's options. ``reading`` is the version of the rules by which gold and answers
-    are parsed. Raises InputRefused, UnknownTaskType or OptionRefused.
+    ``rules`` is a rule set of the type, by default its first. ``options`` are the
+    options of the task type. ``reading`` is the version of the rules by which gold and
+    answers are parsed. Raises InputRefused, UnknownTaskType or OptionRefused.
     """
 
     def __init__(
@@ -83,16 +83,14 @@ class Scorer:
         )
 
     def check(self, answers: Answers) -> list[Problem]:
-        """Return all problems of the answers. Answers with fatal problems cannot be
-        scored.
-        """
+        """Return all problems of a run. A run with fatal problems cannot be scored."""
         return self._read(answers)[1]
 
     def score(self, answers: Answers, *, intervals: bool = False) -> Result:
-        """Score the answers. Raises InputRefused for fatal problems, and Unavailable if
-        a model is missing.
+        """Score the answers. Raises InputRefused for a run with fatal problems, and
+        Unavailable if a model is missing.
 
-        Scoring without intervals is fast enough for a training loop.
+        With ``intervals=False``, scoring is fast enough for a training loop.
         """
         from scoring.offline.evaluate import Resampling, evaluate
 

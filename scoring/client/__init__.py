@@ -1,7 +1,7 @@
-"""A client for Citeboard sites: the class `Site(address, token)`, and the commands that
-connect to a site.
+"""Implement a client for Citeboard sites, with the class `Site(address, token)` and the
+commands that connect to a site.
 
-Only the standard library is needed.
+The client needs only the standard library.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ __all__ = ["Board", "Phase", "Run", "Season", "Site", "Table"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the library lazily, so that commands start quickly."""
+    """Import the library lazily, so that the commands of the client start quickly."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from scoring.client import library

@@ -1,6 +1,4 @@
-"""Functions for the client's commands. Each function returns the exit code of a
-command.
-"""
+"""Implement the client's commands. Each function returns the exit code of a command."""
 
 import argparse
 import getpass
@@ -32,8 +30,8 @@ from tasks.types import Problem
 SCORED, RECEIVED = "scored", "received"
 ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
 NOT_SCORED = 1
-#: Each rule that selects a team's runs has a description.
-#: Sites before version 0.4.0 do not state the rule of a board.
+#: Texts that describe which runs of a team a board shows, by counting rule.
+#: The API of sites before version 0.4.0 does not report the rule that selects the runs.
 ON_BOARDS = {
     "best": "the best run of each team",
     "last": "the last run of each team",
@@ -42,7 +40,7 @@ ON_BOARDS = {
 }
 #: The HTTP status of a missing resource.
 ABSENT = 404
-#: Seconds between requests for the state of a run, unless the site specifies them.
+#: Seconds between two requests for the state of a run, if the site specifies no number.
 MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
 
 
@@ -150,7 +148,7 @@ def submit(args: argparse.Namespace) -> int:
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
-        # Sites before version 0.4.0 do not return the address of a page.
+        # Sites before version 0.4.0 do not return the address of a run's page.
         where = taken.get("page") or taken["url"]
         say(
             args,
@@ -228,7 +226,7 @@ def pause_after(answer: connection.Answer) -> float:
 
 @contextmanager
 def sent_as_file(run: Path) -> Iterator[Path]:
-    """Yield the path of a file to send. A folder is first packed into a zip archive.
+    """Yield the path of a file to upload. A folder is first packed into a zip archive.
 
     Raises Refused if the path does not exist.
     """
@@ -314,8 +312,8 @@ def table_lines(
 
 
 def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a board with rank, team, system, and ranking metric with
-    interval.
+    """Yield the lines of text that show a board, with rank, team, system, and the
+    ranking metric with its interval.
 
     `--json` prints all columns.
     """
@@ -347,14 +345,14 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
 
 def rank_of(row: Mapping[str, Any]) -> str:
     """Return the rank of a row as shown on boards. Sites before version 0.4.0 return a
-    plain number.
+    rank as a plain number.
     """
     return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
 
 
 def phase_id(site: connection.Connection, named: str) -> int:
-    """Return the number of a phase from a number or path. If no phase matches, raise
-    Refused with the names of existing phases.
+    """Return the number of a phase, which the user names by number or path. If no phase
+    has the path, raise Refused with the paths of existing phases.
     """
     if named.isdecimal():
         return int(named)
@@ -388,7 +386,9 @@ def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
 
 
 def inputs_address(phase: Mapping[str, Any]) -> str:
-    """Return the URL of the inputs, with the organisers' files if the phase has any."""
+    """Return the URL of a phase's inputs, as a package with the organisers' files if
+    the phase has any.
+    """
     return str(phase.get("starting_kit") or phase["inputs"])
 
 
@@ -427,7 +427,7 @@ def only_team(site: connection.Connection) -> str:
 
 
 def require_priorities(site: connection.Connection, phase: int, kind: str) -> None:
-    """Raise Refused if a run of this kind cannot have a priority in the phase."""
+    """Raise Refused unless runs of the given kind can have a priority in the phase."""
     if kind != "primary":
         raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
     facts = phase_detail(site, str(phase))

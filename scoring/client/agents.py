@@ -1,4 +1,5 @@
-"""`citeboard mcp`: a server with tools for agents.
+"""Implement `citeboard mcp`, which offers tools to AI agents over the Model Context
+Protocol.
 
 The tools read a site's boards and submit runs with the user's token.
 """
@@ -32,7 +33,7 @@ CANNOT_ASK = (
     "this program cannot ask the user (it has no elicitation), so that nothing is sent; the user can send "
     "the run with `citeboard submit` or on the phase's page"
 )
-#: The maximum length of a text in the confirmation shown to the user.
+#: The maximum length of an agent's text in the question to the user.
 MAX_SHOWN = 400
 
 
@@ -99,7 +100,9 @@ def server(site: Site) -> "MCPServer[Any]":
         description: str = "",
         team: str = "",
     ) -> dict[str, Any]:
-        """Show the user the run and its check, and send the run if the user confirms."""
+        """Show the user the run and the result of its check, and submit the run if the
+        user confirms.
+        """
         if isinstance(answer, AcceptedElicitation) and answer.data.send:
             return {"sent": True, **run.send()}
         return {"sent": False, **run.check}
@@ -110,20 +113,23 @@ def server(site: Site) -> "MCPServer[Any]":
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that is read once, so that the confirmed content is the content submitted."""
+    """A run file whose content is read once, so that the user confirms exactly what is
+    sent.
+    """
 
     phase: Phase
     name: str
     content: bytes
-    #: The system, the description and the team.
+    #: The system, description and team of the submission.
     fields: dict[str, str]
-    #: The site's response to the check of the run.
+    #: The site's response after it has checked the run.
     check: dict[str, Any]
 
     def question(self) -> str:
-        """Return the confirmation shown to the user.
+        """Return the text that asks the user to confirm a submission.
 
-        Each text of the agent stays on one line, so that it cannot imitate other lines.
+        Each text that the agent supplied is shown on one line, so that the text cannot
+        imitate other lines of the question.
         """
         lines = {
             "phase": self.phase.page,
@@ -162,8 +168,8 @@ class Tools:
         self._site = site
 
     def search_boards(self, words: str = "") -> dict[str, Any]:
-        """Return boards whose season, task or phase contains all of these words;
-        without words the newest.
+        """Return the boards whose season, task or phase contains all of the words.
+        Without words, return the newest boards.
         """
         wanted = words.casefold().split()
         boards = []
@@ -204,8 +210,8 @@ class Tools:
     def explain_number(
         self, phase: str, submission: int, column: str
     ) -> dict[str, Any]:
-        """Explain a score on a board: its column, its interval, and for one's own run
-        its signature.
+        """Explain a score on a board, with its column, its interval and, for a run of
+        the user, its signature.
         """
         board = self._site.phase(phase).board()
         rows = [row for row in board.rows if row["submission"] == submission]
@@ -233,13 +239,13 @@ class Tools:
         return explained | {"signature": known.get("signature"), "n": known.get("n")}
 
     def check_run(self, phase: str, path: str) -> dict[str, Any]:
-        """Check a run and return all its problems; nothing is stored."""
+        """Check a run and return all of its problems, without storing the run."""
         return _checked(self._site.phase(phase), path)
 
     def prepared(
         self, phase: str, path: str, system: str, description: str, team: str
     ) -> PreparedRun:
-        """Read a run once, and let the site check its content."""
+        """Read a run file once, and let the site check the file's content."""
         chosen = self._site.phase(phase)
         with sent_as_file(Path(path)) as file:
             name, content = file.name, file.read_bytes()

@@ -9,9 +9,9 @@ from typing import Any
 from scoring.offline.arguments import add_declared
 from tasks.types.references import lazy
 
-#: The largest priority that a site accepts.
+#: The largest number that a site accepts as the priority of a run.
 MAX_PLACE = 1000
-#: Field names that `--card` accepts: fields of a run card, and costs.
+#: Names of the fields of a run card, including costs, that the option `--card` accepts.
 CARD = (
     "code",
     "paper",
@@ -33,7 +33,7 @@ CARD = (
 
 
 def add_commands(commands: Any) -> None:
-    # Import the actions only when a command runs, because the HTTP modules load slowly.
+    # Import the actions only when a command runs, because HTTP modules load slowly.
     actions = (
         "login",
         "seasons",

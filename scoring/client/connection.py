@@ -1,7 +1,7 @@
-"""A connection to a site's HTTP API.
+"""Connect to a site's HTTP API.
 
-Requests contain the user's token, responses are parsed as JSON, and refusals raise
-exceptions.
+Each request contains the user's token, each response is parsed as JSON, and an HTTP
+error raises an exception.
 """
 
 import http.client
@@ -26,9 +26,9 @@ from scoring.offline.terminal import Done, bar
 from tasks.types.guarded.json_reader import JSON, read_json
 
 API = "/api/v1/"
-#: HTTP statuses after which the client sends the same request again.
+#: HTTP statuses after which the client repeats the request.
 BUSY = (429, 503)
-#: The client sends a request this many times and pauses at most ``MAX_PAUSE`` seconds.
+#: Maximum number of attempts for each request, and longest pause in seconds.
 TRIES, MAX_PAUSE = 4, 60.0
 TIMEOUT = 120.0
 _BLOCK = 1 << 16
@@ -36,7 +36,9 @@ _NOBODY_THERE = (ConnectionRefusedError, socket.gaierror)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, so that the token is sent only to the given site."""
+    """The connection follows no redirects, so that the token is sent only to the given
+    site.
+    """
 
     def redirect_request(self, *arguments: Any) -> None:
         return None
@@ -83,7 +85,7 @@ class Connection:
     def pages(
         self, path: str, query: Mapping[str, object] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the entries of all pages of a list in the site's API."""
+        """Yield the entries of a paginated list in the site's API, from all pages."""
         page = self.get(path, {**(query or {}), "page_size": 100})
         yield from page["results"]
         while page["next"]:
@@ -91,8 +93,9 @@ class Connection:
             yield from page["results"]
 
     def post(self, path: str, fields: Mapping[str, object]) -> Any:
-        """Send fields to the site once. If no response arrives, the site may or may not
-        have processed the fields.
+        """Send a POST request with the fields to the site, and do not repeat the
+        request. If no response arrives, the caller does not know if the site has
+        processed the request.
         """
         headers = {"Content-Type": "application/json"}
         return self._once(self._api(path), headers, json.dumps(fields).encode()).body
@@ -108,8 +111,8 @@ class Connection:
         """Send a file. If no response arrives, send the file again with the same
         idempotency key.
 
-        The site stores one run per key. ``more`` are small files that accompany the
-        run.
+        The site stores only one run for each idempotency key. ``more`` maps field names
+        to small files that are uploaded with the run.
         """
         key = uuid.uuid4().hex
 
@@ -129,8 +132,8 @@ class Connection:
         return _send_with_retries(send).body
 
     def download(self, address: str, path: Path) -> int:
-        """Download a URL of the site to a file, and return the file's size. The file is
-        written atomically.
+        """Download a URL of the site to a file, and return the file's size. The file
+        appears at its path only when the download is complete.
         """
         part = path.with_name(f"{path.name}.part")
         try:
@@ -220,8 +223,8 @@ def _send_with_retries(send: Callable[[], Answer]) -> Answer:
         try:
             return send()
         except SiteRefused as fault:
-            # An exhausted quota also has status 429, but no `retry_after`.
-            # An exhausted quota lasts longer than a minute, so no retry follows.
+            # If the user's quota is exhausted, status 429 has no `retry_after`.
+            # Exhausted quotas last over a minute, so the client does not try again.
             if fault.status not in BUSY or fault.retry_after is None:
                 raise
             time.sleep(min(fault.retry_after, MAX_PAUSE))
@@ -247,7 +250,8 @@ def _problem_members(answer: urllib.error.HTTPError, address: str) -> dict[str, 
 
 
 class MultipartFile:
-    """A request body for `http.client`, which is read from a file and reports progress.
+    """The body of an HTTP upload, which is read from a file while a progress bar
+    advances.
 
     ``length`` is the length of the whole body in bytes.
     """
@@ -261,7 +265,7 @@ class MultipartFile:
         small: Mapping[str, Path],
     ) -> None:
         """Prepare the request body. ``small`` maps field names to small files, which
-        are read now and sent before the large file.
+        are read when the body is created and sent before the large file.
         """
         boundary = uuid.uuid4().hex
         self.content_type = f"multipart/form-data; boundary={boundary}"
@@ -320,10 +324,11 @@ def tokens_path() -> Path:
 
 
 def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
-    """Return the address of the site of the last login, and the tokens by site address.
-    The address and the tokens are empty without a file.
+    """Return the address of the site of the last login, and a mapping from site
+    addresses to tokens. Without a file of tokens, the address and the mapping are
+    empty.
 
-    Raises Refused if other users can read the file.
+    Raises Refused if other users can read the file of tokens.
     """
     try:
         mode = path.stat().st_mode
@@ -343,7 +348,7 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
 
 
 def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
-    """Replace the file of tokens. The file always has the mode 600."""
+    """Replace the client's file of tokens. The file of tokens always has the mode 600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)

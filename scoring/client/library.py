@@ -1,5 +1,5 @@
-"""Objects for a site's seasons, phases, boards, runs and instances, and tables of their
-data.
+"""Represent a site's seasons, phases, boards, runs and instances as objects, and
+convert their data to tables.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ Fact = Mapping[str, Any]
 
 
 class Table(list[Fact]):
-    """A list of rows. Each row maps column names to plain values."""
+    """A list of rows. Each row of a table maps column names to plain values."""
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a pandas DataFrame. The conversion needs the extra `pandas`."""
+        """Return a pandas DataFrame. Converting a table to a pandas data frame needs
+        the extra `pandas`.
+        """
         with _report_missing_extra():
             import pandas as pd
         return pd.DataFrame(list(self))
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a polars DataFrame. The conversion needs the extra `pandas`, which
-        also installs polars.
+        """Return a polars DataFrame. Converting a table to a polars data frame needs
+        the extra `pandas`, which also installs polars.
         """
         with _report_missing_extra():
             import polars as pl
@@ -59,8 +61,8 @@ def _report_missing_extra() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Thing:
-    """An object of the API. The object's fields are in ``facts``, and available as
-    attributes.
+    """An object of the API. ``facts`` contains the fields of the API object, and each
+    field is also an attribute.
     """
 
     site: Site
@@ -101,10 +103,10 @@ class Phase(Thing):
         )
 
     def instances(self, a: int, b: int, **query: object) -> Table:
-        """Compare two runs instance by instance. The table contains only values that
-        the user may see.
+        """Compare two runs instance by instance. The table contains only the values of
+        the two runs that the user may see.
 
-        ``query`` has further parameters of the API.
+        ``query`` contains further query parameters of the API's list of instances.
         """
 
         def pages() -> Iterator[Fact]:
@@ -125,14 +127,14 @@ class Phase(Thing):
 
     def check(self, run: Path | str) -> Fact:
         """Let the site check a run without storing the run. Raises SiteRefused with the
-        problems.
+        problems of the run.
         """
         checked: Fact = self._sent("check", run, {})
         return checked
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
-        """Submit a run to the phase. ``fields`` are optional fields of the API, such as
-        ``team``, ``description`` or fields of a run card.
+        """Submit a run to the phase. ``fields`` are optional fields of the submission,
+        such as ``team``, ``description`` or fields of a run card.
         """
         return self.site.run(
             self._sent("submissions", run, {"system": system, **fields})["id"]
@@ -182,7 +184,7 @@ class Run(Thing):
 class Site(Connection):
     """A Citeboard site. ``address`` is the URL of the site's home page.
 
-    Without arguments, use the site and token of `citeboard login`.
+    Without arguments, the client uses the site and the token of `citeboard login`.
     """
 
     def __init__(self, address: str | None = None, token: str | None = None) -> None:
@@ -198,7 +200,7 @@ class Site(Connection):
     def load_season(self, file: Path | str, season: str = "", **fields: str) -> Fact:
         """Load a season.toml or season.zip into an existing season, or create a season.
 
-        ``fields`` are optional fields of the API.
+        ``fields`` are optional fields of the API's request to load a season.
         """
         where = f"seasons/{season}/file/" if season else "new-season/"
         with sent_as_file(Path(file)) as sent:

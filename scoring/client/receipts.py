@@ -1,5 +1,5 @@
-"""`citeboard receipt verify`: verify the receipts in a file with a given key or the
-site's keys.
+"""Implement `citeboard receipt verify`, which verifies the receipts in a file with a
+given public key or with the site's keys.
 """
 
 import argparse

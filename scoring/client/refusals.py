@@ -1,4 +1,4 @@
-"""Errors of commands, each with its own exit code."""
+"""Define the errors of the client's commands, each with an exit code."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,10 @@ RUN_REFUSED = 422
 
 
 class Refused(Exception):
-    """The command cannot be executed with its arguments."""
+    """The client cannot execute a command with the given arguments."""
 
     exit_code = 2
-    #: Additional lines to print after the message.
+    #: Lines of an error that are printed after the message.
     details: Sequence[str] = ()
 
 
@@ -61,7 +61,7 @@ def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
 class NoConnection(Refused):
     """No response arrived from the site, or the response was not from Citeboard.
 
-    ``is_final`` is True if another attempt cannot succeed.
+    ``is_final`` is True if a repeated request cannot succeed.
     """
 
     exit_code = 5

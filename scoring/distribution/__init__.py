@@ -1,4 +1,4 @@
-"""Build the wheel with the client and the offline scorer.
+"""Build the wheel that contains the client and the offline scorer.
 
 In the wheel, the modules of this repository have other package names.
 """

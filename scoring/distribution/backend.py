@@ -1,14 +1,15 @@
 """The build backend of the wheel (PEP 517), without dependencies. `pyproject.toml`
 refers to it.
 
-Builds are reproducible: the wheel that a site offers and the wheel of `make wheel` have
-the same checksum.
+Builds are reproducible. The wheel that a site offers and the wheel that `make wheel`
+builds have the same checksum.
 
-The site's packages have short names that an installed library must not use. In the
-wheel, the modules are in two packages, the client and the scorer. The backend replaces
-module names in imports and in references such as ``package.module:name``. The wheel
-always includes the scorer, which is small; extras install its dependencies. The client
-imports only the standard library.
+The site's packages have short names, such as `tasks`, that could conflict with other
+packages in a user's environment. The wheel therefore contains the modules in two
+packages with other names, one for the client and one for the scorer. The backend
+replaces module names in imports and in references such as ``package.module:name``. The
+wheel always includes the scorer, but only the wheel's extras install the scorer's
+dependencies. The client in the wheel imports only the standard library.
 """
 
 import ast
@@ -25,16 +26,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-#: A zip archive cannot store dates before this date.
+#: The earliest date that zip archives can store, used for all files of the wheel.
 _WHEN = (1980, 1, 1, 0, 0, 0)
-#: The wheel lacks the targets of links between pages of the guide.
+#: Matches Markdown links to other pages of the guide, which the wheel does not contain.
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 PACKAGE, CLIENT = "citeboard_scorer", "citeboard_client"
 PROGRAM = "citeboard"
-#: The wheel contains these source folders under other paths.
+#: Maps source folders to the folders of the wheel that contain their files.
 FOLDERS = {
     "tasks/types": f"{PACKAGE}/types",
     **{
@@ -52,7 +53,7 @@ FOLDERS = {
     },
     "scoring/client": CLIENT,
 }
-#: The wheel leaves out code that needs a checkout or that only the site uses.
+#: Files that the wheel lacks, because only a site or a checkout needs these files.
 LEFT_OUT = {
     "addressing.py",
     "correlation.py",
@@ -67,7 +68,7 @@ LEFT_OUT = {
 MAIN = "scoring/__main__.py"
 SUFFIXES = {".py", ".md", ".json", ".jsonl", ".npz", ".sql", ".toml", ".xml", ".txt"}
 _HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
-#: In texts of the wheel, other phrases replace phrases that apply only to checkouts.
+#: Maps phrases that are valid in a checkout to their replacements in the wheel.
 _WORDS = {
     "python -m scoring": PROGRAM,
     "make models": f"pip install '{PROGRAM}[models]'",
@@ -79,7 +80,7 @@ _MODULES = {
     },
     "scoring.__main__": f"{PACKAGE}.__main__",
 }
-#: The expression matches renamed modules, except in longer names and in paths.
+#: Matches the names of renamed modules, but not parts of longer names or of paths.
 _NAMED = re.compile(rf"(?<![\w./])({'|'.join(map(re.escape, _MODULES))})(?!\w)")
 
 
@@ -189,7 +190,7 @@ def _wheel_record(files: Mapping[str, bytes], record_name: str) -> str:
 
 
 class WheelRefused(Exception):
-    """The sources import a module that the wheel does not contain."""
+    """A module in the wheel imports a module that the wheel does not contain."""
 
 
 def wheel_files(root: Path, version: str) -> dict[str, bytes]:
@@ -256,9 +257,9 @@ def _imported_modules(content: bytes) -> set[str]:
 
 
 def _read_wheel_content(path: Path) -> bytes:
-    """Return the content of a source file for the wheel. Only modules and task cards
-    are changed. Other files stay as they are, because samples are compared byte for
-    byte.
+    """Return the content that a source file gets in the wheel. Only modules and task
+    cards are changed for the wheel. Sample files are copied unchanged, because tests
+    compare their bytes.
     """
     content = path.read_bytes()
     if path.suffix == ".py":
@@ -269,8 +270,9 @@ def _read_wheel_content(path: Path) -> bytes:
 
 
 def without_comments(source: str) -> str:
-    """Return the source of a module without comments, which address developers. Each
-    line keeps its number, so that tracebacks lead to the same line of a checkout.
+    """Return the source of a module without comments, which are meant for developers.
+    Each line of code keeps its line number, so that tracebacks match the lines of a
+    checkout.
     """
     lines = source.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

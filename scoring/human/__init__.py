@@ -1,1 +1,3 @@
-"""Human evaluation: sheets of blinded texts, ratings, and their results."""
+"""Run human evaluations, in which people rate texts without knowing which system wrote
+the texts.
+"""

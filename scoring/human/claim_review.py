@@ -1,5 +1,5 @@
-"""Agreement of people's judgements of a run with its automatic labels, as in Table 4 of
-Xu et al. 2025.
+"""Compute how well people's judgements of a run agree with the run's automatic labels,
+as in Table 4 of the ALiiCE paper (Xu et al., 2025).
 """
 
 import hashlib
@@ -45,8 +45,8 @@ def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
 def read_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
-    """Return the agreement of people's judgements in a file with the run's current
-    labels. Raises FileRefused or PoolFull.
+    """Return the agreement of people's judgements in a file with the automatic labels
+    that the run has now. Raises FileRefused or PoolFull.
     """
     if (evaluation := judged_evaluation(submission)) is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")

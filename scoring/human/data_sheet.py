@@ -18,7 +18,7 @@ from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
 MAX_ANSWER = 4000
-#: Organisers answer these English questions, which are grouped by section.
+#: Questions of the data sheet in English, grouped by section.
 SECTIONS: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
         "paper": gettext_noop("Paper or report of this evaluation"),
@@ -70,8 +70,9 @@ QUESTIONS = {
 
 
 def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> None:
-    """Save an organiser's answers about a sheet. Organisers may also answer after the
-    publication of the sheet. An empty text deletes an answer.
+    """Save an organiser's answers to the questions of the data sheet about a human
+    evaluation. Organisers may also answer after the results are published. If the
+    organiser submits an empty text, delete the earlier answer.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -103,8 +104,8 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
 
 
 def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
-    """Yield section, question and answer for each fact that the site knows about a
-    published sheet.
+    """Yield the answers that the site itself can give in the data sheet of a published
+    human evaluation, as tuples of section, question and answer.
 
     Annotators are not named.
     """

@@ -1,4 +1,4 @@
-"""Sheets with pairs on which two judges disagree, to be labelled by people."""
+"""Sample pairs of texts on which two judges disagree, and let people label the pairs."""
 
 import hashlib
 import heapq
@@ -29,12 +29,12 @@ from tasks.types.judge_views import first_judge, further_judges, view_of
 from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
 from tasks.types.problems import Problems
 
-#: A sheet has at least and at most this many pairs.
+#: Minimum and maximum number of pairs on which two judges disagree in a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
-#: The ledger's judge with this name has the rows of people.
+#: The name under which the judgement ledger stores labels by people.
 PEOPLE = "people"
-#: In the name of a sheet, the name of a judge has at most MAX_NAME characters.
-#: A shortened name of a judge ends with DIGEST_CHARACTERS characters of a digest.
+#: Maximum length of a judge's name within the name of a sheet of disagreements.
+#: Longer names are cut and end with a digest of DIGEST_CHARACTERS characters.
 MAX_NAME, DIGEST_CHARACTERS = 60, 12
 
 
@@ -43,7 +43,7 @@ class Asked:
     """The parameters of a sheet of pairs on which two judges disagree.
 
     ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
-    sample.
+    sample of pairs.
     """
 
     phase: Phase
@@ -57,8 +57,8 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """Return the name of the sheet, which is the digest of its rows in the
-        ledger.
+        """Return the name of the sheet, which the ledger stores as the prompt digest of
+        the sheet's labels.
         """
         judges = f"{_short(self.first_judge)} and {_short(self.judge)}"
         return f"disagreements of {judges}, {self.pairs} pairs, seed {self.seed}"
@@ -101,7 +101,7 @@ def new_seed() -> str:
 
 
 def drawn(asked: Asked, by: User) -> Disagreements:
-    """Sample pairs on which the judges disagree, from the runs on the board. Raises
+    """Sample pairs on which the two judges disagree, from the runs on the board. Raises
     SheetRefused.
     """
     if asked.judge not in views_to_compare(asked.phase):
@@ -144,7 +144,7 @@ def _drawn(
                 differing += 1
                 yield _key(asked.seed, compared.row), compared.row
 
-    # The function keeps only the sampled pairs in memory.
+    # The loop keeps only the sampled pairs in memory, and not all pairs.
     kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
     if not common:
         words = _("no pair of a claim has labels of both %(first)s and %(judge)s")
@@ -197,8 +197,9 @@ def _labels(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
 
 
 def lines_of(asked: Asked, found: Disagreements) -> bytes:
-    """Return the lines of the sheet. Each line is a row of the judgement ledger with an
-    empty label, and hides the labels of the judges.
+    """Return the pairs as lines of a file that people fill in. Each line has the format
+    of the judgement ledger with an empty label, and does not show the labels of the two
+    judges.
     """
     head = {"kind": ENTAILS, "judge": PEOPLE, "digest": asked.name, "by": ""}
     lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]
@@ -210,7 +211,7 @@ def lines_of(asked: Asked, found: Disagreements) -> bytes:
 def keep(
     asked: Asked, found: Disagreements, lines: StoredRows, *, by: User
 ) -> EstimateSheet:
-    """Create a sheet from lines that are already stored."""
+    """Save a sheet of disagreements whose lines are already stored as a file."""
     sampling = found.sampling
     with transaction.atomic():
         sheet = EstimateSheet.objects.create(
@@ -242,9 +243,10 @@ def keep(
 
 
 def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> GivenRows:
-    """Read people's labels of a sheet, without the pairs that nobody labelled.
+    """Read people's labels of the pairs of a sheet, without the pairs that nobody
+    labelled.
 
-    Raises FileRefused unless each label is by a person and of a pair of the sheet.
+    Raises FileRefused if a line is not a label by a person for a pair of the sheet.
     """
     name, pairs = _stored_sheet(sheet)
     given = read_file(path, filename, "", by).labelled()
@@ -280,14 +282,18 @@ def _fault(row: Judgement, pairs: Collection[str]) -> str:
 
 
 def _stored_sheet(sheet: EstimateSheet) -> tuple[str, set[str]]:
-    """Return the name of a sheet and the items of its pairs."""
+    """Return the name of a sheet of disagreements, and the digests that identify the
+    pairs of the sheet.
+    """
     with storage.statistics.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
     return head["digest"], {next(forms_of(row)) for row in rows}
 
 
 def labels_in_ledger(sheet: EstimateSheet) -> int:
-    """Return the number of people's labels of a sheet in the season's ledger."""
+    """Return the number of labels in the season's ledger that people gave to pairs of
+    the sheet.
+    """
     judges = Judge.objects.filter(
         season=sheet.phase.task.season_id,
         kind=ENTAILS,

@@ -1,5 +1,5 @@
-"""Sheets of samples: sample units, store people's labels, and publish the estimated
-scores.
+"""Sample units such as claims, store labels that people give to the units, and publish
+scores that are estimated from these labels.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from tasks.models.seasons import bump_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
-#: A sheet has at least and at most this many units per run.
+#: Minimum and maximum number of units that people label for each run.
 MIN_LABELS, MAX_LABELS = 20, 1000
 
 
@@ -57,7 +57,9 @@ def kinds_of(phase: Phase) -> list[str]:
 
 
 def board_to_estimate(phase: Phase, by: User) -> Board:
-    """Return the board whose scores can be estimated. Raises SheetRefused."""
+    """Return the board of the phase, whose scores people's labels can correct. Raises
+    SheetRefused.
+    """
     board = standings(phase, by)
     if board.rules is None or board.gold is None or not board.rows:
         raise SheetRefused(_("no run is on the board yet"))
@@ -69,8 +71,8 @@ def board_to_estimate(phase: Phase, by: User) -> Board:
 
 
 def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
-    """Return the parameters of a new sheet of units to label, with a random seed for
-    the sample. Raises SheetRefused.
+    """Return the parameters of a new sample of units that people label, with a random
+    seed. Raises SheetRefused.
     """
     if of not in kinds_of(phase):
         raise SheetRefused(_("the scores of this phase do not rest on such labels"))
@@ -91,7 +93,9 @@ def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
 
 
 def draw(sampling: Sampling) -> bytes:
-    """Return the content of the sheet of units to label. Raises SheetRefused."""
+    """Return the lines of the file with the sampled units that people label. Raises
+    SheetRefused.
+    """
     try:
         return sheet_of(sampling)
     except (RunFailed, UploadUnreadable) as reason:
@@ -100,7 +104,7 @@ def draw(sampling: Sampling) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRows:
-    """A stored file whose first line is a header.
+    """A stored JSON Lines file with a header line.
 
     ``rows`` is the number of lines after the header.
     """
@@ -111,8 +115,8 @@ class StoredRows:
 
 
 def stored(content: bytes) -> StoredRows:
-    """Store the lines of a sheet in a file. A caller who saves no row with the file's
-    name must call `discard`.
+    """Store the lines of a sheet in a file, and return the file's name and digest. A
+    caller who does not save the file's name in the database must call `discard`.
     """
     return StoredRows(
         name=storage.statistics.save(new_name("jsonl"), ContentFile(content)),
@@ -122,8 +126,9 @@ def stored(content: bytes) -> StoredRows:
 
 
 def discard(lines: StoredRows) -> None:
-    """Delete the stored lines unless a sheet refers to them. After a lost connection,
-    the commit of the sheet may still have succeeded.
+    """Delete the file of sampled units unless a row of the database refers to the file.
+    After a lost connection, the transaction that refers to the file may still have been
+    committed.
     """
     refers = Q(file=lines.name) | Q(people=lines.name)
     if not EstimateSheet.objects.filter(refers).exists():
@@ -131,7 +136,9 @@ def discard(lines: StoredRows) -> None:
 
 
 def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSheet:
-    """Create the sheet for sampled lines. Raises SheetRefused without any lines."""
+    """Save a new sheet for the sampled units in the stored file. Raises SheetRefused if
+    the file has no units.
+    """
     if not drawn.rows:
         raise SheetRefused(_("the runs have nothing that people could label"))
     phase = sampling.phase
@@ -154,8 +161,8 @@ def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSh
 
 
 def sampling_of(sheet: EstimateSheet) -> Sampling:
-    """Return the parameters of a stored sheet of units to label. Raises SheetRefused if
-    a run has left the board.
+    """Return the parameters that determined the sample of units of a stored sheet.
+    Raises SheetRefused if one of the sampled runs has left the board.
     """
     runs = Submission.objects.select_related("phase__task__season").in_bulk(sheet.runs)
     left = [runs[number] for number in sheet.runs if number in runs]
@@ -178,8 +185,8 @@ def sampling_of(sheet: EstimateSheet) -> Sampling:
 
 
 def computed(sheet: EstimateSheet, people: Path, filename: str) -> Computed:
-    """Estimate scores from the labels in the file ``people``. Raises FileRefused or
-    SheetRefused.
+    """Estimate the scores of the sampled runs from people's labels in the file
+    ``people``. Raises FileRefused or SheetRefused.
     """
     if not sheet.corrects_scores:
         raise SheetRefused(_("labels of disagreements are imported into the ledger"))
@@ -204,7 +211,7 @@ def keep_labels(
 ) -> None:
     """Save people's labels and the estimates, and replace earlier labels and estimates.
 
-    Raises Refused if the estimates are published.
+    Raises Refused if estimates of the sheet are already published.
     """
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
@@ -224,7 +231,9 @@ def _require_open(sheet: EstimateSheet) -> None:
 
 
 def publish(*, sheet: EstimateSheet, by: User) -> None:
-    """Publish the sheet's estimates on the board. Raises Refused."""
+    """Publish the scores that were estimated from people's labels on the board. Raises
+    Refused.
+    """
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:

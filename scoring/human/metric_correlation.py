@@ -20,16 +20,17 @@ from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import fetched
 from tasks.models import Phase
 
-#: A run and an instance are the key of each text's mean rating.
+#: Mean rating of each text, by run number and instance id.
 Values = Mapping[tuple[int, str], float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """The correlations of a metric with people's ratings. The keys are names of
-    coefficients.
+    """The correlations of a metric with people's ratings. The mappings of correlations
+    have the names of coefficients as keys.
 
-    ``over_instances`` pools the texts of all systems.
+    ``over_instances`` correlates the values of single texts, with the texts of all
+    systems pooled.
     """
 
     metric: str
@@ -73,7 +74,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     options = task.task_type.checked_options(task.options)
     columns: dict[str, Metric] = {}
     for column in board.columns:
-        # The correlations skip human scores, and metrics that no longer exist.
+        # Metrics that no longer exist and human scores are not correlated with ratings.
         is_human = column.metric.startswith("human_")
         metric = (
             None

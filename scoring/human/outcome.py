@@ -85,9 +85,10 @@ def unfinished(sheet: Sheet) -> list[str]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close the sheet of ratings and publish the results. Raises Refused.
+    """Close a sheet of ratings and publish the sheet's results on the board. Raises
+    Refused.
 
-    ``is_confirmed`` allows a publication although ratings are missing.
+    If ``is_confirmed`` is True, the results are published although ratings are missing.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -105,7 +106,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             raise refusals.Refused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
-                # The stored agreement does not name people.
+                # Agreement is stored without the names of the annotators.
                 "mean": finite(one.mean_kappa),
                 "mean_interval": one.mean_interval,
                 "alpha": finite(one.alpha),
@@ -134,8 +135,8 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
-    """Remove the results of a sheet from the board. Annotators cannot rate until the
-    sheet is reopened.
+    """Remove the results of a sheet of ratings from the board. Annotators can rate
+    texts again only after an organiser has reopened the sheet.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -160,7 +161,7 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
     )
     for criterion in CRITERIA:
         facts = sheet.agreement[criterion]
-        # State from which rating distance the adjudicator decided how many texts.
+        # Store the number of texts that the adjudicator decided with the results.
         distance = sheet.adjudicated_from
         adjudicated = (
             {"adjudicated_from": distance, "adjudicated": facts["adjudicated"]}
@@ -199,10 +200,10 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
 
 LEVELS = range(LOWEST, HIGHEST + 1)
 RATING_RANGE = (1.0, 5.0)
-#: Two ratings differ by at least and at most these values.
+#: Smallest and largest possible difference between two ratings.
 RATING_DISTANCE = (-4.0, 4.0)
 
-#: Ratings are keyed by annotator and by text, which is an instance id with a text id.
+#: Ratings by annotator and then by text (an instance id and a text id).
 Ratings = Mapping[str, Mapping[people.Item, int]]
 
 
@@ -210,7 +211,7 @@ Ratings = Mapping[str, Mapping[people.Item, int]]
 class Pair:
     """The agreement of two annotators on the texts that both annotators have rated.
 
-    ``kappa`` is NaN if undefined.
+    ``kappa`` is NaN if the coefficient is undefined.
     """
 
     first: str
@@ -222,8 +223,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Leniency:
-    """The mean difference between an annotator's ratings and the mean ratings of all
-    other annotators for the same texts.
+    """An annotator's mean deviation from the other annotators, over texts that the
+    annotator and others have rated.
     """
 
     name: str
@@ -234,10 +235,10 @@ class Leniency:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of each pair of annotators, the mean of their kappas, and the agreement
-    of all annotators.
+    """The agreement of each pair of annotators, the mean kappa of the pairs, and the
+    agreement of all annotators together.
 
-    Undefined values are NaN. Intervals use the jackknife over instances.
+    Undefined values are NaN. The confidence intervals use the jackknife over instances.
     """
 
     pairs: Sequence[Pair]
@@ -251,7 +252,7 @@ class Agreement:
 
 
 def agreement_of(ratings: Ratings) -> Agreement:
-    """Return the agreement of annotators.
+    """Return the agreement of the annotators of a sheet on one criterion.
 
     Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
     ratings as equally spaced, and Gwet's AC1 treats ratings as unordered labels.
@@ -325,8 +326,8 @@ def agreement_of(ratings: Ratings) -> Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """The mean of ``n`` ratings of a system. ``interval`` is None if no interval can be
-    estimated.
+    """The mean of the ``n`` ratings that a system received. ``interval`` is None if no
+    confidence interval can be estimated.
     """
 
     value: float
@@ -343,7 +344,7 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         rows[instance, column + 1] += 1
     by_system = {}
     for place, system in enumerate(systems):
-        # ``pair`` is an (instances, 2) array of the system's rating sums and counts.
+        # ``pair`` has two columns per instance, the sum and the number of the ratings.
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
         interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
@@ -356,8 +357,8 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
 def means_by_class(
     sheet: Sheet, dimension: str
 ) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
-    """Yield each class with its name, its number of instances on the sheet, and the
-    mean ratings by criterion and system.
+    """For each class of instances, yield its name, its number of instances on the sheet
+    of ratings, and the mean ratings by criterion and system.
     """
     classes: dict[str, tuple[str, ...]] = {}
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
@@ -388,9 +389,9 @@ def means_by_class(
         yield label, len(numbers), by_criterion
 
 
-#: Column names of human scores contain this word in place of the rule set's name.
+#: Word that replaces the name of a rule set in column names of scores by people.
 HUMAN = "human"
-#: Each criterion for whole responses has a description.
+#: Descriptions of the criteria by which annotators rate whole responses.
 RATED = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."
@@ -404,9 +405,10 @@ RATED = {
 def rated(
     phase: Phase, run: Submission, at: dt.datetime | None = None
 ) -> list[tuple[str, tuple[Explained, ...]]]:
-    """Return the published mean ratings of the run under one heading.
+    """Return the published mean ratings of a run, as one section of a page.
 
-    The list is empty without a published sheet or published judgements of the run.
+    The list is empty if no sheet of ratings is published and no judgements of the run
+    are published.
     """
     sheet = human_columns.published_sheet(phase, at)
     scores: dict[str, Explained] = {}

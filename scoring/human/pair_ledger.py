@@ -1,5 +1,5 @@
-"""Store the judgements of published sheets of pairs in the ledger, as rows of the kind
-`prefers`.
+"""Store people's preferences from published sheets of pairs in the judgement ledger, as
+rows of the kind `prefers`.
 """
 
 import tempfile
@@ -16,8 +16,8 @@ from tasks.types.ledger import PREFERS, Judgement, digest_of
 
 
 def keep_rows(sheet: Sheet, by: User) -> JudgementImport | None:
-    """Store the judgements of a sheet in the season's ledger. Return None for a sheet
-    without texts.
+    """Store the judgements of a sheet of pairs in the season's judgement ledger. Return
+    None if the sheet has no texts, because its judgements were imported from a file.
     """
     rows = list(_rows(sheet))
     if not rows:
@@ -43,11 +43,13 @@ def _name(sheet: Sheet) -> str:
 
 
 def _rows(sheet: Sheet) -> Iterator[Judgement]:
-    """Yield a ledger row for each judgement of a sheet. Texts are in the order that the
-    judge saw, and the judge has a pseudonym.
+    """Yield a row of the judgement ledger for each judgement of a sheet of pairs. The
+    two texts of a row are in the order in which the judge saw the texts, and a
+    pseudonym replaces the judge's name.
 
-    If a judge saw the same texts several times, ``repeat`` numbers the rows. Times are
-    omitted, because times could reveal the judge.
+    If a judge compared the same texts several times, ``repeat`` numbers these
+    judgements. The time of a judgement is omitted, because the time could reveal who
+    judged.
     """
     judges = judge_names(Sheet.objects.filter(pk=sheet.pk))
     seen: Counter[tuple[str, str]] = Counter()

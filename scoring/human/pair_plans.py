@@ -1,5 +1,5 @@
-"""Plan sheets of pairs: choose the two systems and the instance of each pair, and the
-judges who see it.
+"""Plan comparisons of systems, which means that two systems, an instance and judges are
+chosen for each pair of texts.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ from citeboard.core.words import counted
 from scoring.human.sheets import SheetRefused
 
 MAX_PAIRS, MAX_SHARES = 5000, 50
-#: If pairs have one judge, every tenth pair gets a second judge to measure agreement.
+#: With one judge per pair, every tenth pair gets a second judge for agreement.
 SHARED_EVERY = 10
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class PlannedPair:
-    """An instance and two systems, as indices."""
+    """A comparison of two systems on one instance, each given by an index."""
 
     instance: int
     left: int
@@ -30,11 +30,13 @@ class PlannedPair:
 
 
 def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[PlannedPair]:
-    """Return the plan of a sheet of pairs, which depends only on the arguments.
+    """Plan which systems are compared on which instances. The plan depends only on the
+    arguments of the function.
 
-    Each pair of systems is compared on ``battles`` different instances. Left and right
-    positions, and the numbers of pairs per instance, differ by at most one. All pairs
-    of systems are compared once before any pair is compared again.
+    Each pair of systems is compared on ``battles`` different instances. The numbers of
+    times that a system is shown on the left and on the right differ by at most one, and
+    so do the numbers of pairs per instance. All pairs of systems are compared once
+    before any pair is compared again.
     """
     pairs = _shuffled([*combinations(range(systems), 2)], seed, "pairs")
     order = _shuffled(range(instances), seed, "instances")
@@ -62,9 +64,9 @@ def _shuffled(items: Iterable[T], seed: str, what: str) -> list[T]:
 
 @dataclass(frozen=True)
 class Division:
-    """The division of a plan into ``shares``, one per judge.
+    """The division of a plan of pairs into ``shares``, one share for each judge.
 
-    Each pair of systems belongs to ``judges_of_pair`` shares.
+    Each pair is part of ``judges_of_pair`` shares.
     """
 
     shares: int
@@ -91,12 +93,13 @@ class Division:
 def shares_of(
     plan: Sequence[PlannedPair], division: Division, seed: str
 ) -> list[list[int]]:
-    """Return for each pair of the plan the numbers of the shares that contain the pair,
-    counted from 1.
+    """Return for each pair of the plan the numbers of the shares to which the pair
+    belongs, counted from 1.
 
-    A pair is added to the share in which the two systems have met least often. In case
-    of a tie, the smallest share is preferred, and then the share that has fewest pairs
-    in common with the other judges of the pair.
+    Each pair of texts is added to the share in which its two systems have been compared
+    least often. Among such shares, a pair is added to the smallest share, and then to
+    the share that has fewest pairs in common with the shares of the pair's other
+    judges.
     """
     sizes: Counter[int] = Counter()
     met: Counter[tuple[int, frozenset[int]]] = Counter()
@@ -131,8 +134,8 @@ def shares_of(
 
 
 def check_plan(runs: int, instances: int, battles: int) -> int:
-    """Return the number of pairs of a plan. Raises SheetRefused for a large or
-    impossible plan.
+    """Return the number of pairs that a plan would have. Raises SheetRefused if the
+    plan would be too large or is impossible.
     """
     if runs < 2:
         raise SheetRefused(_("a sheet of pairs needs two systems or more"))

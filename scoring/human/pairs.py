@@ -1,5 +1,5 @@
-"""Sheets of pairs: the plan, the labels that judges assign on the site, and judgements
-in uploaded files.
+"""Plan which texts of systems judges compare, save the judges' labels, and read
+judgements from uploaded files.
 """
 
 import secrets
@@ -44,14 +44,16 @@ from tasks.types.problems import from_values
 
 
 class JudgementsRefused(InputRefused):
-    """An error about an invalid file of judgements, of which nothing was stored."""
+    """An error about an uploaded file of judgements that is invalid, and from which
+    nothing was stored.
+    """
 
 
 def keep_pairs(
     drawn: Drawn, battles: int, division: Division | None = None, *, by: User
 ) -> Sheet:
-    """Create a sheet of pairs with its plan. Without ``division``, every judge labels
-    every pair.
+    """Create a sheet of pairs of texts that judges compare, and plan the pairs. Without
+    ``division``, every judge compares the texts of every pair.
     """
     phase, runs = drawn.phase, list(drawn.texts)
     seed = secrets.token_hex(16)
@@ -99,8 +101,8 @@ def pairs_of(sheet: Sheet) -> QuerySet[SheetPair]:
 
 
 def pairs_for(judge: Annotator) -> QuerySet[SheetPair]:
-    """Return the pairs that a judge must label: the pairs of the judge's share, or all
-    pairs of the plan.
+    """Return the pairs that a judge must label, which are the pairs of the judge's
+    share, or all pairs if the sheet has no shares.
     """
     planned = pairs_of(judge.sheet)
     if judge.share is None:
@@ -109,7 +111,9 @@ def pairs_for(judge: Annotator) -> QuerySet[SheetPair]:
 
 
 def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Preference:
-    """Save the label of a pair, and replace an earlier label. Raises Refused."""
+    """Save a judge's label of a pair, and replace the judge's earlier label of the
+    pair. Raises Refused.
+    """
     if label not in Preference.Label.values:
         found = _("“%(label)s” is no label") % {"label": label[:40]}
         raise Refused(_("%(found)s; choose left, tie or right") % {"found": found})
@@ -130,10 +134,10 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
 
 
 def candidates(phase: Phase, viewer: User) -> list[Submission]:
-    """Return the runs that a sheet of pairs can compare.
+    """Return the runs on the board, whose texts judges can compare in pairs.
 
-    These are the runs on the board. If the phase shows only battles of pairs, the
-    newest unscored run of each system is added.
+    If the board ranks systems only by comparisons of pairs, the newest unscored run of
+    each system is added.
     """
     on_board = runs_on_board(phase, viewer)
     if not phase.battles_alone:
@@ -145,8 +149,8 @@ def candidates(phase: Phase, viewer: User) -> list[Submission]:
 
 @dataclass(frozen=True)
 class JudgementFile:
-    """The judgements in a file. All systems and topics named in the file exist in the
-    phase.
+    """The judgements in an uploaded file. All systems and topics that the file names
+    exist in the phase.
     """
 
     filename: str
@@ -154,8 +158,8 @@ class JudgementFile:
 
 
 def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> JudgementFile:
-    """Read the judgements in a file. Raises SheetRefused, or JudgementsRefused with all
-    invalid lines.
+    """Read an uploaded file of judgements. Raises JudgementsRefused with all invalid
+    lines, or SheetRefused if the phase has no public inputs that can be read.
     """
     facts = {
         "filename": shown,
@@ -176,8 +180,8 @@ def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> Judgement
 
 
 def runs_by_file_name(phase: Phase, by: User) -> dict[str, Submission]:
-    """Return the runs that a file of judgements can name. The keys of the mapping are
-    the names of runs.
+    """Return the runs that an uploaded file of judgements can refer to, by the names of
+    the runs.
     """
     on_board = [run.pk for run in runs_on_board(phase, by)]
     return runs_by_name(list(compared_runs(phase).exclude(file="")), on_board)
@@ -191,10 +195,10 @@ def keep_judgements(
     by: User,
     runs: Mapping[str, Submission] | None = None,
 ) -> Sheet:
-    """Create a sheet of pairs without texts from the judgements in a file.
+    """Create a sheet of pairs without texts from the judgements in an uploaded file.
 
-    ``runs`` maps names in the file to runs. By default, all runs of the phase can be
-    named.
+    ``runs`` maps names in the uploaded file to runs. By default, the file can refer to
+    all runs of the phase.
     """
     if runs is None:
         runs = runs_by_file_name(phase, by)
@@ -250,8 +254,8 @@ def keep_judgements(
 
 @dataclass(frozen=True)
 class JudgeProgress:
-    """A judge of a sheet, the number of pairs labelled, and the number of pairs to
-    label.
+    """A judge of a sheet of pairs, with the number of labelled pairs and the number of
+    pairs that the judge must label.
     """
 
     annotator: Annotator
@@ -264,9 +268,9 @@ class JudgeProgress:
 
 
 def progress_of(sheet: Sheet) -> list[JudgeProgress]:
-    """Return the progress of each judge.
+    """Return the progress of each judge of a sheet of pairs.
 
-    Judges with judgements from a file have labelled every pair.
+    Judges whose judgements come from an uploaded file have labelled every pair.
     """
     judges = sheet.annotators.annotate(judged=Count("preferences")).order_by("pk")
     planned = pairs_of(sheet).count()
@@ -281,10 +285,11 @@ def progress_of(sheet: Sheet) -> list[JudgeProgress]:
 
 
 def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
-    """Close a sheet of pairs and add the sheet's judgements to the board of battles.
-    Raises Refused.
+    """Close a sheet of pairs, and count the sheet's judgements as battles between
+    systems on the board. Raises Refused.
 
-    ``is_confirmed`` allows a publication although judgements are missing.
+    If ``is_confirmed`` is True, the judgements are published although some judgements
+    are missing.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
@@ -306,10 +311,10 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
 
 
 def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
-    """Return the judges with missing judgements and the number of shares without a
-    judge.
+    """Describe each judge who has not labelled all pairs, and the number of shares that
+    no judge has taken.
 
-    A judge is described as `Ada, who has judged 3 of 12`.
+    The description of a judge is, for example, `Ada, who has judged 3 of 12`.
     """
     words = _("%(name)s, who has judged %(judged)s of %(pairs)s")
     waiting = [
@@ -324,8 +329,8 @@ def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
 
 
 def revoke(*, sheet: Sheet, by: User) -> None:
-    """Close a sheet of pairs and remove the sheet's judgements from the board of
-    battles.
+    """Close a sheet of pairs, and remove the sheet's judgements from the battles on the
+    board.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)

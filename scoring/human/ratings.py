@@ -1,5 +1,5 @@
-"""Save ratings from pages or files. Either all ratings are saved, or none and all
-problems are reported.
+"""Save people's ratings of texts, entered on pages or uploaded as files. All ratings of
+a file are saved, or no rating is saved and all problems are reported.
 """
 
 from collections import defaultdict
@@ -32,14 +32,14 @@ from scoring.results.board.exports import csv_text
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
-#: Spreadsheet programs allow only slightly longer texts in a cell.
+#: Longer texts are cut, because spreadsheet cells hold at most slightly longer ones.
 MAX_CELL = 32_000
 CODE = "text_id"
 COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
 
 
 class RatingsRefused(InputRefused):
-    """An error about invalid ratings, of which nothing was stored."""
+    """An error about invalid ratings, from which nothing was stored."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Given:
 
 
 def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
-    """Save the annotator's ratings, replace earlier ratings, and return the number of
-    saved ratings.
+    """Save an annotator's ratings, replace the annotator's earlier ratings of the same
+    texts, and return the number of saved ratings.
 
-    Raises RatingsRefused if the sheet is not open.
+    Raises RatingsRefused if the sheet accepts no ratings.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
@@ -102,8 +102,8 @@ def sheet_csv(annotator: Annotator) -> str:
 
 
 def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
-    """Read a file of people's ratings. Lines without ratings are skipped. Raises
-    RatingsRefused or PoolFull.
+    """Parse an uploaded file of ratings. Lines of texts that nobody rated are skipped.
+    Raises RatingsRefused or PoolFull.
     """
     facts = {
         "filename": shown,
@@ -132,8 +132,8 @@ DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
 class FinalRating(NamedTuple):
-    """The rating that counts for a text. If an adjudicator rated the text, all
-    annotators' ratings are ignored.
+    """The rating of a text that is used to compute the results of a sheet. If an
+    adjudicator rated the text, the ratings of all annotators are ignored.
     """
 
     text: int
@@ -173,10 +173,11 @@ def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
 
 
 def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
-    """Yield the ratings that count, in the order of the texts on the sheet.
+    """Yield the ratings that are used in the results, in the order of the texts on the
+    sheet.
 
-    For each text, either the adjudicator's rating counts or, without this rating, the
-    ratings of all annotators.
+    For each text, yield the adjudicator's rating, or the ratings of all annotators if
+    the adjudicator did not rate the text.
     """
     by_adjudicator = decided(sheet, criterion)
     first = Rating.objects.filter(
@@ -206,10 +207,10 @@ def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
 
 
 def set_adjudication_distance(*, sheet: Sheet, distance: int | None, by: User) -> None:
-    """Set the difference between two ratings from which an adjudicator must decide.
-    None means that an adjudicator never decides.
+    """Set how much two ratings of a text must differ before an adjudicator must rate
+    the text. If the difference is None, no text needs an adjudicator.
 
-    Raises Refused for a published sheet.
+    Raises Refused if the sheet is already published.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)

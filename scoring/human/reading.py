@@ -1,4 +1,4 @@
-"""Programs of confined processes that read ratings and judgements.
+"""Read ratings and judgements that users upload, in processes with limited rights.
 
 Arguments and results are JSON values; Django is not imported.
 """
@@ -21,13 +21,13 @@ from tasks.types import InputRefused, Problem
 from tasks.types.problems import as_values
 from tasks.types.text import nfc
 
-#: A file of ratings has at most MAX_BYTES bytes, and MAX_PROBLEMS reported problems.
+#: The maximum size of a file of ratings, and the maximum number of reported problems.
 MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
-#: The name of a judge has at most this many characters.
+#: The maximum length of a judge's name in characters.
 MAX_JUDGE = 80
-#: A board compares at most this many pairs of labels whenever a page shows the board.
+#: A page that shows a board compares at most this many pairs of labels.
 MAX_COMPARED = 250_000
-#: The process writes the items of a run that people can judge to this file.
+#: Name of the file with the items of a run that people can judge.
 ITEMS = "items.json"
 
 
@@ -75,8 +75,8 @@ def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Read judgements of battles. The systems and topics in the file must exist in the
-    phase.
+    """Read judgements of battles. All systems and topics that the file names must exist
+    in the phase.
     """
     shown, systems, topics = facts["filename"], facts["systems"], facts["topics"]
     known = {nfc(topic) for topic in topics}
@@ -87,7 +87,7 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
         for name in (battle.left, battle.right):
             if name not in systems:
                 yield f"“{name[:40]}” names no run", _first_names([*systems])
-        # A file can name a run by the system, or by the system and the run number.
+        # A file can name a run by its system, or by its system and its number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
         if len(battle.judge) > MAX_JUDGE:

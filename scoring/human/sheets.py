@@ -1,5 +1,5 @@
-"""Make sheets for human evaluation: sample instances from the public inputs, and
-collect, shuffle and blind the texts of several runs.
+"""Make sheets for human evaluation. A sheet has instances sampled from the public
+inputs, and the texts of several systems without the systems' names, in random order.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ from tasks.submissions.run_card import READING
 from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
-#: Codes of texts are random, so that codes do not reveal the authors of texts.
-#: Codes contain only letters, because spreadsheets convert some codes to numbers.
+#: The code of a text is random, so that the code does not reveal the text's author.
+#: Codes have only letters, because spreadsheets convert codes such as 1E5 to numbers.
 _LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
 class SheetRefused(Refused):
-    """An error about a sheet that cannot be made, with the reason in the message."""
+    """An error with the reason for which no sheet can be made."""
 
 
 def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
@@ -59,8 +59,8 @@ def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The sampled instances in order, the sources of each instance, and the text of
-    each run.
+    """The instances that were sampled for a sheet, in order, with the sources of each
+    instance and the text of each run for each instance.
     """
 
     phase: Phase
@@ -100,8 +100,8 @@ def draw_sheet(
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
 ) -> Drawn:
-    """Read the inputs and all runs, and sample instances for a sheet of ratings. Raises
-    SheetRefused.
+    """Read the inputs and the files of all runs, and sample the instances of a sheet of
+    ratings. Raises SheetRefused.
     """
     check_size(len(runs), instances)
     tell(0, "reading the public inputs")
@@ -125,7 +125,7 @@ def draw_sheet(
             "asked": instances,
         }
         raise SheetRefused(words % found)
-    # A hash of seed and name gives the instances the same order on every machine.
+    # Sorting by a hash of seed and name gives the same order on every machine.
     places = {
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
@@ -136,8 +136,8 @@ def draw_sheet(
 def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     """Create a sheet.
 
-    The seed does not determine the order and the codes of the texts, because a public
-    seed would reveal the systems behind the texts.
+    The order and the codes of texts are random and do not depend on the seed, because a
+    public seed would reveal which system wrote a text.
     """
     phase = drawn.phase
     with transaction.atomic():
@@ -155,8 +155,8 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
 
 
 def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
-    """Store the instances of a sheet and the shuffled texts. Return the texts by
-    position of the instance and id of the run.
+    """Store the instances of a sheet, and the texts of each instance in random order.
+    Return the texts of a sheet by position of the instance and id of the run.
     """
     stored = SheetInstance.objects.bulk_create(
         SheetInstance(
@@ -174,7 +174,7 @@ def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
             position=position,
             code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
             submission_id=run,
-            # Databases cannot store the NUL character, which JSON strings may contain.
+            # PostgreSQL cannot store the NUL character, which JSON strings may contain.
             text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
         )
         for instance in stored
@@ -186,7 +186,9 @@ def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
 
 
 def public_sources(phase: Phase) -> Mapping[str, Sources]:
-    """Return the sources of each text from the public inputs. Raises SheetRefused."""
+    """Return the source texts of each text on the sheet, from the public inputs. Raises
+    SheetRefused.
+    """
     gold = Gold.objects.current(phase)
     if phase.task.task_type.human_evaluation is None or gold is None:
         raise SheetRefused(
@@ -259,7 +261,7 @@ def could_show_references(sheet: Sheet) -> bool:
 
 
 def show_references(*, sheet: Sheet, by: User) -> None:
-    """Show annotators the gold text of each instance, for comparison with the texts of
+    """Let annotators see the gold text of each instance beside the texts of the
     systems. Raises Refused.
     """
     phase = sheet.phase
@@ -271,7 +273,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
             _("a phase on this gold is still to end; until then nobody is shown it")
         )
     if any(phase.is_frozen() for phase in same_gold):
-        # Annotators who read the gold could compute scores that a frozen board hides.
+        # Annotators who saw the gold could compute scores that are not public yet.
         raise Refused(
             _("a board on this gold is frozen; until it is revealed nobody is shown it")
         )
@@ -321,9 +323,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
 
 
 class AnnotatorRefused(Refused):
-    """An error about a person who cannot rate this sheet, with the reason in the
-    message.
-    """
+    """An error with the reason for which a person cannot rate the texts of a sheet."""
 
 
 def add_person(
@@ -350,9 +350,10 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
 
 
 def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
-    """Return the annotator with this name, and create the annotator if necessary.
+    """Return the annotator with the given name, and create the annotator if no
+    annotator has this name.
 
-    An organiser uploads the ratings of annotators without an account. Raises
+    An organiser uploads the ratings of annotators who have no account. Raises
     AnnotatorRefused.
     """
     rater = sheet.annotators.filter(name=name).first()

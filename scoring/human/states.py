@@ -1,5 +1,5 @@
-"""States of a sheet: open for judgements, published, or closed after it was
-unpublished.
+"""Change the state of a sheet of ratings or pairs, which is open, published, or closed
+after its results were withdrawn.
 """
 
 from django.db import transaction
@@ -13,8 +13,8 @@ from scoring.models import Sheet
 
 
 def require_open(sheet: Sheet) -> None:
-    """Raise Refused unless the sheet accepts judgements. The caller must have locked
-    the sheet's row.
+    """Raise Refused unless the sheet is open for ratings or judgements. The caller must
+    have locked the sheet's row.
     """
     if sheet.is_published:
         raise Refused(_("the sheet is published and takes no more judgements"))
@@ -23,10 +23,11 @@ def require_open(sheet: Sheet) -> None:
 
 
 def close(sheet: Sheet) -> None:
-    """Unpublish a sheet of ratings or pairs. The caller must have locked the sheet's
-    row.
+    """Close a published sheet of ratings or pairs, so that its results are not public.
+    The caller must have locked the sheet's row.
 
-    Annotators cannot answer until the sheet is reopened. Raises Refused.
+    Annotators and judges cannot answer until an organiser reopens the sheet. Raises
+    Refused.
     """
     if not sheet.is_published:
         raise Refused(_("the sheet is not published"))
@@ -35,7 +36,9 @@ def close(sheet: Sheet) -> None:
 
 
 def reopen(*, sheet: Sheet, by: User) -> None:
-    """Open an unpublished sheet for judgements or ratings again. Raises Refused."""
+    """Open a closed sheet again, so that annotators or judges can answer. Raises
+    Refused.
+    """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
@@ -55,6 +58,8 @@ def reopen(*, sheet: Sheet, by: User) -> None:
 
 
 def free_shares(sheet: Sheet) -> list[int]:
-    """Return the numbers of the sheet's shares without a judge, in ascending order."""
+    """Return the numbers of the shares of a sheet that no judge has taken, in ascending
+    order.
+    """
     taken = set(sheet.annotators.values_list("share", flat=True))
     return [share for share in range(1, sheet.shares + 1) if share not in taken]

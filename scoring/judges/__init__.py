@@ -1,3 +1,3 @@
-"""Judges that an operator declares (local models and chat endpoints), and the questions
-that the site asks them.
+"""Provide the judges that an operator declares (local models and chat endpoints), and
+put questions to these judges.
 """

@@ -1,8 +1,8 @@
-"""Find texts of runs that seem to instruct the judge."""
+"""Find texts of runs that seem to contain instructions to a model that judges the text."""
 
 import re
 
-#: The number of characters of a text that organisers see.
+#: The maximum length of an excerpt that organisers see, in characters.
 EXCERPT = 200
 _LABELS = r"(?:full(?:y)?|supported|entail\w*|yes|correct|true|left|right|better|best)"
 _ADDRESSES = re.compile(
@@ -10,7 +10,7 @@ _ADDRESSES = re.compile(
         (
             r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:above|previous|prior|earlier|instructions?|prompt)\b",
             rf"\b(?:rate|grade|label|judge|mark|score)\s+(?:this|it|them|the\s+\w+)\s+(?:as\s+)?{_LABELS}\b",
-            # Each blank matches in only one way, so that blanks take linear time.
+            # Each blank can match in only one way, so that matching takes linear time.
             rf"\b(?:answer|reply|respond|output)\s+(?:only\s+)?(?:(?:with|just|only)\s*)?[“\"']?{_LABELS}\b",
             r"\byou\s+are\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+)?(?:judge|grader|evaluator|assistant|language\s+model)\b",
             r"</?(?:system|think|instructions?)>|<\|\w+\|>",
@@ -21,11 +21,11 @@ _ADDRESSES = re.compile(
 
 
 def addressing(text: str) -> str:
-    """Return an excerpt of a text that seems to instruct the judge, or an empty text
-    for other texts.
+    """Return an excerpt around a phrase that seems to instruct the judge, or an empty
+    text if the text has no such phrase.
 
-    The search finds only known phrases. Instructions can use other words, and a
-    harmless text may contain a known phrase.
+    The search finds only phrases from a fixed list. Instructions can use other words,
+    and a harmless text may contain a known phrase.
     """
     match = _ADDRESSES.search(text)
     if match is None:

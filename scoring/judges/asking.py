@@ -1,5 +1,5 @@
-"""Ask one judge many questions. Limit the number of concurrent requests, reserve the
-cost of each request, and store each answer on arrival.
+"""Ask one judge many questions. The module limits the number of concurrent requests,
+reserves the cost of each request, and stores each answer on arrival.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from scoring.judges.questions import Prompt, Question
 from tasks.types.ledger import NO_LABEL
 from tasks.types.problems import Unavailable
 
-#: Prepared questions spare connections a wait for a slow disk.
+#: Prepared questions keep all connections busy while answers are stored.
 #: The number of prepared questions is ``at_once`` times this factor.
 AHEAD = 2
 #: The number of consecutive failures after which the endpoint is considered down.
 MAX_FAILED = 20
 #: Maximum number of tokens that the chat format adds to a prompt.
 OVERHEAD = 64
-#: The endpoint may charge this many requests per question.
-#: The cost of all chargeable requests is reserved before a question is asked.
+#: The maximum number of requests for one question that the endpoint may charge for.
+#: Before a question is asked, the cost of this many requests is reserved.
 MAX_CHARGED = 3
-#: A question has no label if none of this many replies has exactly one answer.
+#: A question gets no label if this many replies contain no single answer.
 MAX_REPLIES = 2
 NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A judge's reply as stored in the judgement ledger."""
+    """A judge's reply to a question, as stored in the judgement ledger."""
 
     repeat: int
     label: str
@@ -50,9 +50,9 @@ class Answer:
     """The replies to a question, their total cost, and the ``failure`` of the last
     request.
 
-    The cost includes failed requests. If there are neither rows nor a failure, the
-    question was not sent. ``is_open`` is True if the reply has no answer and the
-    question may be asked again.
+    The cost also includes requests that failed. An answer without rows and without a
+    failure means that the question was not sent. ``is_open`` is True if no reply has an
+    answer and the question may be sent again.
     """
 
     question: Question
@@ -64,7 +64,7 @@ class Answer:
 
 class Record(Protocol):
     """A function that stores answers and reserves the cost of the next questions. The
-    function returns the questions whose cost could be reserved.
+    function returns those of the next questions whose cost could be reserved.
     """
 
     def __call__(
@@ -101,7 +101,8 @@ class ChatAsker:
                 if not rows:
                     refusal.cost = spent
                     raise
-                # The reply is stored, and the next request raises the same exception.
+                # Keep the first reply.
+                # The request for the next question raises the error again.
                 break
             cost = self._cost(reply.input_tokens, reply.output_tokens, most)
             requests += 1 + reply.charged
@@ -125,8 +126,8 @@ class ChatAsker:
 
 
 def most_per_request(judge: ChatJudge, text: str) -> Decimal:
-    """Return the maximum cost of one request to a judge. The number of tokens of a text
-    is at most its number of bytes.
+    """Return the maximum cost of one request to a judge. The estimate assumes that a
+    text has at most as many tokens as bytes.
     """
     if judge.price is None:
         return NOTHING
@@ -143,7 +144,7 @@ def most_per_question(judge: ChatJudge, prompt: Prompt, question: Question) -> D
 
 @dataclass(frozen=True)
 class Estimate:
-    """The approximate and the maximum cost of a number of questions."""
+    """The approximate cost and the maximum cost of a number of questions."""
 
     questions: int
     cost: Decimal
@@ -151,7 +152,7 @@ class Estimate:
     currency: str
 
 
-#: Assumed characters per token and tokens per reply, to estimate costs.
+#: Assumed characters per token and tokens per reply, for cost estimates.
 PER_TOKEN, REPLY_TOKENS = 4, 5
 
 
@@ -172,20 +173,20 @@ def estimate(
 
 
 class EndpointAway(Unavailable):
-    """The endpoint has answered none of the latest questions. The message gives the
-    causes.
+    """The endpoint has answered none of the latest questions. The error message gives
+    the causes of the failures.
     """
 
 
 class _Flight:
-    """The questions that were passed to threads, and a queue of their answers."""
+    """The questions that threads are asking at the moment, and a queue of the answers."""
 
     def __init__(self, ask: Callable[[Question], Answer], at_once: int) -> None:
         self._ask = ask
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="judge")
         self._done: SimpleQueue[Future[Answer]] = SimpleQueue()
         self._questions: dict[Future[Answer], Question] = {}
-        #: The exception after which no more questions are sent.
+        #: The refusal of the endpoint after which no more questions are sent.
         self.refusal: EndpointRefuses | None = None
 
     def __len__(self) -> int:
@@ -202,9 +203,9 @@ class _Flight:
             future.cancel()
 
     def landed(self) -> list[Answer]:
-        """Wait for the answer to a question, and return all answers that have arrived.
+        """Wait until a question is answered, and return all answers that have arrived.
 
-        Cancelled questions have answers without rows.
+        The answer to a cancelled question has no rows.
         """
         futures = [self._done.get()]
         with suppress(Empty):
@@ -227,13 +228,13 @@ class _Flight:
 
 
 class _Failures:
-    """The causes of consecutive failed questions to an endpoint."""
+    """Counts consecutive questions to an endpoint that failed, with their causes."""
 
     def __init__(self) -> None:
         self._causes: list[str] = []
 
     def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
-        """Return an exception after MAX_FAILED consecutive failed questions, or else
+        """Return an exception if MAX_FAILED consecutive questions have failed, or else
         None.
         """
         for answer in answers:
@@ -257,7 +258,8 @@ def ask_all(
     record: Record,
     stopped: threading.Event,
 ) -> None:
-    """Ask the questions until none is left, the budget is spent, or ``stopped`` is set.
+    """Ask the judge the questions until no question is left, the budget is spent, or
+    ``stopped`` is set.
 
     Answers that arrive after a stop are recorded too. Raises EndpointRefuses, or
     EndpointAway after MAX_FAILED consecutive failures.
@@ -272,7 +274,7 @@ def ask_all(
             room = at_once * AHEAD - len(flight) - len(unadmitted)
             wanted = [*unadmitted, *islice(source, max(room, 0))]
             admitted = record(answers, [] if stopped.is_set() else wanted)
-            # Ended requests release reservations and may admit these questions.
+            # Answers release reserved costs, so later rounds may admit more questions.
             unadmitted = wanted[len(admitted) :]
             for question in admitted:
                 flight.send(question)
@@ -285,7 +287,7 @@ def ask_all(
             if reason is not None:
                 stopped.set()
     except BaseException:
-        # Wake the threads that pause before the next attempt.
+        # Wake up threads that wait before they repeat a request.
         stopped.set()
         raise
     finally:

@@ -1,7 +1,7 @@
 """Send one prompt to a chat endpoint, read the reply, and repeat failed requests.
 
-Replies are untrusted, because an endpoint can repeat the key or the prompt. This
-package therefore passes on only a label and two token counts.
+The text of a reply is not trusted, because an endpoint could repeat the key or the
+prompt. Only a label and two token counts from a reply reach the other packages.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ with needed("urllib3 is not installed, which chat endpoints need"):
 MAX_REPLY = 1 << 18
 #: The maximum number of attempts after temporary faults.
 ATTEMPTS = 4
-#: The pause doubles with each attempt, from the first to the maximum, in seconds.
+#: Shortest and longest pause in seconds, where each pause doubles the one before.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
-#: HTTP statuses that mean that the endpoint will refuse every request.
+#: HTTP statuses after which the endpoint will refuse every further request.
 REFUSES_ALL = {
     401: "the endpoint refuses the key (401)",
     403: "the endpoint refuses the key (403)",
@@ -56,7 +56,7 @@ class AskFailed(Exception):
     """A request to a chat endpoint failed.
 
     ``cause`` contains no text from the endpoint. ``charged`` is the number of attempts
-    of the request that may incur costs.
+    at the request that the endpoint may charge for.
     """
 
     def __init__(self, cause: str, *, charged: int = 0) -> None:
@@ -65,7 +65,7 @@ class AskFailed(Exception):
 
 
 class EndpointRefuses(Unavailable):
-    """The endpoint refuses all requests.
+    """The endpoint would refuse every request, for example because the key is invalid.
 
     ``charged`` is the number of earlier attempts that may incur costs, and ``cost`` is
     the cost of these attempts.
@@ -76,7 +76,7 @@ class EndpointRefuses(Unavailable):
 
 
 class Stopped(Exception):
-    """The job is stopping, and the request was not sent.
+    """The request was not sent, because the job is about to stop.
 
     ``charged`` is the number of earlier attempts of the request that may incur costs.
     """
@@ -123,10 +123,10 @@ class Endpoint:
         self._deadlines.close()
 
     def ask(self, prompt: str, *, most_charged: int) -> Reply:
-        """Send a prompt, and send the prompt again after temporary faults. Raises
-        AskFailed, EndpointRefuses or Stopped.
+        """Send a prompt to the endpoint, and repeat the request after temporary faults.
+        Raises AskFailed, EndpointRefuses or Stopped.
 
-        At most ``most_charged`` of the requests with the prompt may incur costs.
+        The endpoint may charge for at most ``most_charged`` requests with this prompt.
         """
         charged = 0
         for attempt in range(1, ATTEMPTS + 1):
@@ -170,7 +170,7 @@ class Endpoint:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            # Compressed replies could expand to an excessive size.
+            # Compressed replies are not requested, because they can expand a lot.
             "Accept-Encoding": "identity",
             "User-Agent": "Citeboard",
         }
@@ -195,7 +195,7 @@ class Endpoint:
                         raise self._refusal(response)
                     return _reply(_read_body(response))
                 finally:
-                    # Close the connection unless its reply was read completely.
+                    # Close the connection if the reply was not read to its end.
                     response.close()
                     response.release_conn()
             except NOT_SENT:
@@ -203,8 +203,7 @@ class Endpoint:
             except (urllib3.exceptions.HTTPError, OSError, ValueError):
                 if not deadline.is_sent:
                     raise _Fault("no connection", is_charged=False) from None
-                # The text of the original exception has addresses and headers.
-                # Addresses and headers must not be shown, so no exception is chained.
+                # Do not chain the original exception, which has addresses and headers.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )
@@ -212,7 +211,7 @@ class Endpoint:
 
     def _refusal(self, response: urllib3.BaseHTTPResponse) -> Exception:
         status = response.status
-        # Read the body, so that the connection can be reused.
+        # Read the body of the reply, so that the connection can be reused.
         response.read(MAX_REPLY)
         if status in REFUSES_ALL:
             return EndpointRefuses(REFUSES_ALL[status])

@@ -46,9 +46,9 @@ EXAMPLE = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
 
 @dataclass
 class Outcome:
-    """The counts of items and the cost of one command `judge run`.
+    """The number of items and the cost of a call of the command `judge run`.
 
-    ``before`` is the number of items that already had rows in the file.
+    ``before`` is the number of items that the output file already contained.
     """
 
     judge: str
@@ -68,10 +68,10 @@ def judge_named(path: Path, name: str) -> DeclaredJudge:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read the items in a file without duplicates. All items of the file must have the
-    same kind of judgement.
+    """Read the items that a judge is asked about from a file, without duplicates. All
+    items of the file must be of the same kind of judgement.
 
-    Raises InputRefused with all invalid lines.
+    Raises InputRefused with all invalid lines of the file.
     """
     problems: list[Problem] = []
     found: dict[Question, None] = {}
@@ -99,7 +99,7 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def estimate_run(judge: DeclaredJudge, questions: Sequence[Question]) -> Estimate:
-    """Estimate the cost of the questions without asking a question."""
+    """Estimate the cost of asking about all items, without sending a question."""
     if isinstance(judge, ChatJudge) and questions:
         return estimate(judge, Prompt.default(questions[0].kind), questions)
     return Estimate(len(questions), Decimal(0), Decimal(0), "")
@@ -111,8 +111,8 @@ def run_judge(
     out: Path,
     budget: Decimal | None = None,
 ) -> Outcome:
-    """Ask about each item that has no row in the file ``out``, and append rows as
-    replies arrive.
+    """Ask the judge about each item that has no row in the file ``out``, and append the
+    judge's answers to the file as they arrive.
 
     The command can be interrupted at any time. The next command continues after the
     last complete line of ``out``.
@@ -166,8 +166,8 @@ def _run_model(judge: LocalJudge, questions: Sequence[Question], out: Path) -> O
 
 
 class _Writer:
-    """The output file of `judge run`, which has earlier rows. Answers are appended with
-    one disk flush per batch.
+    """The output file of `judge run`, which may contain rows of earlier calls. Answers
+    are appended in batches, and each batch is flushed to the disk.
     """
 
     def __init__(self, path: Path, judge: str, digest: str) -> None:

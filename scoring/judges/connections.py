@@ -22,8 +22,8 @@ _current = threading.local()
 
 
 class Deadline:
-    """The time by which one request must be finished. A socket timeout would limit only
-    the wait for the next bytes.
+    """The time by which one request must be finished. A socket timeout is not enough,
+    because every byte that arrives restarts it.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -32,8 +32,8 @@ class Deadline:
 
     @property
     def is_sent(self) -> bool:
-        """Return True if the request may have been sent, which needs an open
-        connection.
+        """Return True if the request has an open connection, so that the request may
+        have been sent.
         """
         return self.connection is not None
 
@@ -43,14 +43,14 @@ class Deadline:
     def cut(self) -> None:
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
-            # `shutdown` on the TLS socket would end encryption in another thread.
+            # `SSLSocket.shutdown` would end encryption while another thread reads.
             with suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 class Deadlines:
-    """The deadlines of running requests. A thread closes the connections of overdue
-    requests.
+    """The deadlines of running requests. A thread closes the connections of requests
+    whose deadline has passed.
     """
 
     def __init__(self, *, look_every: float = 0.25) -> None:
@@ -69,7 +69,9 @@ class Deadlines:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[Deadline]:
-        """Limit the time of the request that this thread makes in the block."""
+        """Limit the duration of a request that the current thread sends within the
+        `with` block.
+        """
         deadline = Deadline(seconds)
         with self._lock:
             self._running.add(deadline)
@@ -115,8 +117,8 @@ class _SecurePool(HTTPSConnectionPool):
 def pool_for(
     address: str, at_once: int, timeout: float
 ) -> tuple[HTTPConnectionPool, str]:
-    """Return a pool of at most ``at_once`` connections, and the URL path of chat
-    completions.
+    """Return a pool of at most ``at_once`` connections to an endpoint, and the URL path
+    for chat completions.
     """
     parts = urlsplit(address)
     made = _SecurePool if parts.scheme == "https" else _PlainPool

@@ -1,8 +1,9 @@
 """Read the operator's file `judges.toml`, which declares the judges that a site or a
 command line may ask, and their keys.
 
-The file refers to a key by environment variable or file. Objects of this module do not
-store keys, so that no log, error or page can show them.
+For each key, the file names an environment variable or another file that contains the
+key. The classes of this module do not store keys, so that no log, error or page can
+show a key.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tasks.types.ledger import MAX_JUDGE
 from tasks.types.problems import Problem, Unavailable, refuse
 
 CHAT, ENTAILMENT = "chat", "entailment"
-#: Prefix of environment variables that contain keys of judges.
+#: Names of environment variables with judges' keys must have this prefix.
 KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
 MAX_AT_ONCE, MAX_TIMEOUT, MAX_TOKENS = 256, 3600, 32_768
 MAX_KEY = 4096
@@ -63,7 +64,7 @@ class ChatJudge:
 
     @property
     def model_name(self) -> str:
-        """Return the name of the endpoint's model for pages."""
+        """Return the name of the endpoint's model, as pages show it."""
         return self.model
 
     @property
@@ -71,8 +72,8 @@ class ChatJudge:
         return urlsplit(self.address).netloc
 
     def secret(self) -> str:
-        """Read the endpoint's key. Raises Unavailable, with a message that names the
-        variable or file but not the key.
+        """Read the endpoint's key. Raises Unavailable, with the name of the variable or
+        file in the message but without the key.
         """
         source, _, name = self.key.partition(":")
         if not source:
@@ -111,7 +112,7 @@ class LocalJudge:
 
     @property
     def model_name(self) -> str:
-        """Return the name of the model for pages, without its parent folders."""
+        """Return the name of the model without its parent folders, as pages show it."""
         return Path(self.model).name if Path(self.model).is_absolute() else self.model
 
 
@@ -142,8 +143,8 @@ class _Fault(Exception):
 
 
 def read_judges(path: Path) -> dict[str, DeclaredJudge]:
-    """Read the operator's declared judges. Raises InputRefused with all faults. The
-    messages of InputRefused contain no keys.
+    """Read the file in which the operator declares judges. Raises InputRefused with all
+    faults. The messages of InputRefused contain no keys.
     """
     try:
         said = read_toml(path.read_text(encoding="utf-8"))
@@ -254,7 +255,7 @@ def _address(text: str) -> str:
     except ValueError as fault:
         raise _Fault("“address” is no address", expected) from fault
     if parts.username is not None or parts.password is not None:
-        # Addresses are shown to organisers and teams.
+        # Organisers and teams see addresses, so an address must not contain a password.
         raise _Fault("“address” contains a user", expected)
     if (
         parts.scheme not in ("https", "http")
@@ -271,7 +272,7 @@ def _key(value: Any) -> str:
     if value == "":
         return ""
     expected = f"“env:{KEY_PREFIX}…” or “file:/PATH”"
-    # The message must not repeat the value, which may be a key.
+    # The message must not contain the value of “key”, which may be a key.
     if not isinstance(value, str):
         raise _Fault("“key” is no text", expected)
     if _VARIABLE.fullmatch(value) or (

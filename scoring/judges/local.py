@@ -1,4 +1,6 @@
-"""Entailment models from local paths: sequence-to-sequence models and cross-encoders."""
+"""Load entailment models from local paths, which are sequence-to-sequence models or
+cross-encoders.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +16,28 @@ from scoring.metrics.local_models import chosen_device
 from tasks.types.ledger import ENTAILS, NO, NO_LABEL, YES
 from tasks.types.problems import Unavailable, needed
 
-#: The lower-case name of a cross-encoder's label for entailment.
+#: The class of a cross-encoder that means entailment, in lower case.
 ENTAILMENT = "entailment"
-#: If a tokenizer reports a maximum length above this number, it has no maximum length.
+#: Tokenizers without a maximum length report a number above this one.
 NO_LIMIT = 1_000_000
 
 Labels = list[tuple[Question, str]]
 
 
 class LocalModel(Protocol):
-    """A loaded entailment model. ``name`` includes the model's revision or the digest
-    of the model's files.
+    """A loaded entailment model. The ``name`` of a judge includes the revision of the
+    model or the digest of the model's files.
     """
 
     name: str
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        """Yield the labels of the questions in batches."""
+        """Yield the judge's labels of the questions in batches."""
 
 
 def local_model(judge: LocalJudge) -> LocalModel:
-    """Load the model of a judge. Raises Unavailable if the model is missing or has an
-    unsupported architecture.
+    """Load the model of a local judge. Raises Unavailable if the model is missing or
+    has an unsupported architecture.
     """
     folder = model_folder(judge.model)
     config = _config(folder)
@@ -63,7 +65,7 @@ def _config(folder: Path) -> Any:
 
 
 class SequenceToSequence:
-    """A model with the prompt of TRUE (Honovich et al. 2022), which replies with 1 for
+    """A model with the prompt of TRUE (Honovich et al., 2022), which replies with 1 for
     entailment.
     """
 
@@ -81,7 +83,7 @@ class CrossEncoder:
     """A classifier of text pairs. A pair is labelled as entailed if “entailment” is the
     most probable class.
 
-    Pairs that exceed the model's maximum length have no label.
+    A pair that exceeds the model's maximum length gets no label.
     """
 
     def __init__(self, judge: LocalJudge, folder: Path) -> None:
@@ -89,7 +91,7 @@ class CrossEncoder:
         self.name = model_name(judge.model, folder)
 
     def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
-        # Padding changes the last digits, so questions are sorted for reproducibility.
+        # Texts are sorted, because the padding of a batch changes the last digits.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
         )

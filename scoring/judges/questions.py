@@ -1,4 +1,6 @@
-"""Questions to a judge, with their texts, the prompt, and the label for a reply."""
+"""Define questions to a judge, with their texts, the prompt, and the label for each
+reply.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,17 @@ from tasks.types.ledger import (
     digest_of,
 )
 
-#: The maximum length of a prompt without the texts of the question.
+#: The maximum length of a prompt, not counting the texts of the question.
 MAX_PROMPT = 20_000
 MAX_ANSWER = 60
 
 
 @dataclass(frozen=True)
 class Question:
-    """The texts of one item to judge, in the order of the fields of the judgement's
-    kind.
+    """The texts that a judge must compare, in the order that the kind of judgement
+    requires.
 
-    ``replies`` is the number of stored replies to the question without an answer.
+    ``replies`` is the number of stored replies to the question that contain no answer.
     """
 
     kind: str
@@ -40,19 +42,19 @@ class Question:
 
     @cached_property
     def items(self) -> str:
-        """Return the digests of the texts, which identify the question in the judgement
-        ledger.
+        """Return the digests of the texts, by which the judgement ledger identifies the
+        question.
         """
         return " ".join(map(digest_of, self.texts))
 
 
 class PromptRefused(Exception):
-    """The prompt or the prompt's map of answers is invalid, for the reason in the
-    message.
+    """The prompt, or the mapping from answers to labels, is invalid for the reason in
+    the message.
     """
 
 
-#: The default prompt for entailment follows the definition of Honovich et al. 2022.
+#: The default prompt for entailment follows the TRUE paper (Honovich et al., 2022).
 PROMPTS: Mapping[str, str] = {
     ENTAILS: (
         "Premise:\n{premise}\n\nHypothesis:\n{hypothesis}\n\n"
@@ -123,16 +125,16 @@ class Prompt:
             raise PromptRefused(f"no answer stands for “{lacking[0]}”")
 
     def filled(self, question: Question) -> str:
-        """Return the prompt with the question's texts inserted. Braces in the texts are
-        not changed.
+        """Insert the texts of the question into the prompt. Braces in the inserted
+        texts are not interpreted.
         """
         texts = dict(zip(KINDS[self.kind].items, question.texts, strict=True))
         places = re.compile("{(" + "|".join(texts) + ")}")
         return places.sub(lambda place: texts[place[1]], self.template)
 
     def label_of(self, reply: str) -> str:
-        """Return the label for the answer in a judge's reply. Reasoning text before the
-        answer is ignored.
+        """Return the label for the answer that a judge's reply contains. Reasoning text
+        before the answer is ignored.
 
         Return NO_LABEL unless the reply contains exactly one answer.
         """
@@ -141,7 +143,7 @@ class Prompt:
 
     @cached_property
     def _words(self) -> re.Pattern[str]:
-        # Longer answers come first, so that “supported” does not match “not supported”.
+        # Longer answers come first, because “not supported” contains “supported”.
         longest = sorted(self.answers, key=len, reverse=True)
         return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest))})(?![\w-])")
 
@@ -153,17 +155,17 @@ _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|analysis)>", re.IGN
 
 
 def without_thinking(reply: str) -> str:
-    """Remove reasoning text in tags from a reply, even if the first opening or last
-    closing tag is missing.
+    """Remove the reasoning that tags such as `<think>` enclose from a reply, even if
+    the first opening or the last closing tag is missing.
 
-    The time is linear in the length of the reply.
+    The function takes time linear in the length of the reply.
     """
     kept: list[str] = []
     depth = start = 0
     for tag in _TAG.finditer(reply):
         if tag[1]:
             if depth == 0:
-                # Text before a closing tag without an opening tag is reasoning.
+                # Text before a closing tag that was never opened is reasoning.
                 kept.clear()
             depth = max(depth - 1, 0)
         else:
@@ -177,9 +179,9 @@ def without_thinking(reply: str) -> str:
 
 
 def chat_signature(judge: ChatJudge, prompt: Prompt) -> dict[str, Any]:
-    """Return the settings that define the judgements of an endpoint.
+    """Return all settings of a chat endpoint that can affect its judgements.
 
-    Judgements are comparable only if all settings in the signature are equal.
+    Judgements are comparable only if all of these settings are equal.
     """
     return {
         "kind": judge.kind,

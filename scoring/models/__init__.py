@@ -1,5 +1,5 @@
-"""Models of results: evaluations, scores, class results, comparisons, and figures from
-publications.
+"""Define the database tables of evaluations, scores, results per class, comparisons of
+runs, and published results.
 """
 
 from scoring.models.background import BackgroundJob, Rescore

@@ -1,4 +1,4 @@
-"""Background jobs of a season, and requests to rescore its runs."""
+"""Define the tables of background jobs and of requests to score runs again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tasks.models import Job, Phase, Season, Submission
 
 
 class BackgroundJob(models.Model):
-    """A request for background work and its result. The related job stores worker and
-    progress.
+    """A background task that a user requested, and the result of the task. The related
+    row of the job queue stores the worker and the progress of the task.
     """
 
     class Kind(models.TextChoices):
@@ -118,9 +118,9 @@ class BackgroundJob(models.Model):
 
 
 class Rescore(models.Model):
-    """A request to rescore the runs of a phase. Only a few rescoring jobs are queued at
-    a time, so that new runs are not delayed. The request to rescore ends when all runs
-    have a job.
+    """An organiser's request to score the runs of a phase again. Only a few rescoring
+    jobs are queued at a time, so that new runs are not delayed. The request ends when a
+    job exists for each run of the phase.
     """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="rescores")

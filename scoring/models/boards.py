@@ -1,5 +1,6 @@
-"""Stored results of tests, which are leaders of classes, comparisons of rows, and
-ranks. Workers write the stored results, and pages read them.
+"""Store the results of significance tests between runs on a board, such as ranks and
+the best run per class. Workers compute the test results, and pages only read the stored
+results.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from tasks.models import Gold, Job, Phase, Submission
 
 
 class ClassLeader(models.Model):
-    """The leading run of a class of instances. ``p`` is the largest p-value of the
-    leader's comparisons with other runs after Holm's correction. ``among`` identifies
-    the compared runs.
+    """The run with the best score on a class of instances. ``p`` is the largest of the
+    p-values, after Holm's correction, of the comparisons between this run and the other
+    runs. ``among`` is a digest of the runs that were compared.
     """
 
     phase = models.ForeignKey(
@@ -67,8 +68,10 @@ class ClassLeader(models.Model):
 
 
 class Comparison(models.Model):
-    """A stored comparison of two evaluations. ``first`` is the older evaluation. The
-    difference is first minus second, and ``p`` is not corrected.
+    """The stored result of a significance test between two evaluations. ``first`` is
+    the evaluation that was created first. The stored difference is the score of
+    ``first`` minus the score of ``second``, and ``p`` is not corrected for multiple
+    tests.
     """
 
     first = models.ForeignKey(
@@ -106,8 +109,9 @@ class Comparison(models.Model):
 
 
 class BoardOrder(models.Model):
-    """The job that compares the rows of a board. ``version`` is the board version at
-    which all comparisons were complete. Each change of the board restarts the job.
+    """The background job that compares the rows of a board with each other. ``version``
+    is the version of the board when the last comparison was complete. Each change of
+    the board starts the job again.
     """
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="orders")
@@ -139,8 +143,8 @@ class BoardOrder(models.Model):
 
 
 class RankRange(TypedDict):
-    """The range of ranks of an evaluation's run, and the adjusted p-value of the
-    comparison that decides on the range.
+    """The lowest and the highest rank that a run may have, and the adjusted p-value of
+    the test that decides the range.
     """
 
     evaluation: int
@@ -150,8 +154,8 @@ class RankRange(TypedDict):
 
 
 class BoardRanks(models.Model):
-    """The ranks of a board. Ranks are stored because their computation needs a
-    comparison of each pair of rows.
+    """The ranks of a board. Ranks are stored because computing the ranks needs a test
+    for each pair of rows.
     """
 
     order = models.ForeignKey(
@@ -214,8 +218,8 @@ class ResultConfirmation(models.Model):
 
 
 class FrozenBoard(models.Model):
-    """The evaluations of a frozen board, stored when the board freezes. Later
-    withdrawals and selections do not change the stored evaluations.
+    """The evaluations that a frozen board shows, stored when the board is frozen. If a
+    team later withdraws or selects a run, the stored evaluations do not change.
     """
 
     phase = models.ForeignKey(
@@ -246,8 +250,8 @@ class RankedRun(TypedDict):
 
 
 class MonthlyRanks(models.Model):
-    """Ranks of runs on the private part of a split, which become public at the
-    beginning of their month.
+    """The ranks of runs on the private part of a split, which are public from the first
+    day of a month on.
     """
 
     phase = models.ForeignKey(
@@ -270,13 +274,14 @@ class MonthlyRanks(models.Model):
         return f"{self.phase}, {self.month:%Y-%m}"
 
 
-#: Maximum number of snapshots per phase and hour that are stored for citations.
+#: Maximum number of snapshots per phase and hour that visitors can request.
 MAX_CITED_AN_HOUR = 60
 
 
 class CitedTooOften(Refused):
-    """Too many snapshots of a board were requested. The number of snapshots is limited
-    because anybody may cite a board, and snapshots are never deleted.
+    """An error about a board of which too many snapshots were requested within an hour.
+    The number of snapshots is limited because anybody may cite a board, and snapshots
+    are never deleted.
     """
 
     def __init__(self) -> None:
@@ -288,8 +293,8 @@ class CitedTooOften(Refused):
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def keep(self, content: str, **facts: Any) -> Snapshot:
-        """Store the content of a board, unless an equal snapshot with the same occasion
-        and audience exists. Raises CitedTooOften.
+        """Store the content of a board as a snapshot, unless an equal snapshot with the
+        same occasion and audience exists. Raises CitedTooOften.
         """
         packed = content.encode()
         same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
@@ -340,7 +345,7 @@ class Snapshot(models.Model):
 
     objects = SnapshotQuerySet.as_manager()
 
-    #: The length of the digest's prefix in the address.
+    #: Number of digits of a snapshot's digest in the address of the snapshot.
     LETTERS: ClassVar[int] = 16
 
     class Meta:

@@ -1,11 +1,13 @@
-"""The rules that select the runs of a board, with one queryset method for each rule.
+"""Define the rules that select which runs a board shows, with one queryset method for
+each rule.
 
-If teams declare runs as seeds of one system, the rules select systems, so that a board
-shows all runs of a system, or none. A run without a declaration is a system of one run.
-The best system has the highest mean over the system's runs. The last system contains
-the last run, and the selected system the selected run. The priority of a system is the
-priority of the system's first run. Withdrawn and excluded runs are not part of a
-system.
+A team can declare that several runs come from one system with different random seeds.
+If a phase has such runs, the rules select systems, so that a board shows all runs of a
+system, or none. A run that its team did not declare to be one of several is a system of
+its own. The rule “best” selects the system whose runs have the highest mean. The rule
+“last” selects the system of the last run, and “selected” the system of the selected
+run. The priority of a system is the priority of the system's first run. Withdrawn and
+excluded runs do not belong to any system.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
 class StoredBoard(Protocol):
-    """A frozen board, with the ids of the evaluations, their gold, and the time of the
-    freeze.
+    """A frozen board, with the ids of the shown evaluations, their gold, and the time
+    from which the board is frozen.
     """
 
     evaluations: Any
@@ -39,8 +41,8 @@ class StoredBoard(Protocol):
 
 @dataclass
 class _System:
-    """A team's system, with the evaluations of the system's runs, the earliest first,
-    and the values of these evaluations.
+    """A team's system, with the evaluations of the system's runs in order of
+    submission, and the values of the ranking metric.
     """
 
     team: int
@@ -53,14 +55,18 @@ class _System:
         return fmean(known) if len(known) == len(self.values) else None
 
     def is_before(self, other: _System) -> bool:
-        """Return True if this system is better than an earlier system."""
+        """Return True if the system has a higher mean than another system that was
+        submitted earlier.
+        """
         if self.mean is None or other.mean is None:
             return self.mean is not None
         return self.mean > other.mean
 
 
 def _systems_of(runs: EvaluationQuerySet) -> list[_System]:
-    """Return the systems to which the given runs belong, the earliest first."""
+    """Return the systems to which the given runs belong, in order of their first
+    submission.
+    """
     systems: dict[tuple[int, str | int], _System] = {}
     rows = runs.order_by("submitted_at", "pk").values_list(
         "pk", "team", "submission__seeds_of", "rank_value"
@@ -73,7 +79,9 @@ def _systems_of(runs: EvaluationQuerySet) -> list[_System]:
 
 
 def has_seeds(phase: Phase) -> bool:
-    """Return True if a team of the phase declared a run to be a seed of a system."""
+    """Return True if a team of the phase has declared several runs to be runs of one
+    system with different random seeds.
+    """
     runs = Submission.objects.filter(phase=phase).exclude(seeds_of="")
     return phase.takes_seeds and runs.exists()
 
@@ -98,10 +106,10 @@ def _first_by_priority(
 
 
 class EvaluationQuerySet(models.QuerySet[Any]):
-    """A run counts if the board shows one of its evaluations.
+    """Filters evaluations by the rules that decide which runs of a team a board shows.
 
-    Each method filters the evaluations by one rule. Methods can be chained, and
-    `counting` chains the rules that the settings of a phase require.
+    Each method filters the evaluations by one rule. Queryset methods can be chained,
+    and `counting` chains the methods that the settings of a phase require.
     """
 
     def counting(
@@ -115,8 +123,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     ) -> EvaluationQuerySet:
         """Return the evaluations that the board of a phase shows.
 
-        Only runs of teams in ``entries`` can count. The default is all approved
-        registrations of the season. ``frozen_from`` is the time of a frozen board.
+        The board shows only runs of teams in ``entries``. Without ``entries``, the
+        board shows runs of all teams with an approved registration for the season.
+        ``frozen_from`` is the time from which the board is frozen.
         """
         if frozen_from is not None:
             stored = phase.frozen_boards.filter(
@@ -125,7 +134,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             if stored is not None:
                 return self.shown_on(stored)
         if further_judge(rules):
-            # The first judge decides which runs count.
+            # The scores by the first judge decide which runs are selected.
             first = self.counting(
                 phase, base_rules(rules), gold, entries=entries, frozen_from=frozen_from
             )
@@ -149,7 +158,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
-        """Apply the phase's counting rule to single runs."""
+        """Select runs by the rule that the organisers chose for the phase."""
         match phase.counting:
             case Phase.Counting.BEST:
                 return self.best_of(entries)
@@ -165,8 +174,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def systems_by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
-        """Apply the phase's counting rule to systems, and return all runs of the
-        selected systems.
+        """Select systems by the rule that the organisers chose for the phase, and
+        return all runs of these systems.
         """
         match phase.counting:
             case Phase.Counting.BEST:
@@ -192,8 +201,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
-        """Return the evaluations whose current scores already existed at the given
-        instant, or all evaluations for None.
+        """Return the evaluations whose current scores existed at the given instant, or
+        all evaluations if the instant is None.
         """
         if instant is None:
             return self
@@ -202,16 +211,16 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def shown_on(self, board: StoredBoard) -> EvaluationQuerySet:
-        """Return the evaluations of a frozen board.
+        """Return the evaluations that were stored when a board was frozen.
 
-        The evaluations include runs that were withdrawn after the freeze, but not runs
+        The result includes runs that their teams withdrew after the freeze, but no runs
         that organisers have excluded.
         """
         stored = self.filter(pk__in=board.evaluations, gold=board.gold_id)
         return stored.known_at(board.frozen_from).not_excluded()
 
     def not_excluded(self) -> EvaluationQuerySet:
-        """Exclude runs that organisers disqualified or hid."""
+        """Exclude runs that organisers have disqualified or hidden."""
         return self.filter(submission__exclusion="")
 
     def competing(self) -> EvaluationQuerySet:
@@ -227,16 +236,16 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self.filter(submission__kind=Submission.Kind.CONTRASTIVE)
 
     def teamless(self, phase: Phase) -> EvaluationQuerySet:
-        """Return the baselines and the human baseline of the phase."""
-        # The filter uses the index of runs, as SQLite would read all rows by gold.
+        """Return the evaluations of baselines and of human performance in the phase."""
+        # Filter by run, so that SQLite does not read all rows of the gold.
         runs = Submission.objects.filter(
             phase=phase, team=None, kind__in=Submission.TEAMLESS
         )
         return self.filter(submission__in=runs.values("pk"))
 
     def newest(self) -> EvaluationQuerySet:
-        """Return the newest evaluation of each run. A run may have been scored with
-        several options.
+        """Return only the newest evaluation of each run. A run may have several
+        evaluations, because it can be scored with several options.
         """
         of_run = self.order_by().values("submission").annotate(newest=Max("pk"))
         newest: EvaluationQuerySet = self.model.objects.filter(
@@ -249,12 +258,12 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self.filter(team__in=entries.values("team")).newest()
 
     def best_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Return each team's run with the highest value, and the earliest run of equal
-        values.
+        """Return each team's run with the highest value, or the earliest such run in
+        case of a tie.
 
         If all values of a team are undefined, return the team's earliest run.
         """
-        # Use two subqueries: each can be sorted by an index.
+        # Use two subqueries, because an index can sort the rows of each subquery.
         by_value = self.exclude(rank_value=None).order_by(
             "-rank_value", "submitted_at", "pk"
         )
@@ -262,10 +271,11 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self._first(entries, by_value, by_time)
 
     def best_system_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
-        """Return the runs of each team's system with the highest mean, and the earliest
-        system of equal means.
+        """For each team, return the runs of the system with the highest mean, or of the
+        earliest such system in case of a tie.
 
-        If no system of a team has values for all its runs, return the earliest system.
+        If every system of a team has a run without a value, return the runs of the
+        team's earliest system.
         """
         best: dict[int, _System] = {}
         for system in _systems_of(self.all_of(entries)):
@@ -277,7 +287,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
 
     def with_other_seeds(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
-        """Return the given runs and all other runs (seeds) of their systems."""
+        """Return the given runs and all runs of the same systems with other random
+        seeds.
+        """
         same = runs.exclude(submission__seeds_of="").filter(
             team=OuterRef("team"), submission__seeds_of=OuterRef("submission__seeds_of")
         )
@@ -289,9 +301,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         """Return each team's last run.
 
         If a team's last primary run was withdrawn or disqualified, no earlier run
-        replaces it. Hidden runs, such as copies, are replaced by earlier runs. If
-        ``of_systems`` is True, another seed of the same system also replaces a
-        withdrawn or disqualified run.
+        replaces it. If organisers hid a run, for example a copy, the team's previous
+        run replaces this run. If ``of_systems`` is True, a run of the same system with
+        another random seed replaces a withdrawn or disqualified run.
         """
         run = {name: OuterRef(f"submission__{name}") for name in ("phase", "team")}
         sent_at = OuterRef("submission__submitted_at")
@@ -320,15 +332,19 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return self._first(entries, selected.order_by("-submitted_at", "-pk"))
 
     def first_by_priority(self, phase: Phase) -> EvaluationQuerySet:
-        """Return the first `judged_runs` primary runs of each team by priority.
+        """For each team, return the `judged_runs` primary runs with the highest
+        priority.
 
-        Withdrawn and excluded runs count among the judged runs and are not replaced.
+        Withdrawn and excluded runs are included in the number `judged_runs` and are not
+        replaced.
         """
         first = _first_by_priority(_with_a_place(phase), phase)
         return self.filter(submission__in=first.values("pk"))
 
     def first_systems_by_priority(self, phase: Phase) -> EvaluationQuerySet:
-        """Return the runs of each team's first `judged_runs` systems by priority."""
+        """For each team, return the runs of the `judged_runs` systems with the highest
+        priority.
+        """
         runs = _with_a_place(phase)
         is_before = Q(priority__lt=OuterRef("priority")) | Q(
             priority=OuterRef("priority"), number__lt=OuterRef("number")
@@ -350,8 +366,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def _first(
         self, entries: QuerySet[Registration], *orders: EvaluationQuerySet
     ) -> EvaluationQuerySet:
-        """Return each team's first evaluation in the first of ``orders`` that contains
-        an evaluation of the team.
+        """Return one evaluation for each team, from the first of the sorted querysets
+        ``orders`` that has an evaluation of the team.
         """
         firsts = [
             Subquery(order.filter(team=OuterRef("team")).values("pk")[:1])

@@ -25,8 +25,9 @@ Row = TypeVar("Row", bound="SharedRow")
 
 class SharedManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
-        """Insert missing shared rows and return the ids of all rows in order. Rows are
-        inserted in the order of their digests, so that transactions cannot deadlock.
+        """Insert rows that are missing in the table, and return the ids of all given
+        rows in order. Rows are inserted in the order of their digests, so that
+        transactions cannot deadlock.
         """
         wanted = {row.set_digest(): row for row in rows}
         numbers = self._known(wanted)
@@ -182,8 +183,8 @@ class Evaluation(models.Model):
 
     @property
     def part(self) -> str:
-        """Return the scored part of the split, such as `public-30-7`, or an empty text
-        for the whole split.
+        """Return the part of the split on which the run was scored, such as
+        `public-30-7`, or an empty text for the whole split.
         """
         return next(
             (word for word in self.release.split() if word.startswith(PARTS)), ""
@@ -200,8 +201,9 @@ class Evaluation(models.Model):
 
 
 class Signature(SharedRow):
-    """The signature of scores, shared by many runs. Placeholders in ``text`` replace
-    the counts of single runs, as in `shared_form`.
+    """The signature of a score, stored once for all runs whose signatures are equal. In
+    ``text``, placeholders stand for counts that differ between runs, as in
+    `shared_form`.
     """
 
     metric = models.CharField(max_length=80)
@@ -218,7 +220,7 @@ class Signature(SharedRow):
         return self.text
 
 
-#: Filter for the scores of the metric that ranks.
+#: Filter for the scores of the metric by which the board is sorted.
 OF_RANKING = models.Q(
     evaluation__phase__task__rank_by="", shared__position=0
 ) | models.Q(shared__metric=models.F("evaluation__phase__task__rank_by"))
@@ -283,21 +285,21 @@ class Score(models.Model):
         return filled(self.shared.text, self.evaluation.own_parts | {"n": self.n})
 
 
-#: Class results of `score --json`, keyed by class and metric.
+#: The results per class and metric that `score --json` prints.
 Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
-#: Interval bounds, keyed by class and metric.
+#: Lower and upper interval bounds by class and metric.
 Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
-#: A support takes four bytes (-1 if missing), and any other number eight bytes.
+#: Numbers of instances take four bytes (-1 if missing), other numbers eight bytes.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
-#: Stored support of a withheld number.
+#: The number of instances that is stored for a withheld score.
 FEW_ANSWERS = -2
 VALUE, LOW, HIGH = 0, 1, 2
 
 
 class ClassNumber(NamedTuple):
-    """The score of a class. ``withheld`` is the reason for a withheld score, for which
-    the number of instances is 0.
+    """The score of a class. If a score is withheld, ``withheld`` is the reason and the
+    number of instances is 0.
     """
 
     value: float | None
@@ -308,7 +310,7 @@ class ClassNumber(NamedTuple):
     withheld: object = ""
 
 
-#: Replaces the score of a class that must not be disclosed.
+#: The score that is shown for a class that is too small to be disclosed.
 OF_SMALL_CLASS = ClassNumber(
     None,
     is_infinite=False,
@@ -320,7 +322,7 @@ OF_SMALL_CLASS = ClassNumber(
 
 
 class BreakdownClasses(SharedRow):
-    """The classes and metrics of a breakdown, shared by many runs."""
+    """The names of the classes and metrics of a breakdown, stored once for many runs."""
 
     dimension = models.CharField(max_length=60)
     labels: models.JSONField[list[str]] = models.JSONField()
@@ -331,9 +333,10 @@ class BreakdownClasses(SharedRow):
 
 
 class Breakdown(models.Model):
-    """The class results of an evaluation in one dimension, as compressed arrays. The
-    arrays are supports (metric, class) and numbers (3, metric, class), which are value,
-    low and high. Undefined numbers are NaN.
+    """The scores of an evaluation for each class of one dimension, as compressed
+    arrays. The array of numbers of instances has the shape (metric, class), and the
+    array of values, lower and upper interval bounds has the shape (3, metric, class).
+    Undefined numbers are NaN.
     """
 
     evaluation = models.ForeignKey(
@@ -357,8 +360,8 @@ class Breakdown(models.Model):
 
     @classmethod
     def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
-        """Return an unsaved breakdown with unsaved classes. A class may lack metrics
-        that other classes have.
+        """Return a breakdown with its classes, without saving either. Metrics can be
+        missing for some classes.
         """
         metrics = list(
             dict.fromkeys(metric for one in classes_told.values() for metric in one)
@@ -381,8 +384,8 @@ class Breakdown(models.Model):
         )
 
     def set_ends(self, ends: Ends) -> bool:
-        """Add intervals to the numbers of the breakdown. Numbers without a value get no
-        interval. Return False if no number has an interval.
+        """Add confidence intervals to the values of the breakdown. Undefined values get
+        no interval. Return False if no value has an interval.
         """
         supports, numbers = self.unpacked()
         for index, label in enumerate(self.classes.labels):
@@ -412,10 +415,10 @@ class Breakdown(models.Model):
         ]
 
     def sizes(self) -> dict[str, int]:
-        """Return, for each class, the smallest number of instances over the metrics.
-        The array is empty if no metric has numbers of instances.
+        """For each class, return the number of instances of the metric with the fewest
+        instances. Classes without known numbers of instances are left out.
         """
-        # Decompress only the supports, which come first.
+        # Decompress only the numbers of instances, which are stored first.
         shape = len(self.classes.metrics), len(self.classes.labels)
         size = shape[0] * shape[1] * SUPPORT.itemsize
         supports = np.frombuffer(

@@ -13,7 +13,7 @@ from scoring.models.ledger import JudgementImport
 from tasks.models import Gold, Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
-#: The criteria of ratings in the order of the pages, with their questions.
+#: For each criterion, the question to annotators, in the order on the pages.
 CRITERIA = {
     gettext_noop("readability"): gettext_noop("Is the text fluent and easy to follow?"),
     gettext_noop("consistency"): gettext_noop(
@@ -37,12 +37,14 @@ class SheetQuerySet(models.QuerySet["Sheet"]):
 
 
 class Sheet(models.Model):
-    """A sheet of texts to rate, or of pairs to judge.
+    """A human evaluation, which has a sheet of texts to rate, or of pairs of texts to
+    compare.
 
-    An open sheet accepts ratings. A published sheet accepts no ratings, and boards show
-    the sheet's results. If the publication is withdrawn, the sheet stays closed until
-    an organiser reopens it. Judgements of pairs come from judges or from an imported
-    file, and a sheet from a file has no texts.
+    An open sheet accepts ratings. A published sheet accepts no more ratings, and the
+    board shows the results of the ratings. If organisers withdraw the results, the
+    sheet stays closed until an organiser reopens it. Preferences between two texts are
+    entered by judges or imported from a file, and a sheet that was imported has no
+    texts.
     """
 
     class Kind(models.TextChoices):
@@ -274,7 +276,7 @@ class Rating(models.Model):
 
 
 class SheetPair(models.Model):
-    """Two texts for the same instance that judges of a sheet compare."""
+    """Two texts for the same instance that judges compare."""
 
     instance = models.ForeignKey(
         SheetInstance, on_delete=models.CASCADE, related_name="pairs"
@@ -299,8 +301,8 @@ class SheetPair(models.Model):
 
 
 class PairShare(models.Model):
-    """Assigns a pair to one judge, if the pairs of a sheet are divided between
-    judges.
+    """Assigns a pair of texts to one judge, if the judges of a sheet label different
+    pairs.
     """
 
     pair = models.ForeignKey(
@@ -318,8 +320,8 @@ class PairShare(models.Model):
 
 
 class Preference(models.Model):
-    """A judge's preference between two systems on an instance. ``pair`` is None if the
-    label comes from a file.
+    """The preference of a human judge between the texts of two systems for an instance.
+    ``pair`` is None if the preference was imported from a file.
     """
 
     class Label(models.TextChoices):
@@ -365,8 +367,8 @@ class JudgedRunQuerySet(models.QuerySet["JudgedRun"]):
 
 
 class JudgedRun(models.Model):
-    """Human judgements of a run. After publication, boards show the ratings of whole
-    responses.
+    """People's judgements of a run's responses. After publication, the board shows
+    people's ratings of whole responses.
     """
 
     submission = models.OneToOneField(
@@ -437,13 +439,15 @@ class EstimateSheetQuerySet(models.QuerySet["EstimateSheet"]):
 
 
 class EstimateSheet(models.Model):
-    """A sample of units that people label to correct scores by a judge.
+    """A sample of units that people label, from which scores of an automatic judge are
+    corrected.
 
-    Seed, number of labels, gold and runs determine the sample. ``result`` is the output
-    of `python -m scoring estimates scores`, with ids of runs as names. A sheet of
-    disagreements between two judges does not correct scores, because its pairs are not
-    a random sample. The ledger stores the labels of a sheet of disagreements, ``rules``
-    are those of the second judge, and ``result`` counts pairs.
+    The sample depends only on the seed, the number of labels, the gold and the runs.
+    ``result`` is the output of `python -m scoring estimates scores`, with ids of runs
+    in place of system names. A sheet with pairs on which two judges disagree does not
+    correct scores, because the pairs are not a random sample. For a sheet with pairs on
+    which two judges disagree, the judgement ledger stores the labels, ``rules`` is the
+    rule set of the second judge, and ``result`` has numbers of pairs.
     """
 
     class Of(models.TextChoices):
@@ -495,7 +499,9 @@ class EstimateSheet(models.Model):
 
     @property
     def corrects_scores(self) -> bool:
-        """Return False for a sheet of disagreements between two judges."""
+        """Return True if the units are a random sample, which pairs on which two judges
+        disagree are not.
+        """
         return self.of != self.Of.DISAGREEMENTS
 
     @property

@@ -1,4 +1,6 @@
-"""Judges that the site runs for a phase, with the organisers' consent and budget."""
+"""Store the judges that the site may ask in a phase, with the organisers' consent and
+budget.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ DIGITS: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
 
 class PhaseJudgeQuerySet(models.QuerySet["PhaseJudge"]):
     def agreed(self) -> PhaseJudgeQuerySet:
-        """Return the active judges, which organisers have chosen and not removed."""
+        """Return the judges that organisers have chosen and not removed."""
         return self.filter(ended_at=None)
 
 
 class PhaseJudge(models.Model):
-    """A judge of a phase, with the judge's questions, the organisers' consent, the
-    budget, and the cost so far.
+    """A judge of a phase, with the prompt, the organisers' consent, the budget, and the
+    cost so far.
 
-    ``reserved`` is the maximum cost of pending requests. If a worker is killed, the
-    reserved cost counts as spent.
+    ``reserved`` is the maximum cost of requests that are still running. If the worker
+    is killed, the reserved cost is treated as spent.
     """
 
     phase = models.ForeignKey(
@@ -85,7 +87,7 @@ class PhaseJudge(models.Model):
 
     @property
     def sends_texts(self) -> bool:
-        """Return True if the judge receives texts outside of the site."""
+        """Return True if the texts of runs are sent to another server."""
         return self.instrument == CHAT
 
     @property
@@ -101,8 +103,8 @@ class PhaseJudge(models.Model):
         return sum(self.failures.values())
 
     def ledger_judge(self) -> Judge:
-        """Return the `Judge` that owns this judge's rows in the judgement ledger.
-        Create the `Judge` if the ledger lacks this judge.
+        """Return the row of the table `Judge` for this judge, to which the ledger's
+        labels refer, and create the row if it is missing.
         """
         return Judge.objects.get_or_create(
             kind=self.kind,

@@ -1,8 +1,8 @@
-"""The judgement ledger, with labels by models and people, for one or all seasons, and
-pairs that runs still need.
+"""Store the judgement ledger, which has labels by models and people for one season or
+all seasons, and the pairs whose labels are still missing.
 
-Rows are added and never changed. An import can only be withdrawn as a whole. Rows of a
-withdrawn import remain in the table but are no longer used.
+Rows of the ledger are added and never changed. An import can only be withdrawn as a
+whole. Rows of a withdrawn import remain in the table but are no longer used.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ from tasks.types.ledger import (
     YES,
 )
 
-#: Stored byte of each label behind a number.
+#: The byte that stands for each label in the stored judgements of an evaluation.
 LABEL_BYTES = {NO: 0, YES: 1, NO_LABEL: 2}
-#: Length of three SHA-256 digests in hexadecimal, separated by spaces.
+#: The length of three hexadecimal SHA-256 digests separated by spaces.
 MAX_ITEMS = 3 * 64 + 2
 
 
 def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the first eight bytes of each digest, by which used judgements are indexed."""
+    """Return the first eight bytes of the SHA-256 digest of each string, by which
+    evaluations identify the judgements that they used.
+    """
     digests = b"".join(hashlib.sha256(one.encode()).digest()[:8] for one in items)
     return np.frombuffer(digests, np.uint64)
 
@@ -48,10 +50,10 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
     def deciding(
         self, name: str, season: Season | None, kind: str = ENTAILS
     ) -> JudgeQuerySet:
-        """Return the judges with the given name for runs of the season. Judges of the
-        season precede shared judges.
+        """Return the judges with the given name whose labels the runs of a season may
+        use. Judges of the season come before judges that all seasons share.
 
-        If a judge has several definitions, the most recently imported definition comes
+        If a judge has several definitions, the definition that was imported last comes
         first.
         """
         season_own = (
@@ -64,18 +66,18 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
         )
 
     def brought(self, season: Season | None) -> JudgeQuerySet:
-        """Return the judges of the season and the shared judges, or only shared judges
-        without a season.
+        """Return the judges of the season and the judges that all seasons share. If the
+        season is None, return only judges that all seasons share.
         """
         return self.filter(models.Q(season=season) | models.Q(season=None))
 
 
 class Judge(models.Model):
-    """A judge with one definition, for one kind of judgements.
+    """A model or a group of people with one definition, whose labels have one kind.
 
-    Seasons share judges without a season. ``decided`` is the number of the judge's rows
-    that are not withdrawn. ``version`` is the number of the judge's imports and
-    withdrawals.
+    A judge without a season is shared by all seasons. ``decided`` is the number of the
+    judge's labels that are not withdrawn. ``version`` increases with each import and
+    each withdrawal of the judge's labels.
     """
 
     kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
@@ -141,13 +143,13 @@ class JudgementImport(models.Model):
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
     def standing(self) -> JudgementQuerySet:
-        """Return the judgements whose import is not withdrawn."""
+        """Return the judgements from imports that were not withdrawn."""
         return self.filter(is_standing=True)
 
 
 class Judgement(models.Model):
-    """A judge's label for some items. ``by`` is the person who labelled, and ``repeat``
-    is the number of a repeated answer.
+    """A judge's label for one or more texts. ``by`` is the person who labelled the
+    texts, and ``repeat`` numbers repeated labels of the same texts.
     """
 
     judge = models.ForeignKey(
@@ -226,7 +228,7 @@ class PendingPair(models.Model):
 
 
 class UsedJudgements(models.Model):
-    """The judgements that the scorer of an evaluation used."""
+    """The judgements that were used to compute the scores of an evaluation."""
 
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="used_judgements"

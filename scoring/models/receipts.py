@@ -8,8 +8,8 @@ from scoring.offline.merkle import leaf_hash
 
 
 class SigningKey(models.Model):
-    """A signing key for receipts. The private key is not stored, but derived from
-    ``nonce`` and the site's secret key, or read from the environment.
+    """A key with which the site signs receipts. The private key is not stored, because
+    it is derived from ``nonce`` and the site's secret key or read from the environment.
     """
 
     public = models.CharField(
@@ -41,8 +41,8 @@ class SigningKey(models.Model):
 
 
 class LogEntry(models.Model):
-    """An entry of the receipt log. The commitments of an entry reveal nothing, and no
-    entry is ever deleted.
+    """An entry of the append-only log of receipts. An entry has commitments that reveal
+    nothing about the run, and entries are never deleted.
     """
 
     index = models.BigIntegerField(
@@ -75,8 +75,8 @@ class LogEntry(models.Model):
 
 
 class LogNode(models.Model):
-    """The hash of a complete subtree of the receipt log. The primary key combines level
-    and index.
+    """The hash of a complete subtree of the Merkle tree over the receipt log. The
+    primary key is computed from the level and the index of the subtree.
     """
 
     place = models.BigIntegerField(primary_key=True)
@@ -87,8 +87,8 @@ class LogNode(models.Model):
 
 
 class LogHead(models.Model):
-    """The head of the receipt log, a single row. Processes lock the head before they
-    append to the log.
+    """The size and the root hash of the receipt log, in a table with a single row. A
+    process locks the row before it appends an entry to the receipt log.
     """
 
     size = models.BigIntegerField(default=0)
@@ -104,8 +104,8 @@ class LogHead(models.Model):
 
 
 class Receipt(models.Model):
-    """The nonces of a log entry's commitments. Deleting a run deletes the run's nonces,
-    so that nobody can link the log entry to the run.
+    """The nonces that open the commitments of an entry of the receipt log. Deleting a
+    run deletes the run's nonces, so that nobody can link the log entry to the run.
     """
 
     entry = models.OneToOneField(

@@ -1,5 +1,5 @@
-"""Scores from publications with their sources. Published scores have no team, run or
-signature on this site.
+"""Store scores from publications, with the sources of the scores. Published scores have
+no team, run or signature on the site.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext, gettext_noop
 
-#: Default reason for a row that its source file marks as inconsistent.
+#: The default remark about a row that its source file marks as inconsistent.
 CONTRADICTORY = gettext_noop("the figures of the row contradict each other")
 
 
@@ -95,8 +95,8 @@ class ReportedTable(models.Model):
 
 
 class Reported(models.Model):
-    """A number printed in a publication. ``key`` identifies the row of a table,
-    ``line`` the printed line.
+    """A number as printed in a publication. ``key`` identifies a row of a published
+    table, and ``line`` a line of the printed table.
     """
 
     table = models.ForeignKey(
@@ -147,8 +147,8 @@ class Reported(models.Model):
 
     @property
     def doubt(self) -> str:
-        """Return the reasons to doubt the published number or the number's row, or an
-        empty text without doubts.
+        """Return why the published number or its row may be wrong, or an empty text if
+        there is no reason for doubt.
         """
         return "; ".join(doubt for doubt in (self.suspect, self.doubt_of_row) if doubt)
 

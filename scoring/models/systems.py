@@ -1,5 +1,5 @@
-"""Intervals of the means of systems with several runs, and comparisons of these systems
-with other rows of a board.
+"""Store intervals for the means of systems with several runs, and comparisons of these
+systems with other rows of a board.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tasks.models import Phase
 
 
 def digest_of_runs(runs: Iterable[tuple[int, str]]) -> str:
-    """Return a digest of a system's evaluations. The digest changes if an evaluation is
-    rescored.
+    """Return a digest that identifies the evaluations of a system's runs. The digest
+    changes if one of the runs is scored again.
     """
     return hashlib.sha256(repr(sorted(runs)).encode()).hexdigest()
 
 
 class SystemMean(models.Model):
-    """A mean over seeds. Rows are never deleted, because frozen boards may show a
-    system with an earlier set of runs.
+    """A mean over seeds. Rows are never deleted, because a frozen board may show an
+    older set of the system's runs.
     """
 
     phase = models.ForeignKey(
@@ -46,8 +46,9 @@ class SystemMean(models.Model):
 
 
 class SystemComparison(models.Model):
-    """A comparison of two rows of a board, at least one of which is a mean. ``p`` is
-    not corrected, and null if unknown.
+    """A significance test between two rows of a board, at least one of which shows the
+    mean of several runs. ``p`` is not corrected for multiple tests, and is null if it
+    was not computed.
     """
 
     phase = models.ForeignKey(

@@ -1,3 +1,3 @@
-"""Code that reproduces figures of the five papers: their systems, sweeps, manual checks
-and converters.
+"""Reproduce figures of the five papers, with the papers' systems, parameter sweeps,
+manual checks and file formats.
 """

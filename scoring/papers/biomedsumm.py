@@ -1,13 +1,14 @@
-"""Convert the topics of BiomedSumm to the layout of CL-Summ. Character ranges are
-replaced by sentences.
+"""Convert the topics of the BiomedSumm corpus to the file layout of CL-Summ. In the
+result, lists of sentences replace the character ranges of BiomedSumm.
 
-TAC 2014, Biomedical Summarization Track. A topic of BiomedSumm has
-`Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text` with the papers as plain text,
-and `Summary/TOPIC.ANNOTATOR.summary.txt`. References and citations are character
-ranges, without carriage returns. The papers of BiomedSumm are not split into sentences.
-This module splits papers by rules, and replaces a range by all sentences that overlap
-the range. If a range does not contain the quoted words, the range of these words is
-used instead.
+BiomedSumm is the corpus of the TAC 2014 Biomedical Summarization Track. A topic of
+BiomedSumm has `Annotation/TOPIC.ANNOTATOR.ann.txt`, `Documents_Text` with the papers as
+plain text, and `Summary/TOPIC.ANNOTATOR.summary.txt`. An annotation gives the cited
+text and the citation as character ranges, which do not count carriage returns. The
+papers of BiomedSumm are not split into sentences. The module splits papers into
+sentences by rules, and replaces each character range by all sentences that overlap the
+range. If the text in a range differs from the quoted words, the module uses the range
+in which the quoted words occur.
 """
 
 import csv
@@ -43,7 +44,7 @@ NEEDED = (
 )
 ANNOTATION, DOCUMENTS, SUMMARY = "Annotation", "Documents_Text", "Summary"
 LAYOUT = f"topic folders with `{ANNOTATION}/TOPIC.ANNOTATOR.ann.txt` and `{DOCUMENTS}/PAPER.txt`"
-#: The minimum number of letters that a range and a sentence must share.
+#: The minimum number of letters in the overlap of a sentence and a character range.
 FEWEST = 5
 _RANGE = re.compile(r"(?<!\d)(\d{1,9})\s*-\s*(\d{1,9})(?!\d)", re.ASCII)
 _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
@@ -51,7 +52,9 @@ _PARAGRAPH = re.compile(r"[^\n]+(?:\n[^\n]+)*")
 
 @dataclass
 class Document:
-    """A paper. ``sentences`` has the first and last character offset of each sentence."""
+    """A paper. ``sentences`` has the start and end offset of each sentence in the
+    paper's text.
+    """
 
     text: str
     sentences: list[tuple[int, int]] = field(default_factory=list)
@@ -70,8 +73,9 @@ class Document:
         return element(sid, sid, self.text[slice(*self.sentences[sid])])
 
     def touched(self, start: int, end: int) -> list[int]:
-        """Return the indices of the sentences that overlap a character range. The
-        overlap must have at least FEWEST letters or contain the whole sentence.
+        """Return the indices of the sentences that overlap a character range of the
+        paper's text. An overlap must have at least FEWEST letters, or contain the whole
+        sentence.
         """
         sids = []
         for sid, (first, last) in enumerate(self.sentences):
@@ -81,8 +85,8 @@ class Document:
         return sids
 
     def place(self, words: str) -> tuple[int, int] | None:
-        """Return the character range of quoted words in the paper's text. Only letters
-        and digits are compared.
+        """Return the character range in which the quoted words occur in the paper's
+        text. The search compares only letters and digits.
         """
         wanted = _letters(words)
         inside = [
@@ -103,10 +107,11 @@ class Topic:
 
 
 def convert(data: Path, out: Path) -> Counter[str]:
-    """Write the topics in the layout of CL-Summ. Raises InputRefused.
+    """Convert the topics of BiomedSumm and write them in the file layout of CL-Summ.
+    Raises InputRefused.
 
-    Return the numbers of unchanged ranges, of ranges that were replaced by the position
-    of the quoted words, and of ranges whose words were not found.
+    Return how many character ranges were kept, how many were replaced by the position
+    of the quoted words, and how many quoted words were not found.
     """
     if out.exists() and any(out.iterdir()):
         raise InputRefused(
@@ -218,8 +223,8 @@ def _files(
 def records(
     file: InputFile, problems: Problems
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each annotation of a file with the annotation's first line number. Empty
-    lines separate annotations.
+    """Yield each annotation of an annotation file with the number of its first line.
+    Empty lines separate annotations.
     """
     lines: list[str] = []
     for number, raw in enumerate([*file.with_fallback().lines(), b""], start=1):

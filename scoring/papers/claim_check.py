@@ -1,10 +1,11 @@
-"""Compare labels of claims before and after people rewrote the claims, to measure the
-effect of parsing errors.
+"""Compare labels of claims before and after people rewrote the claims, to measure how
+much errors of claim extraction change the labels.
 
-Xu et al. 2025, ALiiCE, table 2. A person corrects every claim after reading the claim's
-sentence. The parsed claim counts as correct if the cited passages entail both forms of
-the claim, or neither form. The sheet has a line for each scored claim, with an empty
-field for the rewritten claim.
+The check follows Table 2 of the ALiiCE paper (Xu et al., 2025). A person reads the
+sentence of every extracted claim and rewrites the claim if the extraction is wrong. The
+extracted claim is correct if the cited passages entail both the extracted and the
+rewritten claim, or neither of the two. The sheet for people has a line for each scored
+claim, with an empty field for the rewritten claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ class Claim:
 
 
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
-    """Yield a line for each distinct scored claim of the run, in order."""
+    """Yield a line of the sheet for each distinct scored claim of the run."""
     claims: set[Claim] = set()
     for response in (
         answer for answer in pairs.answers if isinstance(answer, Response)
@@ -101,10 +102,10 @@ def _fault(
 def pairs_of(
     rewritten: Mapping[Claim, str], questions: Mapping[Claim, Question]
 ) -> list[tuple[Claim, Pair, Pair]]:
-    """Return each rewritten claim with two pairs of premise and hypothesis.
+    """For each rewritten claim, return two pairs of a premise and a hypothesis.
 
-    The premise of both pairs is the text of all cited passages. The hypothesis is the
-    original claim in the first pair and the rewritten claim in the second.
+    In both pairs, the premise is the text of all cited passages. The hypothesis is the
+    extracted claim in the first pair, and the rewritten claim in the second pair.
     """
     triples = []
     for claim, text in rewritten.items():
@@ -130,11 +131,11 @@ def checked(
     questions: Mapping[Claim, Question],
     judge: Judge,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a line for each data set, in the order of the claims, and a total if there
-    are several.
+    """Yield the results of each data set, and a total if there are several data sets.
 
-    ``same`` is the number of claims whose two forms have the same label. A claim is
-    pending if the original or the rewritten form has no label.
+    ``same`` counts the claims that have the same label before and after they were
+    rewritten. A claim is pending if its original or its rewritten form has no label
+    yet.
     """
     before = judge.decide([pair for _, pair, _ in triples])
     after = judge.decide([pair for _, _, pair in triples])

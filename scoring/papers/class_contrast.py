@@ -1,9 +1,11 @@
-"""Compare a metric of one or more runs between a class and all other instances.
+"""Compare the value of a metric on a class of instances with the value on all other
+instances.
 
-The two groups share no instance, so the interval of the difference follows from the
-intervals of the groups (Zou and Donner 2008). For several runs, the result is the mean
-of the differences, and the interval has the means of the lower and of the upper ends.
-The resulting interval is at least as wide as the interval of the mean.
+The two groups of instances are disjoint, so the interval of the difference follows from
+the intervals of the two groups (Zou and Donner 2008). For several runs, the result is
+the mean of the runs' differences, and its interval is the mean of the lower bounds to
+the mean of the upper bounds. The interval for several runs is at least as wide as an
+interval of the mean difference.
 """
 
 import math
@@ -30,11 +32,12 @@ def contrast(
     dimension: str,
     label: str,
 ) -> Finding:
-    """Return the difference of the metric between the class and all other instances.
+    """Return the value of the metric on the class minus the value on all other
+    instances.
 
-    Raises OptionRefused if the metric, dimension or class does not exist, or if no
-    instance is outside the class. Raises InputRefused if one of the two groups has no
-    interval.
+    Raises OptionRefused if the metric, dimension or class does not exist, or if all
+    instances belong to the class. Raises InputRefused if the value on the class or on
+    the other instances has no interval.
     """
     metrics = {
         one.name: one

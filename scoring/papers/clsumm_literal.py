@@ -1,12 +1,13 @@
-"""The pilot's systems, exactly as the paper describes them. The systems without a
-suffix in their names deviate from the paper's text.
+"""Declare the systems of the CL-Summ pilot exactly as the paper describes them. The
+built-in systems, whose names have no suffix, deviate from the paper's text.
 
-Jaidka et al. 2014, section 5. MQ computes document frequencies with the citances too,
-and always skips sentences with fewer than 50 characters. The TF.IDF summary of MQ
-selects the sentences with the largest sum of weights. clair_umich computes document
-frequencies from the reference paper only. TALN.UPF computes the IDF over whole papers,
-and the weights of sections over all topics, including the answered topic, so that its
-run depends on the gold.
+Section 5 of the paper (Jaidka et al., 2014) describes the systems. The system MQ
+computes document frequencies from sentences and citances, and skips sentences with
+fewer than 50 characters. The TF-IDF summary of MQ consists of the sentences with the
+largest sum of TF-IDF weights. The system clair_umich computes document frequencies only
+from the sentences of the reference paper. The system TALN.UPF computes the IDF over
+whole papers, and the weights of sections over the gold of all topics, including the
+topic that the system answers.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +27,7 @@ from tasks.types.clsumm.pairs import section_kind
 from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
-#: The function selects the three most similar sentences of at least 50 characters.
+#: Selects the three most similar sentences that have at least 50 characters.
 of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
 
 
@@ -84,7 +85,7 @@ def section_shares(
     topics: Sequence[InputTopic], cited: clsumm_supervised.Cited
 ) -> Shares:
     """Return the fraction of gold sentences in each kind of section, or an empty
-    mapping without gold.
+    mapping if no topic has gold.
     """
     counts: Counter[str] = Counter()
     for topic in topics:
@@ -97,10 +98,10 @@ def section_shares(
 
 
 def whole_papers(topic: InputTopic) -> list[str]:
-    """Return the full texts of the reference paper and of each citing paper, for the
-    IDF of TALN.UPF.
+    """Return the full texts of the reference paper and of each citing paper, from which
+    TALN.UPF computes the IDF.
 
-    If the text of a citing paper is missing, use its citances.
+    If the text of a citing paper is missing, return the paper's citances instead.
     """
     cited = defaultdict[str, list[str]](list)
     for citance in topic.citances:
@@ -114,19 +115,20 @@ def whole_papers(topic: InputTopic) -> list[str]:
 def of_commonest_section(
     equal: Sequence[int], sections: Sequence[str], places: Sequence[int]
 ) -> int:
-    """Return one of several sentences with equal scores.
+    """Among sentences with equal scores, return the sentence to select next.
 
-    Prefer the section from which most sentences were selected, and then the earliest
-    sentence.
+    The function prefers sections from which more sentences were selected, and then
+    earlier sentences.
     """
     here = Counter(sections[place] for place in places)
     return max(equal, key=lambda place: (here[sections[place]], -place))
 
 
 def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
-    """Return a function that selects the best sentences, weighted by section.
+    """Return a function that selects the sentences with the best scores, weighted by
+    section.
 
-    Without gold, all sections have the same weight.
+    If no topic has gold, all sections have the same weight.
     """
 
     def taken(scores: Floats, sections: Sequence[str]) -> list[int]:
@@ -158,8 +160,9 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
 def taln_answers(
     files: Sequence[InputFile], options: Options, *, count: int
 ) -> Iterator[Answer]:
-    """Answer each topic with section weights from the gold of all topics. As in the
-    paper, the gold includes that of the answered topic.
+    """Answer each topic with section weights that are computed from the gold of all
+    topics. As in the paper, the gold of all topics includes the gold of the answered
+    topic.
     """
     topics = read_input_topics(files, options)
     cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
@@ -184,7 +187,9 @@ TALN = tuple(_declared(count) for count in range(1, 6))
 
 
 def features(topic: InputTopic, options: Options) -> Floats:
-    """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
+    """Return the features of each pair of a citance and a sentence, with the shape
+    (citances, sentences, features). Raises Unavailable.
+    """
     texts = [
         [words(part.text) for part in side]
         for side in (topic.citances, topic.sentences)

@@ -1,4 +1,6 @@
-"""Commands that reproduce figures of the five papers: `python -m scoring papers …`."""
+"""Implement the commands `python -m scoring papers …`, which reproduce figures of the
+five papers.
+"""
 
 import json
 import math

@@ -1,10 +1,11 @@
-"""A sheet for checking a sample of a diagnostic split by hand, with one line per
-question.
+"""Create a sheet on which people check a sample of a diagnostic split, with one line
+per question.
 
-Maharjan 2024 inspected a sample of the sets. For each sampled context, the sheet asks
-if it is one whole sentence, if it cites only this paper at the placeholder, and if each
-of its classes is right. Classes that the text does not show, such as a paper's number
-of citations, are left out.
+Maharjan (2024) also inspected a sample of the diagnostic sets by hand. For each sampled
+context, the sheet asks if the context is one whole sentence, if it cites only this
+paper at the placeholder, and if each class of the context is right. The sheet does not
+ask about classes that the text does not show, such as the number of citations of a
+paper.
 """
 
 import csv
@@ -36,7 +37,7 @@ from tasks.types.problems import InputRefused, Problem, quoted, refuse
 from tasks.types.ranking.records import Rows, the_file
 from tasks.types.text import decoded, json_kind
 
-#: The questions about every context. Questions about its classes follow.
+#: The two questions about a whole context.
 SENTENCE, CITATION = "sentence", "citation"
 UNSEEN = ("citation_group", "h_index_group")
 COLUMNS = (
@@ -52,21 +53,22 @@ COLUMNS = (
     "note",
 )
 ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
-#: Prefixes by which spreadsheets recognise formulas.
+#: A cell that begins with one of these texts would be a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-#: The id of a context, the question, and the class that the question is about.
+#: A question, as the id of a context, the question's name, and a class or “”.
 Asked = tuple[str, str, str]
-#: Lines of a sheet by line number.
+#: The rows of a sheet with their line numbers.
 Table = Sequence[tuple[int, Mapping[str, str]]]
 
 
 def sampled(
     files: Sequence[InputFile], contexts: int, seed: int
 ) -> list[Mapping[str, Any]]:
-    """Return a random sample of contexts. Raises InputRefused.
+    """Return a random sample of citation contexts from the gold. Raises InputRefused.
 
-    The sample and its order depend on the seed, and not on the order of the gold.
+    The sample and its order depend only on the seed and the contexts, and not on the
+    order of the contexts in the gold.
     """
     return nsmallest(
         contexts,
@@ -166,8 +168,8 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
 
 
 def read_table(path: Path) -> Table:
-    """Return the lines of a sheet with their line numbers. The sheet's delimiter is
-    detected. Raises InputRefused.
+    """Return the rows of a filled-in sheet with their line numbers. The function
+    detects the delimiter of the sheet. Raises InputRefused.
     """
     try:
         text = decoded(path.read_bytes())
@@ -270,11 +272,12 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """The results of one question about contexts.
+    """The results of one question that people answered about contexts.
 
-    ``right`` is the fraction of answers that call the context right. ``agreeing`` is
-    the fraction of equal answers among all pairs of answers that two people gave to the
-    same line. ``alpha`` is Krippendorff's alpha of the answers.
+    ``right`` is the fraction of answers according to which the context is right.
+    ``agreeing`` is the fraction of equal answers among the pairs of answers by two
+    people to the same question. ``alpha`` is Krippendorff's alpha, which measures the
+    agreement of the answers.
     """
 
     asked: str

@@ -1,11 +1,12 @@
-"""Cross-validate the facet classifiers of the pilot (Jaidka et al. 2014, tables 1 and
-4).
+"""Cross-validate the facet classifiers of the CL-Summ pilot (Jaidka et al., 2014,
+tables 1 and 4).
 
-The paper's folds are random over pairs of citance and sentence. A sentence that several
-citances cite then serves for both training and testing. Folds by sentence or by topic
-avoid this leak. With folds by sentence or topic, the classifiers hardly exceed a
-baseline that always answers the most frequent facet. The figures of cross-validation
-are not scores of a run.
+In the paper, pairs of a citance and a cited sentence are assigned to folds at random. A
+sentence that several citances cite then serves for both training and testing. If all
+pairs of a sentence or topic are in the same fold, training and test data do not
+overlap. Without such an overlap, the classifiers are hardly better than a baseline that
+always answers the most frequent facet. The figures of cross-validation are not
+comparable with the scores of a run.
 """
 
 from collections import Counter
@@ -24,22 +25,22 @@ from scoring.tools.training import f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
-#: Cross-validation never splits the group that the function returns for a pair.
-#: A protocol with None instead of a function has random folds.
+#: For each protocol, a function that returns the same value for pairs in one fold.
+#: A protocol with None instead of a function assigns pairs to folds at random.
 PROTOCOLS: Mapping[str, Callable[[FacetPair], str] | None] = {
     "random": None,
     "by sentence": lambda pair: pair.sentence,
     "by topic": lambda pair: pair.topic,
 }
 
-#: F1 is grouped by protocol, classifier and facet.
-#: The key `weighted` has the mean over facets, weighted by frequency in the gold.
+#: F1 values by protocol, classifier and facet.
+#: The key `weighted` has the mean over facets, weighted by their frequency in gold.
 Folds = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
-    """Cross-validate every classifier with every protocol. The protocol `any` has the
-    baseline that always answers the most frequent facet.
+    """Cross-validate every classifier with every method of assigning pairs to folds.
+    The entry `any` has the baseline that always answers the most frequent facet.
     """
     from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
@@ -74,7 +75,8 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
 def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """Return F1 by facet.
 
-    A facet in neither list has F1 0. A facet that is not in the gold has weight 0.
+    A facet that occurs neither in the gold nor in the answers has the F1 score 0. In
+    the weighted mean, facets that do not occur in the gold have weight 0.
     """
     support, f1 = Counter(gold), f1_by_label(gold, predicted, FACETS)
     weighted = sum(value * support[facet] for facet, value in f1.items())

@@ -1,10 +1,10 @@
-"""The human line of CL-Summ, which scores each annotator's answers or summary as a run
-against the other annotators.
+"""Compute human performance on CL-Summ by scoring each annotator's answers or summary
+as a run against the other annotators.
 
-The organisers of the shared task scored annotators against all annotators, including
-themselves. The organisers' result is much higher, and both variants are reported. A
-human summary of task 2 is compared with the abstract, the community summaries and other
-people's summaries, but never with itself.
+The organisers of the shared task compared each annotator with all annotators, including
+the annotator's own answers. The organisers' comparison gives much higher scores, and
+the module reports both variants. In task 2, a person's summary is compared with the
+abstract, the community summaries and other people's summaries, but not with itself.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tasks.types.clsumm.runs import Run
 from tasks.types.clsumm.summaries import SummaryRun, SummaryTopic, SystemSummary
 from tasks.types.problems import InputRefused, Problem
 
-#: The dimension of a human line whose classes are the annotators.
+#: In breakdowns of human performance, the classes of this dimension are annotators.
 ANSWERED_BY = "answered_by"
 AGAINST = "against:other-annotators"
 
@@ -55,11 +55,11 @@ def human_lines(
     options: Options,
     resampling: Resampling,
 ) -> list[HumanLine]:
-    """Return the scores of the human line of all annotators, and then of each
-    annotator. The list is empty if no topic has two annotators.
+    """Return the scores of all annotators together, followed by the scores of each
+    annotator. The list is empty unless at least one topic has two annotators.
 
-    The human line of an annotator covers only that person's topics. The rule set parses
-    an annotator's file as it parses runs.
+    The scores of an annotator cover only the topics that this person annotated. The
+    rule set parses the answers of an annotator like those of a run.
     """
     names = _names(split)
 
@@ -100,12 +100,12 @@ def as_one_run(
     part: Part | None = None,
     key: GoldKey = PLAIN_KEY,
 ) -> tuple[Scores, Pairs]:
-    """Score each annotator against all other annotators. Return scores as for a run,
-    with a class for each annotator.
+    """Score each annotator against all other annotators. Return scores in the same form
+    as for a run, with one class per annotator.
 
-    With ``part``, the scores cover only the topics of this part. The signatures state
-    the references of the comparison. Raises InputRefused if no topic has two
-    annotators.
+    If ``part`` is given, only topics in this part of the split are scored. The
+    signatures of the scores name the references that were used. Raises InputRefused
+    unless at least one topic has two annotators.
     """
     if not (names := _names(split)):
         raise InputRefused(

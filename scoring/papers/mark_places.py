@@ -1,9 +1,10 @@
-"""Move citation marks of answers to the ends of sentences, or recompute the marks.
+"""Move citation marks to the ends of sentences, or choose cited passages again.
 
-Xu et al. 2025, ALiiCE, investigates whether marks within sentences are more informative
-than marks at their ends. Appendix F of the paper mixes both positions of marks. Gao et
-al. 2023, ALCE, add marks after generation, so that each sentence cites the passage that
-matches best.
+The ALiiCE paper (Xu et al., 2025) investigates whether citation marks within sentences
+are more informative than marks at the ends of sentences. Appendix F of the paper
+evaluates mixtures of answers with marks at both positions. The ALCE paper (Gao et al.,
+2023) adds citation marks to generated answers, so that each sentence cites the passage
+that matches best.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from tasks.types.positional_citations.sentences import (
     with_marks_moved,
 )
 
-#: The minimum fraction of a sentence's words that a cited passage must contain.
+#: A passage is cited only if it contains at least this fraction of a sentence's words.
 ENOUGH = 0.5
 
 #: A function that returns the passages to cite for a sentence without marks.
@@ -34,7 +35,9 @@ def sentences(output: str) -> list[str]:
 
 
 def at_sentence_ends(output: str) -> str:
-    """Return the answer with each distinct mark after the last word of its sentence."""
+    """Return the answer with all citation marks of a sentence after its last word, each
+    mark once.
+    """
     return " ".join(
         marked(bare(text), dict.fromkeys(MARK.findall(text)))
         for text in sentences(output)
@@ -50,10 +53,10 @@ def marked_anew(output: str, question: Question, marking: Marking) -> str:
 
 
 def by_overlap(sentence: str, question: Question) -> list[int]:
-    """Return the first passage that contains most of the sentence's words.
+    """Return the passage that contains most of the sentence's words, and the first such
+    passage in case of a tie.
 
-    Return no passage if the best passage contains less than half of the sentence's
-    words.
+    Return no passage if no passage contains at least half of the sentence's words.
     """
     words = set(normalised(sentence).split())
     shares = [word_share(words, passage) for passage in question.passages]
@@ -62,8 +65,8 @@ def by_overlap(sentence: str, question: Question) -> list[int]:
 
 
 def by_labels(judge: Judge) -> Marking:
-    """Return a function that cites every passage whose label says that it entails the
-    sentence.
+    """Return a function that cites every passage that entails the sentence according to
+    the judge's labels.
     """
 
     def marking(sentence: str, question: Question) -> list[int]:
@@ -80,11 +83,11 @@ def by_labels(judge: Judge) -> Marking:
 def mixtures(
     outputs: Mapping[str, str], *, steps: int, seed: int, options: Options
 ) -> Iterator[dict[str, float]]:
-    """Yield the scores of mixtures of the original answers and answers with moved
-    marks.
+    """Yield the scores of mixtures of original answers and answers whose citation marks
+    are at the ends of sentences.
 
-    In each step, a larger fraction of the answers is unchanged. In all other answers,
-    the marks are at the ends of sentences.
+    From step to step, more answers keep the original positions of their citation marks.
+    All other answers have their citation marks at the ends of sentences.
     """
     names = sorted(outputs)
     drawn = [

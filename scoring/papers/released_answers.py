@@ -1,10 +1,11 @@
-"""Convert outputs of the programs of ALCE and ALiiCE to gold and a run with positional
-citations.
+"""Convert answers that the programs of ALCE and ALiiCE have written to gold and a run
+with positional citations.
 
-ALCE's `run.py` writes an object whose `data` is a list of questions with their `output`
-(read by `eval.py` of princeton-nlp/ALCE at commit 3fdc2ed0). ALiiCE's `generate.py`
-writes only the list (ylXuu/ALiiCE at commit e9fa8dbd). Ids may be missing in both
-programs' outputs. The position in the file then serves as id.
+ALCE's `run.py` writes an object with a list of questions and their `output` under the
+key `data`, which `eval.py` reads (princeton-nlp/ALCE at commit 3fdc2ed0). ALiiCE's
+`generate.py` writes the list of questions without an object around the list
+(ylXuu/ALiiCE at commit e9fa8dbd). In the output of both programs, questions may have no
+id. The position of a question in the file then serves as the id of the question.
 """
 
 from collections import Counter
@@ -18,17 +19,17 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.text import json_kind
 
-#: Fields of a question that are copied to the gold.
+#: Fields of a question that are copied from the program's output to the gold.
 GOLD = ("question", "docs", "qa_pairs", "annotations", "answer", "answers", "claims")
-#: Names of a question's id in ALCE, in order of precedence.
+#: Fields that may contain the id of a question in ALCE, in order of precedence.
 IDS = ("id", "sample_id")
-#: ALCE's program removes this end marker of chat models before scoring answers.
+#: The end marker of chat models, which ALCE removes before it scores answers.
 END_MARK = "<|im_end|>"
 
 
 def convert(path: Path, *, gold: Path, run: Path) -> int:
-    """Write the questions as gold and their outputs as a run. Return the number of
-    questions. Raises InputRefused.
+    """Write the questions to a file with gold, and the programs' answers to a file with
+    a run. Return the number of questions in the file. Raises InputRefused.
     """
     items = _items(path)
     names = [_name(item, position) for position, item in enumerate(items, start=1)]

@@ -1,5 +1,5 @@
-"""Compute the table of Duma and Klein for any corpus, with the accuracy for each
-representation and context window.
+"""Compute the main table of Duma and Klein for any corpus, with the accuracy for each
+representation of the cited papers and each context window.
 """
 
 from collections import defaultdict
@@ -31,15 +31,16 @@ def sweep(
     form: str = "auto",
     progress: Callable[[str], None] = lambda step: None,
 ) -> tuple[Cells, dict[str, Any]]:
-    """Rank the references of every tested paper with every method. The collection is
-    held in memory.
+    """Rank the references of every tested paper with every method, and measure the
+    success. All papers of the collection are held in memory.
 
-    Return the success of each context by method and window, and statistics of the
-    collection. ``candidates`` is the mean number of candidates per context.
-    ``cited_elsewhere`` is the fraction of candidates that other papers in the
-    collection cite. External methods have no data on candidates that no other paper
-    cites. Methods whose data the corpus lacks are left out. ``progress`` is called with
-    each step and each tested paper. Raises InputRefused for unreadable corpora.
+    Return for each method and window the success on each context, and then statistics
+    of the collection. ``candidates`` is the mean number of candidate papers per
+    context. ``cited_elsewhere`` is the fraction of candidates that other papers of the
+    collection cite. External methods have no text for candidates that no other paper
+    cites. The result leaves out methods that need data which the corpus lacks.
+    ``progress`` is called with the name of each step and of each tested paper. Raises
+    InputRefused if the corpus cannot be read.
     """
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     candidates: dict[str, list[str]] = defaultdict(list)
@@ -100,7 +101,9 @@ def _accuracy(cell: Sequence[bool]) -> float:
 
 
 def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row for each method and window, in the format of published tables."""
+    """Return the accuracy for each method and window as a row in the format of
+    published tables.
+    """
     rows = []
     for (method, window), cell in cells.items():
         row: dict[str, Any] = {
@@ -115,8 +118,8 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of methods by windows. The table highlights the best methods of
-    each family.
+    """Yield the lines of a table with a row for each method and a column for each
+    window. The table highlights the best methods of each family of methods.
     """
     windows = list(dict.fromkeys(str(window) for _, window in cells))
     yield (

@@ -1,4 +1,4 @@
-"""Detect whether the gold contains sentences on which a tagger was trained."""
+"""Find texts of the gold that contain sentences on which a tagger was trained."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ Run = tuple[str, ...]
 def overlaps(
     sentences: Sequence[str], instances: Sequence[Instance], *, length: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each data set how many texts share word sequences of this length with
-    training sentences.
+    """For each data set, yield the number of texts that share a sequence of ``length``
+    words with a training sentence.
 
-    Texts are lower-cased, and words consist of the letters a to z and digits. The
-    result counts texts that share a sequence with a training sentence, texts that
-    contain a whole training sentence, and training sentences found in either way.
-    Duplicate training sentences are counted once, and sentences shorter than ``length``
-    are ignored.
+    Texts are compared in lower case, and a word consists of letters from a to z and
+    digits. The result counts texts that share a sequence with a training sentence,
+    texts that contain a whole training sentence, and training sentences that share a
+    sequence or occur as a whole. Duplicate training sentences are counted once, and
+    sentences with fewer than ``length`` words are ignored.
     """
     runs = (tuple(words(text)) for text in sentences)
     trained = list(dict.fromkeys(run for run in runs if len(run) >= length))

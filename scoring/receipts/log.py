@@ -1,7 +1,7 @@
 """The log of receipts.
 
-Receipts are saved with their scores. Soon afterwards they are appended to the log,
-under a lock.
+Receipts are saved together with the scores of a run. Soon afterwards, a process that
+has locked the log appends the waiting receipts.
 """
 
 import json
@@ -32,8 +32,8 @@ from tasks.types.base import printed_options
 
 
 class KeyLost(Refused):
-    """An error about an unavailable signing key, without which receipts remain unsigned
-    and scores are published.
+    """An error about a signing key that cannot be used. Scores are published without
+    signed receipts until the key can be used again.
     """
 
 
@@ -47,10 +47,10 @@ class Signer:
 
 
 def signer() -> Signer:
-    """Return the signer of receipts for the current key. Create the first key if no key
-    exists. Raises KeyLost.
+    """Return the key with which receipts are signed now. Create the first signing key
+    if no signing key exists. Raises KeyLost.
 
-    The caller must have locked the log.
+    The caller must lock the log of receipts before the call.
     """
     current = current_key()
     if settings.RECEIPT_KEY:
@@ -64,8 +64,8 @@ def current_key() -> SigningKey | None:
 
 
 def why_lost() -> str:
-    """Explain why receipts cannot be signed, or return an empty text if a key exists or
-    can be created.
+    """Return the reason for which receipts cannot be signed, or an empty text if a
+    signing key exists or can be created.
     """
     current = current_key()
     try:
@@ -137,7 +137,7 @@ log = logging.getLogger(__name__)
 
 
 def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
-    """Save the receipt of a scoring, in the transaction that publishes the scores."""
+    """Save the receipt of a run's scores in the transaction that publishes the scores."""
     run, gold = evaluation.submission, evaluation.gold
     phase, now = run.phase, timezone.now()
     fields: dict[str, Any] = {
@@ -184,9 +184,7 @@ def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
 
 
 def give_places() -> int:
-    """Sign the waiting receipts, append the receipts to the log, and return the number
-    of appended receipts.
-    """
+    """Sign the receipts that wait, append them to the log, and return their number."""
     total = 0
     while LogEntry.objects.filter(index=None).exists():
         try:
@@ -199,11 +197,11 @@ def give_places() -> int:
 
 
 def replace() -> SigningKey:
-    """Replace the signing key of receipts. The new key signs the current head of the
-    log. Raises Refused.
+    """Replace the key with which the site signs receipts. The new key also signs the
+    current head of the log of receipts. Raises Refused.
     """
     with transaction.atomic():
-        # The caller has locked the log of receipts.
+        # The caller must lock the log of receipts.
         if settings.RECEIPT_KEY:
             raise Refused(
                 _(
@@ -216,9 +214,10 @@ def replace() -> SigningKey:
 
 
 def keep_up() -> int:
-    """Append waiting receipts to the log, and return the number of appended receipts.
+    """Append the receipts that wait to the log, and return their number.
 
-    At the first start, the function creates the first key and signs the empty log.
+    On the first call, the function also creates the first signing key and signs the
+    head of the empty log.
     """
     if head() is None:
         with transaction.atomic():
@@ -236,7 +235,7 @@ def _append(head: LogHead) -> int:
     if not waiting:
         return 0
     by = signer()
-    # Appending needs only the roots of the complete subtrees of the log.
+    # To append entries to the log, only the roots of its complete subtrees are needed.
     known = dict(stored_nodes(list(merkle.subtrees(0, head.size))))
     made: dict[merkle.Node, bytes] = {}
 
@@ -282,8 +281,8 @@ def _place(node: merkle.Node) -> int:
 
 
 def head() -> dict[str, Any] | None:
-    """Return the latest signed head of the log of receipts, or None before the first
-    key exists.
+    """Return the latest signed head of the log of receipts, or None if no signing key
+    exists yet.
     """
     row = LogHead.objects.select_related("key").exclude(key=None).first()
     if row is None or row.key is None:

@@ -1,3 +1,3 @@
-"""Tools beside the scorer: baselines, builders of data sets, and training. The tools do
-not import Django.
+"""Run baselines, build the gold of data sets, and train taggers. The modules of this
+package do not import Django.
 """

@@ -1,5 +1,5 @@
-"""Commands for baselines, gold and taggers: `baselines`, `baseline`, `write-texts`,
-`build-…` and `train-tagger`.
+"""Implement the commands for baselines, gold and taggers, which are `baselines`,
+`baseline`, `write-texts`, `build-…` and `train-tagger`.
 """
 
 import argparse
@@ -222,10 +222,10 @@ def build_topics(args: Given) -> int:
 
 
 def train_tagger(args: Given) -> int:
-    """Train a tagger on all sentences of LABELLED.
+    """Train a tagger on all labelled sentences of the argument LABELLED.
 
-    Without a test file, the figures are those of another tagger, which was trained on
-    nine tenths and tested on the rest.
+    Without a test file, the printed figures are from another tagger, which was trained
+    on nine tenths of the sentences and tested on the rest.
     """
     from scoring.metrics.discourse import MANIFEST
     from scoring.tools.training import (
@@ -284,8 +284,8 @@ def _season(
     task_type: str,
     placements: Callable[[Path], Iterable[str]] | None = None,
 ) -> "SeasonFolder":
-    """Return the season folder. Published results are read first, so that errors in
-    them are reported early.
+    """Return the season folder. Published results are parsed first, so that the command
+    reports errors in them early.
     """
     from scoring.tools.builders.season import SeasonFolder
 

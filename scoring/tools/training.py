@@ -1,8 +1,8 @@
-"""Train a tagger on labelled sentences, and evaluate the tagger on other sentences.
+"""Train a tagger on labelled sentences, and evaluate it on other sentences.
 
-The usual splits leak. In ACL-ARC, a third of the test texts also occur in the training
-set. Therefore each figure is reported twice, over all test sentences and over those
-whose text was not in the training set.
+The usual splits leak. In the data set ACL-ARC, a third of the texts in the test set
+also occur in the training set. For this reason, each figure is computed both for all
+test sentences and for the test sentences whose text is not in the training set.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from tasks.types.problems import refuse
 from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
-#: Without a test file, one sentence in this number is used for testing.
+#: Without a test file, one in this many sentences is used for testing.
 HELD_OUT = 10
 FEWEST = 20
 
@@ -38,8 +38,9 @@ class Labelled:
 class Settings:
     """Settings of training.
 
-    Terms in fewer than ``least`` sentences are ignored. Coefficients are rounded to
-    ``decimals`` decimals, which makes the file smaller, unless ``decimals`` is None.
+    Words and n-grams that occur in fewer than ``least`` sentences are ignored. To make
+    the file of the tagger smaller, its coefficients are rounded to ``decimals``
+    decimals, unless ``decimals`` is None.
     """
 
     strength: float = 5.0
@@ -48,8 +49,8 @@ class Settings:
 
 
 def read_labelled(path: Path) -> list[Labelled]:
-    """Read JSON Lines with `text` and `label` from a file or folder. Raises
-    InputRefused.
+    """Read labelled sentences from a file or folder of JSON Lines with the fields
+    `text` and `label`. Raises InputRefused.
     """
     problems: list[Problem] = []
     labelled: list[Labelled] = []
@@ -71,7 +72,9 @@ def read_labelled(path: Path) -> list[Labelled]:
 
 
 def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
-    """Train a tagger. Raises InputRefused if there are too few sentences or labels."""
+    """Train a tagger. Raises InputRefused if the files have too few sentences or
+    labels.
+    """
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -110,17 +113,19 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
 
 def _round_numbers(numbers: Any, decimals: int | None) -> Floats:
     exact = np.asarray(numbers, dtype=np.float64)
-    # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+    # Adding 0.0 turns -0.0 into 0.0, so that equal numbers are stored as equal bytes.
     return exact if decimals is None else exact.round(decimals) + 0.0
 
 
 def held_out(
     sentences: Sequence[Labelled], seed: int
 ) -> tuple[list[Labelled], list[Labelled]]:
-    """Split labelled sentences into nine tenths for training and one tenth for testing.
+    """Split labelled sentences at random into nine tenths for training and one tenth
+    for testing.
 
-    The split depends on a hash of seed and text. A repeated sentence may be in both
-    parts, as in the usual splits.
+    The assignment of a sentence depends on a hash of the seed, the position and the
+    text of the sentence. If a sentence occurs twice, the training and the test part may
+    both contain it, as in the usual data sets.
     """
     draws = [
         hashlib.sha256(f"{seed} {n} {sentence.text}".encode()).digest()
@@ -137,8 +142,8 @@ def held_out(
 def evaluated(
     tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]
 ) -> dict[str, Any]:
-    """Return the tagger's accuracy and F1 over all test sentences, and over those whose
-    text was not in the training set.
+    """Return accuracy and F1 of the tagger over all test sentences, and over the test
+    sentences whose text is not in the training set.
     """
     texts = {sentence.text for sentence in trained}
     unseen = [sentence for sentence in tested if sentence.text not in texts]
@@ -150,8 +155,8 @@ def evaluated(
 
 
 def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
-    """Return accuracy and macro-F1 over the labels in gold or answers, or None without
-    sentences.
+    """Return accuracy, and macro-F1 over all labels that occur in the gold or in the
+    answers, or None if there are no sentences.
     """
     gold = [sentence.label for sentence in sentences]
     answers = tagger.tag([sentence.text for sentence in sentences])

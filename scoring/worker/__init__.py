@@ -1,1 +1,1 @@
-"""Job handlers of the worker, and the process that scores runs."""
+"""Handle the jobs of the worker, and run the process that scores runs."""

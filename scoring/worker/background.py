@@ -1,4 +1,4 @@
-"""Background jobs: queue, run, finish and delete them. The worker runs one job at a
+"""Queue, run, finish and delete background jobs. A worker runs one background job at a
 time.
 """
 
@@ -25,8 +25,8 @@ from tasks.types.problems import capped
 
 Kind, State = BackgroundJob.Kind, BackgroundJob.State
 
-#: The row and the files of a job are deleted this long after the end of the job.
-#: Archives and papers are deleted earlier, especially if a newer file replaces them.
+#: The row and the files of a finished job are deleted after this time.
+#: Archives and zips for papers are deleted earlier, above all if a newer file exists.
 KEPT = dt.timedelta(days=30)
 PAPERS_KEPT, REPLACED_KEPT = dt.timedelta(days=7), dt.timedelta(hours=1)
 MAX_SWEPT = 20
@@ -70,8 +70,8 @@ def ask(
     upload: Upload | None = None,
     queue: str = Job.LIGHT,
 ) -> BackgroundJob:
-    """Queue a background job and return the job. If the same user has an equal
-    unfinished job, return that job.
+    """Queue a background job and return its row. If the same user already has an equal
+    job that is unfinished, return that job.
     """
     digest = ""
     if upload:
@@ -114,7 +114,7 @@ def ask(
     except IntegrityError:
         if name:
             storage.statistics.delete(name)
-        # The equal job may have ended in the meantime.
+        # If the equal job has ended meanwhile, this query returns its row.
         return same.latest("pk")
     return job
 
@@ -138,11 +138,11 @@ def complete(
     file: str = "",
     problems: Sequence[Problem] = (),
 ) -> bool:
-    """Save the result of a background job and end the job in one transaction. Return
-    False if another worker took over the job.
+    """Save the result of a background job and mark the job as done in one transaction.
+    Return False if another worker has taken over the job.
 
-    ``problems`` is read after ``record`` has run, because ``record`` may append to
-    ``problems``.
+    The argument ``problems`` is read after ``record`` was called, because ``record``
+    may append problems.
     """
     with transaction.atomic():
         if not engine.end_lease(
@@ -196,7 +196,7 @@ def forget_old(now: dt.datetime | None = None) -> int:
         newest.add(view)
     forgotten = {job.pk: job for job in old}
     for job in forgotten.values():
-        # Delete the row first, because a row without its file would be broken.
+        # Delete the row before the file, because a row must not lack its file.
         job.job.delete()
         if job.file:
             storage.statistics.delete(job.file)

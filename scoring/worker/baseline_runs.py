@@ -1,5 +1,5 @@
-"""Built-in baselines and the human line. They are requested by organisers, computed
-once for each configuration, and stored as runs.
+"""Request and store runs of the built-in baselines and of human performance. Organisers
+request the runs, and a worker computes each run once for each configuration.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ HUMAN_DESCRIPTION = (
     "and one by one under the classes of “Answered by”."
 )
 
-#: A confined process reads the gold to find out if the gold has several annotators.
+#: The function with which a confined process checks if gold has several annotators.
 HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
 
 
@@ -57,8 +57,8 @@ def names_for(phase: Phase) -> list[str]:
 
 
 def lacking(phase: Phase) -> dict[str, str]:
-    """Return the baselines that cannot run, each with the name of the missing package
-    or model.
+    """Return the names of the baselines that cannot run, with the missing package or
+    model of each.
     """
     known = baselines.baselines_of(phase.task.task_type)
     reasons = {name: known[name].lacks() for name in known}
@@ -68,8 +68,8 @@ def lacking(phase: Phase) -> dict[str, str]:
 def ask(
     *, phase: Phase, names: Sequence[str] | None = None, by: User | None
 ) -> list[Asked]:
-    """Request the named baselines, or all baselines that can be computed. Raises
-    Refused.
+    """Request the baselines with the given names, or all baselines whose packages and
+    models are installed. Raises Refused.
     """
     if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
@@ -141,7 +141,7 @@ def built_in_runs(phase: Phase) -> QuerySet[Submission]:
 
 def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
     with transaction.atomic():
-        # Lock the task, so that concurrent requests do not give two runs one number.
+        # Lock the task, so that concurrent requests get different run numbers.
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = (
             built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
@@ -171,7 +171,7 @@ def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
             )
             queue(run, gold)
             return Asked(name=name, submission=run, is_new=True)
-        # Failed jobs are restarted, and missing jobs are created.
+        # Restart jobs that failed, and create jobs that are missing.
         made = [] if run.is_unwritten else create_jobs(run, gold)
         jobs = (
             run.jobs.filter(kind=Job.Kind.WRITE)
@@ -187,8 +187,8 @@ def described(own: baselines.Baseline) -> str:
 
 
 def keep_written(job: Job, path: Path, rests_on: str) -> bool:
-    """Store the computed run of a baseline and end the job. Return False if another
-    worker took over the job.
+    """Store the run that a baseline has written, and end the job. Return False if
+    another worker took over the job.
     """
     upload = Upload(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)
@@ -201,7 +201,7 @@ def keep_written(job: Job, path: Path, rests_on: str) -> bool:
             )
         record = partial(_record, job, stored, found, rests_on)
         is_completed = retry_on_database_error(leases.complete, job, record)
-    # The commit may have succeeded despite a lost connection, and then uses the file.
+    # If the connection was lost after the commit, a run already refers to the file.
     if not is_completed and not Submission.objects.filter(file=stored.file).exists():
         discard(stored.file)
     return is_completed
@@ -224,7 +224,7 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
     )
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
-    # Only the scorer checks large runs, because no user waits for messages per line.
+    # Only the scorer checks large runs, because no user waits for error messages.
     create_jobs(submission, gold)
     earlier = Submission.objects.filter(
         phase=submission.phase, built_in=submission.built_in

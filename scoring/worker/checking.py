@@ -1,4 +1,4 @@
-"""Accept a run after its check, and read the metadata in its file."""
+"""Accept a run whose file was checked, and read the metadata in the file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tasks.types.problems import Problem, capped, merged
 
 
 def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
-    """Queue the scoring of a checked run, and store the warnings of the check."""
+    """Queue a run for scoring after its check, and store the warnings of the check."""
     problems = [Problem(**warning) for warning in result["warnings"]]
     problems = [
         problem if problem.file else replace(problem, file=job.submission.filename)
@@ -29,7 +29,7 @@ def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
 
 
 def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
-    """Read the metadata in the run's file unless an earlier step has read the metadata.
+    """Read the metadata in the file of a run, unless the metadata were read before.
     Raises RunFailed.
     """
     try:

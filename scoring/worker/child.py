@@ -1,4 +1,6 @@
-"""The worker's interface to a scorer: its process, folder, output and exit."""
+"""Run a scorer for the worker. For the worker, a scorer has a process, a folder, output
+and an exit status.
+"""
 
 import fcntl
 import itertools
@@ -34,13 +36,13 @@ from tasks.types.problems import JUDGEMENTS_LACKING
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
-#: The message for a run that waits for a package or model starts with this text.
+#: Beginning of the message about a run that waits for a package or model.
 NOT_YET = "It cannot be scored yet:"
-#: The offline scorer prints the reason for its exit in a line with this prefix.
+#: Beginning of the line in which the offline scorer prints the reason for its exit.
 SAID = "python -m scoring: "
-#: The server reports the end of a scorer within this many seconds.
+#: Maximum number of seconds until the server reports that a scorer has ended.
 FAREWELL = 2.0
-#: A scorer inherits only these environment variables, so that it gets no secrets.
+#: A scorer inherits only these environment variables, because others have secrets.
 PASSED_ON = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
@@ -53,14 +55,15 @@ PASSED_ON = (
     "TZ",
     "XDG_CACHE_HOME",
 )
-#: Models must be installed already, because a scorer downloads nothing.
+#: Variables that stop a scorer from downloading models, which must be installed.
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class RunFailed(Exception):
-    """An error that would occur again if the run were scored again.
+    """An error that would occur again in the next attempt to score the run.
 
-    The message is for the run's team, and ``problems`` are problems of the run's file.
+    The message is meant for the run's team, and ``problems`` are problems in the run's
+    file.
     """
 
     def __init__(
@@ -75,13 +78,15 @@ class RunFailed(Exception):
 
 
 class OurFault(RunFailed):
-    """An error that the site and not the uploaded file caused, for example by damaged
-    inputs or code of the scorer.
+    """An error that the uploaded file did not cause, but for example damaged inputs or
+    an error in the scorer's code.
     """
 
 
 class MeasureStopped(RunFailed):
-    """A measure of the task failed. Only organisers see the reason, ``why``."""
+    """A measure that the task itself defines has failed. Only organisers can read the
+    reason, ``why``.
+    """
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
         self.why = Problem(**problems[0])
@@ -100,8 +105,8 @@ class ScorerWaits(JobWaits):
 
 
 class PairsPending(ScorerWaits):
-    """An error about missing entailment labels, whose pairs the scorer lists in the
-    file ``pending``.
+    """An error about pairs without entailment labels, which the scorer has written to
+    the file ``pending``.
     """
 
     def __init__(self, pending: int, pairs: int) -> None:
@@ -110,8 +115,8 @@ class PairsPending(ScorerWaits):
 
 
 def waits_for_supply(missing: str) -> Exception:
-    """Return an exception that names the missing package or model and the people who
-    must supply it.
+    """Return an exception that names a missing package or model, and the people who can
+    install it.
     """
     supplier = "Those who run the site have to supply it"
     if missing == JUDGEMENTS_LACKING:
@@ -123,19 +128,19 @@ def waits_for_supply(missing: str) -> Exception:
 
 @dataclass(frozen=True)
 class ScorerCommand:
-    """A command of the offline scorer, with the exceptions to raise when the command
-    fails.
+    """The arguments of a command of the offline scorer, and the exceptions to raise if
+    the command fails.
     """
 
     arguments: Sequence[str]
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
-    #: The command computes measures that the task itself defines.
+    #: Whether the command computes measures that the organisers of the task wrote.
     runs_measures: bool = False
-    #: The text is the source of the official program, or empty without a program.
+    #: The source code of the task's official program, or an empty text.
     program: str = ""
-    #: This function returns the exception for the name of a missing package or model.
+    #: Returns the exception to raise for a missing package or model.
     unavailable: Callable[[str], Exception] = waits_for_supply
 
 
@@ -143,7 +148,9 @@ _server: ForkServer | None = None
 
 
 def scorer_server() -> ForkServer:
-    """Return the scorer server of this process, or start a server if no server answers."""
+    """Return the server that forks scorers for this process, and start a server if none
+    is running.
+    """
     global _server  # noqa: PLW0603  (there is one of them in a process)
     wanted = tuple(COMMAND), environment()
     if _server is not None and (
@@ -157,7 +164,9 @@ def scorer_server() -> ForkServer:
 
 
 class Scorer:
-    """A scorer's folder and, once a command was sent, its process."""
+    """A folder for one scorer and, once a command was sent to the server, the scorer's
+    process.
+    """
 
     limits: Limits
 
@@ -198,8 +207,8 @@ class Scorer:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
     def ended(self, *, within: float) -> bool:
-        """Wait up to ``within`` seconds. Return True if the scorer's process ended or
-        exceeded the time limit of a step.
+        """Wait for the scorer's process for at most ``within`` seconds. Return True if
+        the process has ended or was stopped because a step exceeded its time limit.
         """
         assert self._line is not None
         if select.select([self._line], [], [], within)[0]:
@@ -290,7 +299,7 @@ class Scorer:
     def close(self) -> None:
         if self._line is not None:
             with self._line as line:
-                # Wait until the server has ended the process that uses the folder.
+                # The server must end the process first, because it uses the folder.
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_WR)
                 while heard(line, FAREWELL):
@@ -299,7 +308,7 @@ class Scorer:
 
     @property
     def _code(self) -> int | None:
-        # The last line has the exit status and the CPU seconds of the scorer.
+        # The server's last line has the exit status and the CPU seconds of the scorer.
         how = self._heard.partition(b"\n")[2].partition(b" ")[0]
         return int(how) if how.lstrip(b"-").isdigit() else None
 
@@ -319,8 +328,8 @@ class _Told:
         self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
         self.more = 0
-        #: Each rule set has a number of pending pairs and a number of all pairs.
-        #: The key is empty if the scorer has a single rule set.
+        #: For each rule set, the number of pending pairs and the number of all pairs.
+        #: If the scorer has a single rule set, the key is an empty text.
         self.pending: dict[str, tuple[int, int]] = {}
         self.words: list[str] = []
         self._read = 0
@@ -384,7 +393,7 @@ def refusal(
 def environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
-        # Without this setting, joblib fails to create semaphores and prints warnings.
+        # Without this variable, joblib tries to create semaphores and warns.
         "JOBLIB_MULTIPROCESSING": "0",
         "LANG": "C.UTF-8",
         "PATH": os.defpath,
@@ -399,15 +408,15 @@ def environment() -> dict[str, str]:
 
 LOCK = "lock"
 NEW, LOCKED = "new-", "scorer-"
-#: An unlocked folder is abandoned after this age in seconds.
+#: Unlocked folders that are older than this number of seconds are deleted.
 SAFE_AGE = 3600.0
 
 
 class ScorerFolder:
-    """A locked folder for one scorer.
+    """A folder for one scorer, which a file lock protects from deletion.
 
-    Call `close` to delete the folder. If the process is killed first,
-    `remove_leftovers` deletes the folder.
+    The method `close` deletes the folder. If the process is killed before it calls
+    `close`, `remove_leftovers` deletes the folder.
     """
 
     def __init__(self, work: Path) -> None:
@@ -424,7 +433,7 @@ class ScorerFolder:
 def remove_leftovers(work: Path) -> int:
     removed = 0
     for folder in work.glob(f"{LOCKED}*"):
-        # Another process may have removed the folder, or the file system has no locks.
+        # The folder may have been removed meanwhile, or may not be lockable.
         with suppress(OSError), (folder / LOCK).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_folder(folder)

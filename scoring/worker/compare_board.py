@@ -1,4 +1,6 @@
-"""Compare the rows of a board, and then the runs within each class of instances."""
+"""Compare the rows of a board with each other, and then the runs within each class of
+instances.
+"""
 
 import itertools
 import logging
@@ -28,22 +30,23 @@ from tasks.jobs.work import JobWaits, take_jobs
 from tasks.models import Gold, Job, Phase
 from tasks.models.seasons import bump_version
 
-#: The comparison of a board yields to other jobs after LONGEST seconds.
-#: A batch of comparisons should take MOMENT seconds.
+#: After LONGEST seconds, the comparison of a board lets other jobs run.
+#: The size of a batch of comparisons is chosen so that a batch takes MOMENT seconds.
 LONGEST, MOMENT = 10.0, 0.1
 
-#: Dimension, class and metric name are the keys of intervals.
+#: Intervals of scores by dimension, class and metric.
 Found = Mapping[str, Mapping[str, Mapping[str, Bounds | None]]]
 
 log = logging.getLogger(__name__)
 
-#: Jobs that earlier releases queued refer to this name.
+#: Jobs that earlier releases have queued call the handler by this name.
 compare_board = take_jobs
 
 
 def compare(job: Job) -> None:
-    """Compute the missing comparisons of a board. If time is up or a more urgent job
-    waits, leave the remaining comparisons to a later job.
+    """Compute the significance tests between rows of a board that no job has computed
+    yet. When the time limit is reached or a more urgent job waits, a later job computes
+    the rest of the tests.
     """
     order: BoardOrder = row_of(job)
     until = time.monotonic() + LONGEST
@@ -56,7 +59,7 @@ def compare(job: Job) -> None:
         began = time.monotonic()
         interruptions.check()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
-        # The gold of the displayed board, and the gold that rescoring uses.
+        # Use the gold of the displayed board, and the gold for scoring runs again.
         golds = {
             gold.pk: gold
             for gold in (board_gold(phase), Gold.objects.current(phase))
@@ -70,7 +73,7 @@ def compare(job: Job) -> None:
                 )
                 for gold in golds.values()
             )
-            # The duration of the last batch determines the size of the next batch.
+            # Choose the size of the next batch by the duration of the last batch.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
             at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
             if not has_found and any(
@@ -80,14 +83,14 @@ def compare(job: Job) -> None:
                 has_found = True
                 _renew_lease(job)
                 if not any(missing.left for missing in missing_by_gold.values()):
-                    # Read the board again, as its final ranks need all comparisons.
+                    # Read the board again, because final ranks need all comparisons.
                     left_by_gold.clear()
             if not has_found and any(
                 some_classes(phase, order.rules, gold) for gold in golds.values()
             ):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew_lease(job)
-                # Class pages look up this time to find new results.
+                # Pages about classes read this time to detect new results.
                 BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
         except comparisons.StatisticsAway as reason:
             raise JobWaits(str(reason)) from reason
@@ -97,7 +100,7 @@ def compare(job: Job) -> None:
                 return
         elif time.monotonic() > until or any(
             jobs.filter(priority__lt=priority).exists()
-            # Other jobs of this kind can be claimed once this job has yielded.
+            # Another job of the same kind can be claimed after this job has yielded.
             for jobs in (claimable(group), served().filter(kind=job.kind))
         ):
             give_way(job, priority)
@@ -105,8 +108,9 @@ def compare(job: Job) -> None:
 
 
 class Left:
-    """The missing comparisons at one version of a board. The key is a row of the board,
-    and the value has the rows to compare with this row.
+    """The comparisons of rows that are missing at one version of a board. The
+    dictionary ``pairs`` maps each row to the rows with which the row must still be
+    compared.
     """
 
     def __init__(
@@ -146,7 +150,7 @@ class Left:
                 self.pairs.setdefault(second, set()).add(first)
 
     def take(self, one: int, others: Collection[int]) -> None:
-        """Remove pairs of rows that need no comparison any longer."""
+        """Remove a row's comparisons with ``others`` from the missing comparisons."""
         for row, rest in ((one, others), *((other, (one,)) for other in others)):
             self.pairs[row].difference_update(rest)
             if not self.pairs[row]:
@@ -195,8 +199,8 @@ def _compare_some(
         unreadable.add(one)
         left.take(one, left.pairs[one].copy())
     else:
-        # Save the results only while this worker holds the lease of the job.
-        # The new version of the phase invalidates cached pages.
+        # Save the results only if this worker still holds the lease of the job.
+        # A new version of the phase invalidates the cached pages of the board.
         with transaction.atomic():
             comparisons.save_comparisons(results)
             _renew_lease(job)
@@ -266,7 +270,7 @@ def give_intervals(evaluation: Evaluation) -> None:
         same = Evaluation.objects.filter(
             pk=evaluation.pk, statistics=evaluation.statistics
         )
-        # A later batch computes the intervals if the evaluation was rescored meanwhile.
+        # If the evaluation was scored again, a later batch computes its intervals.
         if same.select_for_update().update(has_class_intervals=True):
             keep_intervals(evaluation, found)
 

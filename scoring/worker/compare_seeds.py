@@ -1,5 +1,5 @@
-"""The intervals of means over seeds, and the comparisons of means with other rows of a
-board.
+"""Compute intervals of means over runs with different random seeds, and compare these
+means with other rows of a board.
 """
 
 import logging
@@ -25,7 +25,7 @@ from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
 from tasks.models import Gold, Phase
 from tasks.models.seasons import bump_version
 
-#: The number of rows compared with a mean before the job renews its lease.
+#: The number of rows that are compared with a mean before the job's lease is renewed.
 AT_A_TIME = 8
 
 log = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Missing:
-    """The missing results of one mean over seeds, which are the interval and the
-    comparisons with ``others``.
+    """The results that are missing for the mean of one system's runs, which are the
+    interval and the comparisons with ``others``.
     """
 
     board: Board
@@ -44,8 +44,8 @@ class _Missing:
 
 
 class MissingMeans:
-    """The missing results of all means over seeds of a phase at one version. The boards
-    are read once.
+    """The results that are missing for the means of all systems with several runs, at
+    one version of the phase. The boards of the phase are read only once.
     """
 
     def __init__(self, phase: Phase, rules: str, gold: Gold) -> None:
@@ -59,8 +59,8 @@ class MissingMeans:
             self.left += _missing_on(board)
 
     def compute_some(self) -> None:
-        """Compute one interval or one batch of comparisons of a mean. After the last
-        batch, update the board.
+        """Compute one interval, or one batch of comparisons of a mean with other rows.
+        After the last batch of a mean, update the board.
         """
         missing = self.left[0]
         means: list[SystemMean] = []
@@ -84,11 +84,11 @@ class MissingMeans:
 def some_means(
     phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingMeans]
 ) -> bool:
-    """Compute one batch of missing results of means over seeds. Return False if no
-    result is missing. Raises StatisticsAway.
+    """Compute one batch of the missing intervals and comparisons of means over several
+    runs. Return False if no such result is missing. Raises StatisticsAway.
 
-    The list of missing results is read again if the set of runs on the board may have
-    changed, and before the function returns False.
+    The list of missing results is read from the database again if the runs on the board
+    may have changed, and before the function returns False.
     """
     missing = missing_by_gold.get(gold.pk)
     if missing is None or phase.changed_since(missing.version) != set():
@@ -183,7 +183,9 @@ def _comparable(board: Board) -> list[Row]:
 
 
 class _StoredRows:
-    """The stored statistics of the ranking metric for rows of a board."""
+    """The stored statistics of the ranking metric for the runs behind some rows of a
+    board.
+    """
 
     def __init__(self, board: Board, mean: Row, others: Sequence[Row]) -> None:
         self.board, self.mean = board, mean
@@ -204,7 +206,9 @@ class _StoredRows:
         return self.of(self.mean)
 
     def of(self, row: Row) -> list[Statistics]:
-        """Return the statistics of each run of a row of the board. Raises Unreadable."""
+        """Return the stored statistics of each run behind a row of the board. Raises
+        Unreadable.
+        """
         runs = [self.evaluations[run.evaluation] for run in row.runs or [row]]
         return [_rows_of(evaluation, self.metric) for evaluation in runs]
 

@@ -1,10 +1,11 @@
-"""The process in which a run is scored. It has resource limits and ends when its parent
-ends.
+"""Implement the process in which a run is scored. The process has limited resources and
+ends when its parent process ends.
 
-`python -P -m scoring.worker.confined FD` imports the scorer's modules once. It forks a
-process for each run that the worker sends over the socket FD. Neither process has
-access to the database or the storage. The forked process can read the files named in
-its arguments, the installed models and its own folder.
+The server process `python -P -m scoring.worker.confined FD` imports the scorer's
+modules once. For each run that the worker sends over the socket with the file
+descriptor FD, the server forks a process. The server and its child processes cannot
+access the database or the storage. A child process can read only the files that its
+arguments name, the installed models and its own folder.
 """
 
 import os
@@ -36,10 +37,10 @@ from scoring.metrics.own import CALL, PROGRAM as MEASURE, Call, answered
 from scoring.worker import program_sandbox
 from tasks.types.declared.own_measures import failed, not_here, use
 
-#: Exit codes of the offline scorer: the run is refused, or a model is missing.
+#: The exit codes of the offline scorer for a refused run and for a missing model.
 REFUSED = 2
 UNAVAILABLE = 6
-#: Files for the scorer's standard output and standard error, in its folder.
+#: Names of the files in a scorer's folder for its standard output and standard error.
 PRINTED, TOLD = "said.json", "told.txt"
 READY = (
     "scoring.__main__",
@@ -51,9 +52,10 @@ READY = (
 )
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
-#: Modules that the measures of a task may import.
+#: Modules that a measure written by organisers may import.
 MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
-#: System files and data folders that libraries read. They contain no secrets.
+#: System files and folders with data that Python libraries read.
+#: They contain no secrets.
 SYSTEM = (
     "/usr",
     "/dev/null",
@@ -68,9 +70,9 @@ SYSTEM = (
     "/proc/stat",
     "/sys/devices/system",
 )
-#: GPU devices, and information about their driver.
+#: Devices of GPUs, and files with information about the GPU driver.
 GPUS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
-#: Libraries lock files in these folders, for example the domain list of `urlextract`.
+#: Folders in which libraries lock files, such as the list of domains of `urlextract`.
 LOCKED = ("urlextract/data",)
 _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 
@@ -81,8 +83,8 @@ class ScorerServer(Server):
     def confine(self, order: Order) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
-        # Start the less privileged processes for measures and for the program first.
-        # This process then gives up the right to start processes.
+        # Start the processes for the task's measures and for its program first.
+        # After starting the others, this process gives up the right to start processes.
         measured = _measuring(order) if order.arguments["runs_measures"] else not_here
         program = order.arguments["program"]
         run = _program_runner(program, order.limits) if program else not_here
@@ -134,7 +136,7 @@ def _measuring(order: Order) -> Callable[[Call], Floats]:
     )
     pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
     pool.warm()
-    # Reserve time to report a measure that never returns.
+    # Keep half of the time, so that a measure that never returns can be reported.
     seconds, wall = (
         max(1, order.limits.cpu_seconds // 2),
         order.limits.wall_seconds / 2,
@@ -150,8 +152,8 @@ def _measuring(order: Order) -> Callable[[Call], Floats]:
 
 
 def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
-    """Compute a measure's call in a sandboxed process that can read only this call.
-    Raises MeasureFailed.
+    """Compute a measure that a task defines in a sandboxed process, which can read only
+    the arguments of the call. Raises MeasureFailed.
     """
     work = Work(
         program=MEASURE,
@@ -184,7 +186,7 @@ def main() -> None:
         parser()
         for kind in task_types().values():
             for rules in kind.rules:
-                # A metric whose package is missing reports this when it scores a run.
+                # A metric whose package is missing reports the package when it scores.
                 with suppress(Exception):
                     metrics_of(kind, rules, kind.checked_options({}))
         ScorerServer(orders, readable=(), means=()).serve()
@@ -212,11 +214,11 @@ def _rights(arguments: Sequence[str]) -> Rights:
     ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
-        # If the folder cannot be created, nothing is cached.
+        # If the cache folder cannot be created, nothing is cached.
         writable_cache.mkdir(parents=True, exist_ok=True)
     paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
     writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
-    # Programs access a GPU through these devices.
+    # Programs need write access to these devices to use a GPU.
     writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
     return Rights(
         readable=[Path(path) for path in paths],

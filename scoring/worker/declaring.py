@@ -1,5 +1,5 @@
-"""Declared tasks on the site: save them with their gold, change them, and rescore their
-runs if scores change.
+"""Save and change tasks that organisers declare on the site, with their gold. If a
+change affects scores, the runs of the task are scored again.
 """
 
 import datetime as dt
@@ -46,7 +46,7 @@ from tasks.types.files import READING_VERSION
 from tasks.types.guarded.toml_reader import read_toml
 
 SPLIT, PHASE = "test", "open"
-#: The name of this action in the history.
+#: The name under which the history records a change of a declaration.
 DECLARED_ANEW = "declared-anew"
 FORMS = {
     "labels": gettext_lazy("Labels: one or several for each instance"),
@@ -72,10 +72,11 @@ class NoMeasure(Unreadable, InputRefused):
 
 
 def compute(call: Call | ProgramCall) -> Floats:
-    """Compute a measure that the task defines, in a sandboxed process. Raises
-    NoMeasure.
+    """Compute a measure that the organisers of a task wrote, in a sandboxed process.
+    Raises NoMeasure.
 
-    An official program runs only when a run is scored, and never for a page.
+    Official programs run only when a run is scored, and never for a page, so a call of
+    a program fails.
     """
     try:
         if isinstance(call, ProgramCall):
@@ -88,7 +89,7 @@ def compute(call: Call | ProgramCall) -> Floats:
 
 
 def free_slug(season: Season, title: str) -> str:
-    """Return a slug for a new task with this title. Raises NotDeclared."""
+    """Return a slug for a new task with the given title. Raises NotDeclared."""
     if not (slug := slugify(title)[:60].strip("-")):
         raise NotDeclared(_("the title has no letter that an address could have"))
     if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
@@ -99,12 +100,11 @@ def free_slug(season: Season, title: str) -> str:
 
 
 def phase_tables(season: Season) -> list[dict[str, Any]]:
-    """Return the phases for a new task of the season, as the tables that a season file
-    has.
+    """Return tables of a season file that define the phases of a new task.
 
-    The tables are copied from the first task that has phases, or else from the season's
-    planned phases. In a public season, finished phases are left out, and inputs are not
-    released before a phase opens.
+    The tables are copied from the first task of the season that has phases, or
+    otherwise from the phases planned for the season. In a public season, finished
+    phases are left out, and phases release inputs only after they open.
     """
     now, tasks = timezone.now(), structure_of(season)["tasks"]
     tables = next((task["phases"] for task in tasks if task["phases"]), None)
@@ -120,8 +120,8 @@ def phase_tables(season: Season) -> list[dict[str, Any]]:
 
 
 def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the slugs of the phases that would open at once. Only phases of public
-    seasons open at once.
+    """Return the slugs of the phases that open as soon as the task is created. If the
+    season is not public, no phase opens when the task is created.
     """
     now = timezone.now()
     if not season.is_public:
@@ -130,7 +130,9 @@ def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the splits of the phases. The default split for gold is the first split."""
+    """Return the names of the splits that the phases use. The first split in the result
+    is the default split for uploaded gold.
+    """
     splits = list(dict.fromkeys(table.get("split", SPLIT) for table in tables))
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
 
@@ -176,7 +178,9 @@ def new_task(
     closes: dt.datetime | None = None,
     by: User,
 ) -> Task:
-    """Create a task with gold and phases, and queue the baselines of the task."""
+    """Create a declared task with its gold and phases, and queue the baselines of the
+    task.
+    """
     assert task_type.declared is not None
     slug = task_type.declared.name
     split = split or splits_of(phase_tables(season))[0]
@@ -216,7 +220,7 @@ def packed_gold(
     *,
     encoding: str = "",
 ) -> KeptGold:
-    """Read a file in the gold storage as gold for a task that does not exist yet."""
+    """Parse a file in the storage of gold as the gold of a task that is not saved yet."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
     return _pack_draft_gold(task, task_type, stored, filename, by, encoding=encoding)
@@ -225,9 +229,10 @@ def packed_gold(
 def packed_anew(
     task: Task, task_type: TaskType, by: User, *, keeps_reading: bool = False
 ) -> dict[str, KeptGold]:
-    """Parse the newest gold of each split again with the changed task type.
+    """Parse the newest gold of each split again, because the task type has changed.
 
-    Use the newest reading version unless the task has runs or ``keeps_reading`` is set.
+    If the task has runs and ``keeps_reading`` is False, the newest version of the
+    parsing rules is used, and otherwise the version of each split's newest gold.
     """
     latest = {
         gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
@@ -258,11 +263,12 @@ def change_task(
     reason: str,
     by: User,
 ) -> bool:
-    """Save the changed declaration. Return True if runs are scored again.
+    """Save the changed declaration. Return True if the runs of the task are queued to
+    be scored again.
 
-    If scores change, each split gets a new gold version.
+    If the change affects scores, each split gets a new version of its gold.
     """
-    # A preceding rehearsal was rolled back: read the task again.
+    # Read the task again, because the trial before was rolled back.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type
     has_runs = _has_runs(task)
@@ -313,8 +319,8 @@ def change_task(
 
 
 def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
-    """Restore a task's earlier declaration and read the task's gold again, in a
-    transaction.
+    """Restore the earlier declaration of a task and parse the gold of the task again,
+    in the caller's transaction.
     """
     is_other = before["type"] != task.type
     Task.objects.filter(pk=task.pk).update(**before)

@@ -1,5 +1,5 @@
-"""Resample the public part of a split if an earlier release sampled it with a public
-seed.
+"""Sample the public part of a split again if an earlier release sampled the part with a
+seed that is public.
 """
 
 import secrets
@@ -20,10 +20,10 @@ from tasks.types.digests import NONCE_BYTES
 
 
 def draw_again(*, phase: Phase, by: User) -> Phase:
-    """Resample the public part with a secret seed, for all running phases that share
-    the part, and rescore the runs of these phases.
+    """Sample the public part again with a secret seed, for all running phases that
+    share the part, and score the runs of these phases again.
 
-    Raises Refused if the seed is secret already, or if the phase accepts no more runs.
+    Raises Refused if the seed is already secret, or if the phase accepts no more runs.
     """
     with transaction.atomic(), nothing_early(phase.task.season, by=by):
         drawn = locked_phase(phase)

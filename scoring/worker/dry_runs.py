@@ -1,4 +1,4 @@
-"""Score a run with other gold, rules or options without storing the result."""
+"""Score a run with other gold, rules or options, and do not store the scores."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -19,8 +19,8 @@ from tasks.models import Gold, Submission
 
 
 def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the scores of a trial run by metric. Raises the scorer's exception if
-    scoring fails.
+    """Return the scores of a run by metric, without storing the scores. Raises the
+    exception of the scorer if the run cannot be scored.
     """
     with closing(ready_scorer()) as scorer:
         command = child.ScorerCommand(

@@ -1,4 +1,6 @@
-"""End jobs without a result: fail, postpone or restart them."""
+"""End scoring jobs that have no result. A scoring job without a result fails, waits or
+starts again.
+"""
 
 from functools import partial
 
@@ -28,8 +30,8 @@ BEGUN_AGAIN = "The scorer failed by a fault that is not the run's; it begins aga
 
 
 def end_job(job: Job, reason: Exception) -> None:
-    """End the scoring job and record the reason. After a fault of the site, restart the
-    job with a fresh copy of the gold.
+    """End a scoring job and store the reason. If the site caused the error, start the
+    job again with a new copy of the gold.
     """
     if isinstance(reason, OurFault) and job.attempt < settings.MAX_ATTEMPTS:
         forget_gold(job.gold)
@@ -44,12 +46,12 @@ def end_job(job: Job, reason: Exception) -> None:
 
 
 def end_without_result(job: Job, scorer: Scorer, gathered: Gathered | None) -> None:
-    """End the job with the reason for which the scorer printed no result."""
+    """End a scoring job for which the scorer printed no result, and store the reason."""
     verdict = scorer.verdict(base_rules(job.rules))
     if gathered is None or not isinstance(verdict, PairsPending):
         end_job(job, verdict)
         return
-    # The job waits for labels, and resumes at once if labels arrived during scoring.
+    # The job waits for labels, unless the missing labels were imported during scoring.
     pending = scorer.folder / pending_file(job)
     has_waited = retry_on_database_error(wait_for_labels, job, verdict, pending)
     if not has_waited:

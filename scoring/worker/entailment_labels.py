@@ -1,9 +1,10 @@
-"""Import and export of entailment labels, and the runs that wait for them.
+"""Import and export entailment labels, and resume the jobs that wait for labels.
 
-A waiting job has a row for each open pair. The import of a label deletes the row of its
-pair and resumes the job, which then reports the pairs that are still open. Importers
-check for waiting jobs after their commit, and waiting jobs check for labels after
-theirs, so that neither misses the other.
+A scoring job that waits has a row in the database for each pair without a label. When a
+label is imported, the row of its pair is deleted and the job resumes. After the job has
+resumed, the scorer reports the pairs that still have no label. An import looks for
+waiting jobs after its commit, and a job looks for labels after its own commit, so that
+no label is missed.
 """
 
 import datetime as dt
@@ -51,7 +52,7 @@ from tasks.models import Job, Season
 from tasks.types.judge_views import first_judge, further_judges
 from tasks.types.ledger import ENTAILS, NO_LABEL, YES, GivenLabel, settled
 
-#: Length of the column ``items`` for a pair whose premise has a SHA-1 digest.
+#: The length of the column ``items`` if the premise is identified by a SHA-1 digest.
 WITH_SHA1 = 40 + 1 + 64
 
 
@@ -63,8 +64,8 @@ def import_labels(
     season: Season | None = None,
     model: str = "",
 ) -> Imported:
-    """Store the labels of a file and queue the runs that wait for these labels. Raises
-    FileRefused.
+    """Store the labels of an uploaded file and resume the jobs that wait for these
+    labels. Raises FileRefused.
     """
     given = read_file(path, filename, model, by)
     stored = store(given, season=season, by=by)
@@ -77,8 +78,8 @@ def go_on(stored: Imported, given: GivenRows) -> int:
 
 
 def share_labels(*, season: Season, model: str, by: User) -> Imported:
-    """Share the season's labels of a model with all seasons, and queue the waiting
-    runs.
+    """Make a model's labels in one season available to all seasons, and resume the jobs
+    that wait for these labels.
 
     The function shares either all labels or no label.
     """
@@ -95,15 +96,13 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
 
 
 def has_sha1(source: JudgementImport) -> bool:
-    """Return True if rows of the import identify premises by SHA-1."""
+    """Return True if some labels of the import identify the premise by a SHA-1 digest."""
     older = source.judgements.alias(length=Length("items"))
     return older.filter(length=WITH_SHA1).exists()
 
 
 def models_of_season(season: Season) -> list[str]:
-    """Return the names of all judges of the season's tasks, including second and later
-    judges.
-    """
+    """Return the names of all judges in the options of the season's tasks."""
     found = [
         name
         for task in season.tasks.all()
@@ -113,7 +112,9 @@ def models_of_season(season: Season) -> list[str]:
 
 
 def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
-    """Yield the effective label of each pair as a line of a label file, judge by judge."""
+    """For each pair, yield the label that scoring uses as a line of a label file, one
+    judge after the other.
+    """
     yield entailment.kept_line(deciding[0].name)
     for place, judge in enumerate(deciding):
         rows = rows_of(judge, deciding[:place])
@@ -145,9 +146,10 @@ def _settled_rows(
 
 
 def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
-    """Yield `label_lines`, then withdrawn labels of pairs that have no other label.
+    """Yield the lines of `label_lines`, and then lines with withdrawn labels of pairs
+    that have no other label.
 
-    Boards that were frozen before the withdrawal still use the withdrawn labels.
+    Boards that were frozen before the labels were withdrawn still use the labels.
     """
     yield from label_lines(deciding)
     standing = Judgement.objects.standing().filter(
@@ -160,7 +162,7 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
     )
     rows = gone.values_list("items", "by", "repeat", "label")
     for items, of_items in groupby(rows.iterator(chunk_size=5000), itemgetter(0)):
-        # For each pair, person and repeat, keep only the last withdrawn label.
+        # Keep only the last withdrawn label of each person and repetition.
         said = {(by, repeat): label for _items, by, repeat, label in of_items}
         label = settled(ENTAILS, [GivenLabel(*one, said[one]) for one in said]).label
         if label != NO_LABEL:
@@ -168,7 +170,7 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
 
 
 def label_line(items: str, label: str) -> str:
-    """Return a label as a line of the model's label file."""
+    """Return the line of a label file with the label of a pair."""
     premise, hypothesis = items.split()
     digest = "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
     value = {
@@ -179,17 +181,17 @@ def label_line(items: str, label: str) -> str:
     return f"{json.dumps(value)}\n"
 
 
-#: The time after which a sweep resumes waiting jobs, in case an import failed to do so.
+#: After this time, a periodic task resumes waiting jobs that no import has resumed.
 PATIENCE = dt.timedelta(days=1)
 
 
 def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
-    """Suspend the scoring job until the job's pairs have labels. Return False if
-    another worker took over the job.
+    """Let the scoring job wait until the pairs that the scorer reported have labels.
+    Return False if another worker took over the job.
     """
     deciding = deciding_judges(job)
     assert deciding, f"job {job.pk} asks for no kept labels"
-    # The file of pairs is stored beside the run's statistics until the job is scored.
+    # The file of pairs is stored beside the run's statistics until the job has ended.
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
     packed = pairs.with_suffix(".gz")
     with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
@@ -215,10 +217,11 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
 
 
 def deciding_judges(job: Job) -> list[Judge]:
-    """Return the judges whose labels the job uses, in order of precedence.
+    """Return the judges whose labels the job uses, with the judge of the highest
+    precedence first.
 
-    Create the season's own judge, which has the highest precedence, if the judge does
-    not exist.
+    If the season has no judge with the name of the job's judge, create one, which has
+    the highest precedence.
     """
     name = entailment.stored_model(job.options)
     if name is None:
@@ -230,8 +233,8 @@ def deciding_judges(job: Job) -> list[Judge]:
 
 
 def pairs_in(path: Path) -> Iterator[entailment.Pair]:
-    """Yield the pairs that a scorer reported as pending."""
-    # `splitlines` would also split at other line-separator characters in passages.
+    """Yield the pairs without a label that a scorer has written to a file."""
+    # `splitlines` would also split at other line separators inside of passages.
     with path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             value = json.loads(line)
@@ -239,13 +242,13 @@ def pairs_in(path: Path) -> Iterator[entailment.Pair]:
 
 
 def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
-    """Delete the pending rows of pairs that now have labels, and resume the jobs that
-    waited for these pairs. Return the number of resumed jobs.
+    """Delete the rows of pairs that have received a label of the judge, and resume the
+    jobs that waited for these pairs. Return the number of resumed jobs.
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
     decided = said.filter(judge=judge).exclude(label=NO_LABEL)
-    # Skip pairs on which a judge of higher precedence has a row without a label.
-    # A job that resumed for a skipped pair would wait again at once.
+    # Skip pairs for which a judge of higher precedence has answered without a label.
+    # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(
         _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
     )
@@ -261,7 +264,7 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
-    # Delete pending labels of jobs that were scored or cancelled in the meantime.
+    # Delete the rows of jobs that were scored or cancelled meanwhile.
     for ended in _waiting_for(judge).exclude(job__state__in=Job.MOVING):
         storage.statistics.delete(ended.file)
         ended.delete()

@@ -1,4 +1,6 @@
-"""Run the offline scorer to sample sheets and to estimate scores."""
+"""Run the offline scorer to sample units that people label, and to estimate scores from
+the labels.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from tasks.types.ledger import NO_LABEL, digest_of
 FAULT = "The estimates failed by a fault of the scorer; the log says what happened."
 SHEET, PEOPLE, LABELS = "sheet.jsonl", "people.jsonl", "labels.jsonl"
 ROWS = "rows.jsonl"
-#: An upper bound on the number of units of any run.
+#: A number that is greater than the number of units of any run.
 ALL_UNITS = 10**9
 
 
@@ -37,7 +39,7 @@ class Sampling:
     """The parameters of a sample of units that people label.
 
     ``of`` is the kind of unit that people label, and ``labels`` is the number of units
-    sampled from each run.
+    that are sampled from each run.
     """
 
     phase: Phase
@@ -50,8 +52,8 @@ class Sampling:
 
 
 def sheet_of(sampling: Sampling) -> bytes:
-    """Return the content of the sheet for people. Raises RunFailed if no sheet can be
-    made.
+    """Return the content of a file with sampled units that people label. Raises
+    RunFailed if no units can be sampled.
     """
     with closing(ready_scorer()) as scorer:
         return _sheet(scorer, sampling).read_bytes()
@@ -59,8 +61,8 @@ def sheet_of(sampling: Sampling) -> bytes:
 
 @dataclass(frozen=True)
 class Computed:
-    """The estimates, and the labels that people gave, as lines with pseudonyms and
-    digests of texts.
+    """The estimated scores, and people's labels as lines with pseudonyms and with
+    digests in place of texts.
     """
 
     result: dict[str, Any]
@@ -88,7 +90,7 @@ def estimates_of(sampling: Sampling, people: Path) -> Computed:
 def _sheet(scorer: child.Scorer, sampling: Sampling, labels: int | None = None) -> Path:
     options = _options(sampling)
     if entailment.stored_model(options):
-        # Sampling a sheet needs no labels of the judge.
+        # To sample units, the scorer needs no labels of the judge.
         options = _with_labels(scorer, options, [])
     count = sampling.labels if labels is None else labels
     out = scorer.folder / SHEET
@@ -111,10 +113,11 @@ def _stored_labels(sampling: Sampling) -> list[str]:
 
 @contextmanager
 def all_rows(sampling: Sampling) -> Iterator[Iterator[dict[str, Any]]]:
-    """Yield an iterator over the rows of a sheet with all units of the runs. Raises
-    RunFailed.
+    """Yield an iterator over all units of the runs, as rows of a file that people
+    label. Raises RunFailed.
 
-    The sheet is read line by line, because the texts of all pairs can need gigabytes.
+    The file is read line by line, because the texts of all pairs can take gigabytes of
+    memory.
     """
     with closing(ready_scorer()) as scorer, ExitStack() as files:
         sheet = _sheet(scorer, sampling, ALL_UNITS)
@@ -124,8 +127,8 @@ def all_rows(sampling: Sampling) -> Iterator[Iterator[dict[str, Any]]]:
 
 
 def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the digests by which the ledger may identify a pair, since older logs
-    contain the SHA-1 of the premise.
+    """Yield the two digests under which the judgement ledger may have stored a pair,
+    because older labels have a SHA-1 digest of the premise.
     """
     premise, hypothesis = row["texts"]["premise"], row["texts"]["hypothesis"]
     yield f"{digest_of(premise)} {digest_of(hypothesis)}"

@@ -1,9 +1,10 @@
-"""Collect the judgements that the scorer of one run may read: only those on the run's
-own pairs.
+"""Collect the judgements that the scorer of a run may read, which are the judgements on
+pairs of this run.
 
-The first scorer reports the pairs that it needs. The site looks up their judgements in
-the ledger, and starts a second scorer with them. A digest of the judgements is stored
-with the scores of the run.
+The first scorer of a run reports the pairs that need judgements. The site looks up
+judgements of the pairs in the judgement ledger, and passes the judgements to a second
+scorer. A digest of the judgements that the scorer used is stored with the scores of the
+run.
 """
 
 from __future__ import annotations
@@ -30,31 +31,33 @@ Versions = Mapping[int, int]
 
 
 def gathered_for(job: Job) -> Gathered | None:
-    """Return an empty collection of judgements for a job, or None if the job does not
-    use the judgement ledger.
+    """Return an empty collection of judgements for a scoring job, or None if the job
+    needs no judgements from the ledger.
     """
     is_scored = job.kind == Job.Kind.SCORE
     return Gathered(job) if is_scored and entailment.stored_model(job.options) else None
 
 
 class Gathered:
-    """The labels of a run's pairs at the time of the last lookup."""
+    """The labels in the judgement ledger for the pairs of one run, when the ledger was
+    last searched.
+    """
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self.deciding = deciding_judges(job)
         self._seen: Versions = versions_of(self.deciding)
-        #: The judges' versions at the first lookup of labels.
+        #: The versions of the judges at the time of the first search for labels.
         self._since = self._seen
-        #: The effective label of each pair, and a digest of the rows that decided it.
+        #: The label of each pair, and a digest of the judgements that determined it.
         self._labels: dict[str, str] = {}
         self._digests: dict[str, bytes] = {}
         self._imports: set[int] = set()
         self._ties = 0
 
     def options(self, folder: Path) -> dict[str, str]:
-        """Return the job's options, with a file of the collected labels as label
-        source.
+        """Return the options of the job, with a file of the collected labels as the
+        source of labels.
         """
         path = folder / NAME
         name = entailment.stored_model(self._job.options) or ""
@@ -66,8 +69,8 @@ class Gathered:
         return entailment.with_labels(self._job.options, path)
 
     def add(self, pending: Path) -> bool:
-        """Look up the pairs that a scorer lacked. Return True if the ledger has labels
-        for some of these pairs.
+        """Look up the pairs in the ledger for which a scorer had no label. Return True
+        if the ledger has a label for at least one of the pairs.
         """
         self.deciding = deciding_judges(self._job)
         self._seen = versions_of(self.deciding)
@@ -89,12 +92,14 @@ class Gathered:
 
     @property
     def is_outdated(self) -> bool:
-        """Return True if rows were added to the ledger or withdrawn since the last lookup."""
+        """Return True if judgements were added to the ledger or withdrawn after the
+        last search.
+        """
         return versions_of(deciding_judges(self._job)) != self._seen
 
     def record(self, evaluation: Evaluation, receipt: Receipt) -> None:
-        """Store which judgements the scores used, in the transaction that publishes the
-        scores.
+        """In the transaction that publishes the scores, store which judgements were
+        used for the scores.
         """
         evaluation.used_judgements.filter(is_current=True).update(is_current=False)
         if not self._labels:
@@ -143,5 +148,5 @@ def _digest(items: str, found: Decision) -> bytes:
 
 
 def digest_of_rows(digests: Mapping[str, bytes]) -> str:
-    """Return a digest of all judgement rows that does not depend on the order of rows."""
+    """Return a digest of the collected judgements that does not depend on their order."""
     return hashlib.sha256(b"".join(sorted(digests.values()))).hexdigest()

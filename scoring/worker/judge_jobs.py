@@ -1,5 +1,5 @@
-"""The job that asks a judge questions. Each answer is stored on arrival, so that
-another worker can continue the job.
+"""Run the background job that asks a judge questions. The job stores each answer when
+it arrives, so that another worker can continue the job.
 """
 
 from __future__ import annotations
@@ -49,23 +49,22 @@ from tasks.jobs import engine, interruptions
 from tasks.types.ledger import NO_LABEL, Judgement
 from tasks.types.problems import Unavailable
 
-#: A job reports at most this many texts that seem to instruct the judge.
+#: Maximum number of reported texts that seem to instruct the judge, per job.
 MAX_ADDRESSING = 20
-#: The number of questions that a local model receives per round.
+#: The number of questions that a local model answers before answers are stored.
 LOCAL_ROUND = 2_000
 
 
 class JudgingStops(Exception):
-    """An error about a judge that can get no more questions, with the reason in the
-    message.
-    """
+    """An error with the reason for which a judge can be asked no more questions."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The outcome of a judging job.
+    """The outcome of a job that asked a judge questions.
 
-    ``has_more`` returns False if no other question can be asked now.
+    The function ``has_more`` returns False if the judge has no questions left that can
+    be asked now.
     """
 
     row: PhaseJudge
@@ -74,7 +73,9 @@ class Judged:
 
 
 def judged(job: BackgroundJob) -> Judged:
-    """Ask a judge the open questions of a job. Raises JudgingStops."""
+    """Ask a judge the questions of a background job that have no answer yet. Raises
+    JudgingStops.
+    """
     row = _row_of(job)
     if row.ended_at is not None:
         raise JudgingStops("The organisers do not let this judge be asked any more.")
@@ -91,8 +92,8 @@ def _row_of(job: BackgroundJob) -> PhaseJudge:
 
 
 def estimated(job: BackgroundJob) -> dict[str, Any]:
-    """Return the number of open questions of a judge and their approximate cost. The
-    function asks no question.
+    """Return the number of questions that a judge has not answered yet, and their
+    approximate cost. The function sends no question to the judge.
     """
     row = _row_of(job)
     judge = offered_judges().judges.get(row.name)
@@ -114,8 +115,8 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Totals:
-    """The stored totals of a judge: cost, replies, questions without a label, and
-    failures by cause.
+    """Totals over all questions to a judge, which are the cost, the number of replies,
+    the questions without a label, and the failures by cause.
     """
 
     spent: Decimal
@@ -142,7 +143,7 @@ class _Totals:
 
 
 class _Asking:
-    """The questions of one job to one judge."""
+    """Asks one judge the questions of one background job."""
 
     def __init__(self, job: BackgroundJob, row: PhaseJudge) -> None:
         self._job, self._row = job, row
@@ -153,7 +154,7 @@ class _Asking:
         self._is_over_budget = False
         self._total = pairs_open(row)
         self._reserved: dict[str, Decimal] = {}
-        #: Only the job with the lease changes the totals of the last transaction.
+        #: Totals of the last transaction, which only the job with the lease changes.
         self._totals = _Totals.of(row)
 
     def run(self) -> dict[str, Any]:
@@ -245,8 +246,8 @@ class _Asking:
             self._let_runs_go_on()
 
     def has_more(self) -> bool:
-        """Return True if runs wait for pairs that this job has not tried, or if the
-        judge's prompt or model has changed.
+        """Return True if runs wait for pairs that this job has not sent to the judge,
+        or if the judge's prompt or model has changed.
         """
         row = PhaseJudge.objects.get(pk=self._row.pk)
         if row.ended_at is not None:
@@ -297,7 +298,7 @@ class _Asking:
             row.reserved = _rounded_up(in_flight)
             row.save()
         self._totals, self._reserved = totals, reserved
-        # The budget may suffice again once running requests release their reservations.
+        # When running requests end, their reserved cost is free again for questions.
         self._is_over_budget = is_over and not reserved
         self._numbers.update(_counts(answers))
         return [question for question, _most in wanted if question.items in reserved]
@@ -308,11 +309,11 @@ class _Asking:
     def _store(
         self, row: PhaseJudge, totals: _Totals, answers: Sequence[Answer]
     ) -> None:
-        # Assign totals, because adding would count a repeated transaction twice.
+        # Assign the totals, because a repeated transaction would add the counts twice.
         row.spent, row.replies = totals.spent, totals.replies
         row.unlabelled, row.failures = totals.unlabelled, dict(totals.failures)
         if self._has_terms_of(row):
-            # Discard answers to an earlier prompt or model instead of mixing answers.
+            # Store no answers to an earlier prompt or model, which must not be mixed.
             self._append([one for answer in answers for one in self._rows(answer)])
 
     def _append(self, rows: Sequence[Judgement]) -> None:

@@ -1,5 +1,5 @@
-"""The judges that the site may ask, the organisers' consent to these judges, and the
-open questions to them.
+"""Manage the judges that the site may ask, the organisers' consent to ask these judges,
+and the questions that a judge has not answered.
 """
 
 from __future__ import annotations
@@ -40,14 +40,18 @@ from tasks.types.problems import InputRefused, Unavailable
 
 @dataclass(frozen=True)
 class Offer:
-    """The judges in the operator's file, or the error in an invalid file."""
+    """The judges that the operator's file declares, or the error if the file is
+    invalid.
+    """
 
     judges: Mapping[str, DeclaredJudge]
     fault: str = ""
 
 
 def offered_judges() -> Offer:
-    """Read the operator's file. Without a file, the site offers no judge."""
+    """Read the operator's file. If the operator has no file of judges, the site offers
+    no judge.
+    """
     path = settings.JUDGES_FILE
     if not path.exists():
         return Offer({})
@@ -58,24 +62,26 @@ def offered_judges() -> Offer:
 
 
 def named_judge(phase: Phase) -> str:
-    """Return the judge named in the options of the phase's task, or an empty text."""
+    """Return the name of the judge in the task's options, or an empty text if the
+    options name no judge.
+    """
     return entailment.stored_model(phase.task.options) or ""
 
 
 def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
-    """Return the judges that the site asks for runs of the phase."""
+    """Return the judges that the organisers of the phase allow the site to ask."""
     return phase.phase_judges.agreed().filter(name=named_judge(phase))
 
 
 def agree(
     *, phase: Phase, prompt: Prompt | None, budget: Decimal | None, by: User | None
 ) -> PhaseJudge:
-    """Record the organisers' consent that the site asks the judge that the phase's task
-    names.
+    """Record the organisers' consent that the site asks the judge in the options of the
+    phase's task.
 
-    If only the budget changes, the date of the consent and the set of runs that may be
-    sent do not change. Raises Refused if the operator does not offer the judge, or if
-    the season has answers of this judge to other questions.
+    If only the budget has changed, the date of the consent does not change, and neither
+    does the set of runs whose texts may be sent. Raises Refused if the operator does
+    not offer the judge, or if the season has answers of the judge to another prompt.
     """
     judge = offered_judges().judges.get(named_judge(phase))
     if judge is None:
@@ -93,7 +99,7 @@ def agree(
             row.agreed_at, row.ended_at, row.source = now, None, None
             row.agreed_by = by
         elif not row.sends_texts:
-            # Keep the stored digest, which includes the weights that a worker read.
+            # Keep the stored digest, which a worker computed from the weights.
             terms["digest"] = row.digest
         for name, value in terms.items():
             setattr(row, name, value)
@@ -148,9 +154,10 @@ def _terms(
 
 
 def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
-    """Raise Refused if the season has rows of this judge with another prompt or model.
+    """Raise Refused if the season has answers of this judge with another prompt or
+    model.
 
-    A board must not mix rows that result from different prompts or models.
+    A board must not mix judgements that result from different prompts or models.
     """
     others = Judgement.objects.standing().filter(
         judge__name=row.name, judge__kind=ENTAILS, judge__season=row.phase.task.season
@@ -180,8 +187,8 @@ def _refuse_other_phases(row: PhaseJudge, digest: str) -> None:
 
 
 def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
-    """Stop asking the judge of the phase. The ledger keeps the rows of the judge.
-    Raises Refused.
+    """Withdraw the organisers' consent that the site asks the judge of the phase. The
+    judgement ledger keeps the answers that the judge has already given. Raises Refused.
     """
     with transaction.atomic():
         row = agreed_judges(phase).select_for_update().first()
@@ -200,9 +207,11 @@ def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
 
 
 def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
-    """Queue the open questions of a judge, or return its unfinished job.
+    """Queue a job that asks a judge all unanswered questions, or return the judge's job
+    if one is unfinished.
 
-    The job belongs to no user, so that each judge has at most one job.
+    The job has no user, because equal jobs of one user are merged and each judge should
+    have at most one job.
     """
     season = row.phase.task.season
     given = {"judge": row.pk}
@@ -210,8 +219,8 @@ def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
 
 
 def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
-    """Queue an estimate of the number of open questions and their cost. The estimate
-    asks no question.
+    """Queue a job that counts the judge's unanswered questions and estimates their
+    cost. The job sends no question to the judge.
     """
     given = {"judge": row.pk, "dry_run": True}
     season = row.phase.task.season
@@ -219,18 +228,18 @@ def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
 
 
 def ask_where_agreed(job: Job) -> None:
-    """Queue the questions of a run that has begun to wait, if the organisers consented
-    to the judge.
+    """After a run has started to wait for labels, queue questions to the judge if the
+    organisers have consented.
     """
     if (row := agreed_judges(job.submission.phase).first()) is not None:
         ask_for_judging(row)
 
 
 def waiting_for(row: PhaseJudge) -> QuerySet[PendingLabels]:
-    """Return the waiting runs whose pairs the judge may be asked about.
+    """Return the waiting runs about whose pairs the site may ask the judge.
 
-    Only texts of runs that were submitted after the consent are sent to the judge,
-    because the teams of these runs could know of the consent.
+    An external judge receives only texts of runs that were submitted after the
+    organisers' consent, because only the teams of these runs could know of the consent.
     """
     waiting = waiting_jobs().filter(
         judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
@@ -241,13 +250,16 @@ def waiting_for(row: PhaseJudge) -> QuerySet[PendingLabels]:
 
 
 def pairs_open(row: PhaseJudge) -> int:
-    """Return the number of open pairs of the waiting runs that the judge may be asked about."""
+    """Return the number of pairs of waiting runs about which the site may ask the
+    judge.
+    """
     return pairs_left(waiting_for(row))
 
 
 def unsent_runs(row: PhaseJudge) -> int:
-    """Return the number of waiting runs that were submitted before the consent. Texts
-    of these runs are not sent to the judge.
+    """Return the number of waiting runs that were submitted before the organisers
+    consented to an external judge. Runs that were submitted before the consent are not
+    sent to an external judge.
     """
     if not row.sends_texts:
         return 0
@@ -259,8 +271,8 @@ def unsent_runs(row: PhaseJudge) -> int:
 
 
 def texts_to_judge(phase: Phase) -> list[str]:
-    """Return the texts of runs that seem to instruct the judge, as recorded by recent
-    jobs of the phase.
+    """Return the texts that seem to instruct the judge, which recent jobs of the phase
+    found in runs.
     """
     jobs = BackgroundJob.objects.filter(kind=Kind.JUDGE, phase=phase).order_by("-pk")
     texts = (text for job in jobs for text in job.result.get("addressing", ()))
@@ -268,8 +280,8 @@ def texts_to_judge(phase: Phase) -> list[str]:
 
 
 def open_questions(row: PhaseJudge) -> Iterator[Question]:
-    """Yield the pairs that waiting runs need next and that the judge has not been asked
-    about.
+    """Yield the pairs that the scorers of waiting runs need next and that the judge was
+    not yet asked about.
     """
     pairs = open_pairs(list(waiting_for(row)), is_next_only=True)
     for some in in_parts(pairs):
@@ -300,6 +312,8 @@ def _unanswered(row: PhaseJudge, questions: Sequence[Question]) -> Iterator[Ques
 
 
 def phases_with_judges(season: Season) -> list[Phase]:
-    """Return the phases whose tasks name a judge whose labels the site stores."""
+    """Return the phases of tasks whose options name a judge whose labels the site
+    stores.
+    """
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     return [phase for phase in phases.order_by("task", "pk") if named_judge(phase)]

@@ -1,7 +1,8 @@
-"""The ledger of judgements: import, export, share and withdraw rows, and mark outdated numbers.
+"""Import, export, share and withdraw judgements in the judgement ledger, and mark
+scores that new judgements make outdated.
 
-The rows of a file are stored together and withdrawn together. They are written in
-batches, to limit the memory needed.
+The judgements of a file are stored together and can only be withdrawn together.
+Judgements are written in batches, so that large files need little memory.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from tasks.types.problems import Problems, TooManyProblems
 
 #: Rows per SQL statement.
 AT_ONCE = 500
-#: Number of new rows after which the database plans its queries anew.
+#: Number of new judgements after which the statistics of the query planner are updated.
 LARGE = 10_000
 SAME_ROW = {name: OuterRef(name) for name in ("items", "by", "repeat")}
 
@@ -69,7 +70,7 @@ T = TypeVar("T")
 
 
 def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Yield any values in batches."""
+    """Split an iterable into batches."""
     left = iter(values)
     while part := list(islice(left, size)):
         yield part
@@ -77,8 +78,8 @@ def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Imported:
-    """The result of an import of judgements, with the judge, the row of the import, and
-    the numbers of new rows, known rows and resumed runs.
+    """The result of an import, with the judge, the row of the import, and the numbers
+    of new judgements, of judgements that existed already, and of resumed runs.
     """
 
     judge: Judge
@@ -89,8 +90,8 @@ class Imported:
 
 
 class GivenRows:
-    """The rows of a parsed file. The temporary file is closed when this object is
-    garbage-collected.
+    """The judgements of a parsed file, which are stored in a temporary file. The
+    temporary file is closed when the object is garbage-collected.
     """
 
     def __init__(
@@ -101,8 +102,8 @@ class GivenRows:
         weakref.finalize(self, os.close, handle)
 
     def labelled(self) -> GivenRows:
-        """Return the rows that have a label, because a form for people may have empty
-        lines.
+        """Return only the rows that have a label, because people may leave lines of a
+        form empty.
         """
         rows = GivenRows(
             os.dup(self._handle),
@@ -122,9 +123,9 @@ class GivenRows:
 
 
 def read_file(path: Path, filename: str, judge: str, by: User | None) -> GivenRows:
-    """Parse a file of judgements. Raises FileRefused.
+    """Parse an uploaded file of judgements. Raises FileRefused.
 
-    ``judge`` is the name of the judge if the file contains none.
+    ``judge`` is the name of the judge if the file itself names no judge.
     """
     handle, summary = _sent(path, filename, by) if by else _read(path, filename)
     with path.open("rb") as file:
@@ -174,15 +175,16 @@ def _sent(path: Path, filename: str, by: User) -> tuple[int, Summary]:
 def import_judgements(
     *, path: Path, filename: str, by: User | None, season: Season | None, judge: str
 ) -> Imported:
-    """Store all rows of a file of judgements or no row, and skip rows that exist
-    already. Raises FileRefused.
+    """Store the judgements of a file, except judgements that exist already. If a
+    judgement of the file contradicts a stored judgement, nothing is stored. Raises
+    FileRefused.
     """
     return store(read_file(path, filename, judge, by), season=season, by=by)
 
 
 def store(given: GivenRows, *, season: Season | None, by: User | None) -> Imported:
-    """Store the new rows of a file. Raises FileRefused if a row contradicts a stored
-    row.
+    """Store the new judgements of a parsed file. Raises FileRefused if a judgement of
+    the file contradicts a stored judgement.
     """
     said = given.summary
     same: dict[str, Any] = {
@@ -192,7 +194,7 @@ def store(given: GivenRows, *, season: Season | None, by: User | None) -> Import
     }
     with transaction.atomic():
         Judge.objects.get_or_create(**same, season=season)
-        # Lock the judges, so that concurrent imports of their rows wait.
+        # Lock the rows of the judges, so that concurrent imports for these judges wait.
         judges = list(
             Judge.objects.select_for_update()
             .brought(season)
@@ -239,10 +241,10 @@ def new_import(
 
 
 def append(source: JudgementImport, rows: Sequence[Row]) -> None:
-    """Add rows to a judge's open import, in the caller's transaction.
+    """In the caller's transaction, add judgements to an import that is not closed yet.
 
-    Rows that are stored already are skipped. Raises Refused if the import was
-    withdrawn.
+    Judgements that are stored already are skipped. Raises Refused if the import was
+    withdrawn meanwhile.
     """
     judge = Judge.objects.select_for_update().get(pk=source.judge_id)
     source.refresh_from_db()
@@ -262,8 +264,8 @@ def append(source: JudgementImport, rows: Sequence[Row]) -> None:
 
 
 def close_import(source: JudgementImport) -> None:
-    """Store the digest of an import's rows, and mark the scores that the rows make
-    outdated.
+    """Store the digest of an import's judgements, and mark the scores that these
+    judgements make outdated.
     """
     digest = hashlib.sha256()
     rows = source.judgements.order_by("pk").values_list(
@@ -334,7 +336,7 @@ def _count(source: JudgementImport, *, added: int, known: int) -> None:
         )
         if added >= LARGE:
             after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
-        # Imports check scores, and scores check imports, each after their own commit.
+        # Imports look for scores, and scorers for imports, after their own commits.
         after_commit(_mark_outdated, source)
 
 
@@ -384,9 +386,10 @@ def _contradictions(
 
 
 def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
-    """Share the season's rows of a judge with all seasons. Raises FileRefused.
+    """Make a judge's judgements in one season available to all seasons. Raises
+    FileRefused.
 
-    The function shares either all rows or no row.
+    Either all of the judge's judgements are shared, or none.
     """
     own = list(Judge.objects.filter(name=name, kind=kind, season=season).order_by("pk"))
     if not own:
@@ -426,7 +429,7 @@ def _share_judgements(own: Judge, season: Season, by: User) -> Imported:
         added, last = added + len(some), some[-1].pk
         for row in some:
             row.pk, row.judge, row.source = None, shared, source
-            # A rationale may quote gold, which other seasons' organisers may not see.
+            # A rationale may quote gold that organisers of other seasons may not see.
             row.rationale = ""
         Judgement.objects.bulk_create(some)
     _count(source, added=added, known=known)
@@ -442,8 +445,8 @@ def withdraw(
     by: User | None,
     season: Season | None = None,
 ) -> None:
-    """Withdraw an import of judgements, and record the withdrawal in the history of the
-    season or judge.
+    """Withdraw an import of judgements, and record this in the history of the season or
+    of the judge.
     """
     with transaction.atomic():
         judge = Judge.objects.select_for_update().get(pk=source.judge_id)
@@ -478,11 +481,11 @@ def withdraw(
 
 
 def ledger_lines(judges: Sequence[Judge]) -> Iterator[str]:
-    """Yield the valid rows of the judges as lines of a file. The season's own rows
-    precede shared rows.
+    """Yield the judgements of the judges that are not withdrawn, as lines of a file.
+    Judgements of the season itself come before judgements that all seasons share.
 
-    If the judges differ in their prompt or model, each line has the digest of its
-    judge.
+    If the judges have different prompts or models, each line has the digest that
+    identifies its judge.
     """
     if not judges:
         return
@@ -494,10 +497,10 @@ def ledger_lines(judges: Sequence[Judge]) -> Iterator[str]:
 
 
 def standing_rows(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
-    """Yield the rows of the judges in order.
+    """Yield the judgements of the judges, one judge after the other.
 
-    If several judges have rows on the same items, only the rows of the first judge are
-    included.
+    If several judges have judged the same texts, yield only the judgements of the first
+    of these judges.
     """
     for place, judge in enumerate(judges):
         rows = rows_of(judge, judges[:place]).values_list(
@@ -523,8 +526,8 @@ def standing_rows(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
 
 
 def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
-    """Return a judge's valid rows. Leave out rows on items for which a judge in
-    ``before`` has a row.
+    """Return the judgements of a judge that are not withdrawn. Leave out judgements of
+    texts that a judge in ``before`` has also judged.
     """
     rows = Judgement.objects.standing().filter(judge=judge).order_by("pk")
     if not before:
@@ -537,8 +540,8 @@ def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
 
 @dataclass(frozen=True)
 class Decision:
-    """The judgements on one pair, with the effective label, and the rows and imports
-    that determine this label.
+    """The judgements of one pair of texts, with the label that results from them and
+    with their imports.
     """
 
     judge: int
@@ -550,9 +553,11 @@ class Decision:
 def look_up(
     deciding: Sequence[Judge], items: Iterable[str]
 ) -> Iterator[tuple[str, Decision]]:
-    """Yield a decision for each of the items on which at least one judge has a row.
+    """For each pair of texts that at least one of the judges has judged, yield the
+    resulting label.
 
-    The first judge with a row on the items decides. Items are looked up in batches.
+    If several judges have judged a pair, the first of these judges decides the label.
+    The pairs are looked up in batches.
     """
     places = {judge.pk: place for place, judge in enumerate(deciding)}
     for some in in_parts(items):

@@ -1,4 +1,6 @@
-"""Local files for scorers. Gold is cached; all other files are deleted after use."""
+"""Copy files from the storage to local folders for scorers. Copies of gold are cached,
+and all other copies are deleted after use.
+"""
 
 import hashlib
 import os
@@ -26,13 +28,15 @@ from tasks.models import Gold, Submission
 from tasks.types import Problem
 from tasks.types.problems import from_values
 
-#: The least recently used file is deleted beyond this number of cached gold files.
+#: Beyond this number of cached files with gold, the least recently used is deleted.
 MAX_GOLD = 40
 
 
 @contextmanager
 def storage_in_use() -> Iterator[None]:
-    """Convert storage errors to ScorerWaits, because the run is not at fault."""
+    """Convert errors of the storage to ScorerWaits, because these errors are not caused
+    by the run.
+    """
     try:
         yield
     except Exception as reason:
@@ -42,7 +46,9 @@ def storage_in_use() -> Iterator[None]:
 
 
 class FileRefused(Refused):
-    """An error about a refused file, of which no content was stored."""
+    """An error about an uploaded file that was refused, and from which nothing was
+    stored.
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = list(problems)
@@ -56,7 +62,9 @@ def read_sent(
     by: User | None,
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, Any]:
-    """Read an organiser's file in a confined process. Raises FileRefused or PoolFull."""
+    """Parse a file that an organiser has uploaded in a confined process, and return the
+    result. Raises FileRefused or PoolFull.
+    """
     with sent(program, path, filename, by, files) as done:
         found: dict[str, Any] = done.result
     return found
@@ -70,8 +78,9 @@ def sent(
     by: User | None,
     files: Mapping[str, bytes] | None = None,
 ) -> Iterator[Done]:
-    """Yield the result of the confined process and the files that the process wrote.
-    The files are deleted when the block ends.
+    """Yield the result of a confined process that parsed an uploaded file, with the
+    files that the process wrote. The files that the process wrote are deleted at the
+    end of the `with` block.
     """
     named, limits = {"filename": filename}, limits_for_organisers()
     try:
@@ -96,8 +105,8 @@ def work_folder() -> Path:
 
 
 def gold_copy(gold: Gold) -> Path:
-    """Return the path of a local copy of the gold. Several workers may call the
-    function at the same time.
+    """Return the path of a local copy of the gold, which is downloaded if it is
+    missing. Several workers may call the function for the same gold at the same time.
     """
     return stored_gold(gold.file)
 
@@ -109,7 +118,7 @@ def stored_gold(stored: str) -> Path:
         return path
     with storage_in_use(), tempfile.TemporaryDirectory(dir=path.parent) as draft:
         copy = storage.local_copy(storage.gold, stored, Path(draft))
-        # Keep a file that another process stored, because a scorer may be reading it.
+        # Keep a copy that another process has made, because a scorer may be reading it.
         try:
             path.hardlink_to(copy)
         except FileExistsError:
@@ -135,10 +144,10 @@ def _place_of(stored: str) -> Path:
 
 
 def run_copy(submission: Submission, folder: Path) -> Path:
-    """Copy the run to a new folder, and return the path of the copy.
+    """Copy the file of a run to a new folder, and return the path of the copy.
 
-    The team's file name thus cannot conflict with other files. Raises RunFailed if the
-    stored file is damaged.
+    In the new folder, the name of the file cannot conflict with other files. Raises
+    RunFailed if the file in the storage is damaged.
     """
     path = copied_run(submission, folder)
     with storage_in_use():

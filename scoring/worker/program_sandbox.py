@@ -1,10 +1,11 @@
-"""The sandbox of official programs. Each run of a program has a new process, forked
-from a separate server.
+"""Run the official programs of tasks in a sandbox. Each run of a program has a new
+process, which a separate server forks.
 
 The process can read the interpreter, the site's packages and one folder with the
-program, the gold and the answers of one run. It cannot start processes or threads, open
-sockets, or write elsewhere; time, memory and files are limited. Without all three
-protections of the kernel, no program runs. This module does not import Django.
+program, the gold and the answers of one run. The process cannot start processes or
+threads, open sockets, or write outside of its folder. Limits on time, memory and files
+apply to the process. If the kernel lacks one of the three required means of protection,
+no official program runs. This module does not import Django.
 """
 
 import builtins
@@ -31,11 +32,11 @@ from scoring.metrics.base import Floats
 from scoring.metrics.official_run import PROGRAM, numbers_in, place, scores_in
 from tasks.types.declared.official_program import imported, program_of
 
-#: The process folder contains the pickled call and the program's folder `/app`.
+#: Names of the file with the pickled arguments and of the folder with the program.
 CALL, APP = "call", "app"
 ENTRY = "scoring.worker.program_sandbox:answer"
-#: The server imports those of these packages that the program imports.
-#: The user `nobody` may be unable to read the packages later.
+#: If a program imports one of these packages, the server imports the package first.
+#: The process later runs as the user `nobody`, who may not be able to read packages.
 READY = (
     "nltk",
     "numpy",
@@ -48,20 +49,21 @@ READY = (
     "sklearn",
     "sklearn.metrics",
 )
-#: Modules that must be imported before the process loses access to their folders.
+#: Modules that are imported before the process loses access to the site's folders.
 OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
-#: The site's packages, which no program can import.
+#: Packages of the site, which an official program cannot import.
 SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
-#: Limits on the files that a program may write. Scorers have separate limits.
+#: Limits on the sizes and the number of files that an official program may write.
+#: Scorers have separate limits.
 FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
-#: The limit of one program run is the scorer's time limit divided by this number.
-#: The program runs twice, and the scorer needs time to report.
+#: A run of a program gets the time limit of the scorer divided by this number.
+#: The program runs twice, and the scorer needs time to report the result.
 SHARE_OF_TIME = 4
 
 
 def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
-    """Return a process pool that can run the task's official program. ``root`` is the
-    folder of the site's code.
+    """Return a process pool that can run the official program of a task. ``root`` is
+    the folder with the source code of the site.
     """
     heads = {name.partition(".")[0] for name in imported(program_of(text))}
     ready = [name for name in READY if name.partition(".")[0] in heads]
@@ -70,7 +72,7 @@ def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
         readable=[],
         preload=[*OURS, *(name for name in ready if _is_installed(name))],
         means=MEANS,
-        # Sets must have the same order in both runs.
+        # A fixed hash seed gives sets the same order in both runs of the program.
         variables={"PYTHONHASHSEED": "0"},
     )
     return Pool(size=1, work_folder=work_folder, setup=setup)
@@ -83,7 +85,9 @@ def _is_installed(name: str) -> bool:
 
 
 def limits_of_program(limits: Limits) -> Limits:
-    """Return the limits for one run of a program. ``limits`` are the limits of the scorer."""
+    """Return the limits on time, memory and files for one run of an official program.
+    ``limits`` are the limits of the scorer that calls the program.
+    """
     return replace(
         limits,
         cpu_seconds=max(1, limits.cpu_seconds // SHARE_OF_TIME),
@@ -98,10 +102,11 @@ def limits_of_program(limits: Limits) -> Limits:
 
 
 def computed(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
-    """Return the scores that a task's official program computes, as an array of shape
-    (columns,). Raises ProgramFailed.
+    """Return the scores that the official program of a task computes, as an array of
+    shape (columns,). Raises ProgramFailed.
 
-    The program runs twice, and fails if the scores differ.
+    The function runs the program twice and raises an exception if the two results
+    differ.
     """
     first, second = (_run(pool, limits, call) for _ in range(2))
     if not np.array_equal(first, second):
@@ -140,7 +145,7 @@ def _believed(call: official.ProgramCall, told: Any) -> Floats:
     raise official.failed("the official program ended without an answer")
 
 
-#: Only these names of errors are shown: a program could give its own class any name.
+#: Only names of built-in exceptions are shown, because a program can name classes.
 _ERRORS = frozenset(
     name
     for name, kind in vars(builtins).items()
@@ -149,8 +154,8 @@ _ERRORS = frozenset(
 
 
 class _OwnModules(MetaPathFinder, Loader):
-    """Imports modules of an official program by relative path. `importlib` would
-    convert the paths to absolute paths.
+    """Imports the modules of an official program by relative paths. The import system
+    of Python would convert relative paths to absolute paths.
     """
 
     def __init__(self, folder: str) -> None:
@@ -191,11 +196,10 @@ def _can_be_opened(path: str) -> bool:
 
 
 def _forget_site_modules() -> dict[str, ModuleType]:
-    """Remove the site's modules from the imported modules, and return the removed
-    modules.
+    """Remove the site's modules from `sys.modules`, and return these modules.
 
-    Programs often have modules named `scoring` or `tasks`, which imported modules of
-    the site would hide.
+    If the modules stayed imported, a program that imports its own module `scoring` or
+    `tasks` would get the module of the site.
     """
     own = {
         name: module
@@ -208,16 +212,16 @@ def _forget_site_modules() -> dict[str, ModuleType]:
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the program in this confined process. Return the program's scores or the kind
-    of the program's failure.
+    """Run an official program in the confined process in which this function is called.
+    Return the scores that the program computes, or the kind of its failure.
     """
-    # The user `nobody` may be unable to open this folder by its absolute path.
+    # The user `nobody` may not be able to open this folder by its absolute path.
     home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)
     app.mkdir()
     path = str(Path.cwd() / APP)
     seen_as = path if _can_be_opened(path) else ".."
     if seen_as == "..":
-        # `os.path.abspath` and `realpath` then return relative paths that open.
+        # With a relative working directory, `os.path.abspath` returns paths that open.
         os.getcwd = lambda: "."
     call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
     Path(CALL).unlink()
@@ -240,7 +244,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
         ended = {"failed": "exit"} if end.code not in (None, 0) else None
     except Exception as error:
         if exit_code_of(error) is not None:
-            # The pool recognises the exceeded limit by the exit code of the process.
+            # The exit code of the process tells the pool which limit was exceeded.
             raise
         ended = {"failed": type(error).__name__}
     finally:

@@ -1,5 +1,5 @@
-"""Store the output of a scorer: a baseline's run, the result of a check, or the scores
-of a rule set.
+"""Store the output of a scorer, which is a baseline's run, the result of a check, or
+the scores of a rule set.
 """
 
 import hashlib
@@ -33,10 +33,10 @@ def publish(
     seconds: float,
     gathered: Gathered | None = None,
 ) -> bool:
-    """Store the result of a scoring job and end the job. Return False if another worker
-    took over the job.
+    """Store the result of a scorer for a job, and end the job. Return False if another
+    worker took over the job.
 
-    ``gathered`` is the collection of judgements that the scorer received.
+    ``gathered`` has the judgements that were passed to the scorer.
     """
     if job.kind == Job.Kind.WRITE:
         rests_on = str(result.get("rests_on", ""))
@@ -81,17 +81,20 @@ def _publish_scores(
 
 
 def keep_statistics(job: Job, path: Path) -> str:
-    """Store the statistics of a scored run, and return the name of the stored file."""
-    # File names are never reused, so that names in database backups keep their content.
+    """Store the file with the statistics of a scored run, and return the name of the
+    stored file.
+    """
+    # File names are never reused, so that backups of the database name the right files.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
     with local_copies.storage_in_use(), path.open("rb") as content:
         return storage.statistics.save(name, File(content))
 
 
 def discard_statistics(name: str) -> None:
-    """Delete stored statistics unless an evaluation refers to the statistics.
+    """Delete a file of statistics unless an evaluation refers to the file.
 
-    The commit of the evaluation may have succeeded although the connection failed.
+    If the connection was lost, the transaction that saved an evaluation may still have
+    been committed.
     """
     if not Evaluation.objects.filter(statistics=name).exists():
         storage.statistics.delete(name)

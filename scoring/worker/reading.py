@@ -1,5 +1,5 @@
-"""Programs for confined processes that read judgements and gold. Arguments and results
-are JSON values; Django is not imported.
+"""Read judgements and gold in confined processes. Arguments and results are JSON
+values; Django is not imported.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.problems import as_values
 
-#: The file of parsed judgements in the folder of the confined process.
+#: Name of the file to which the confined process writes the parsed judgements.
 ROWS = "rows.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""Save the scores of a run as an evaluation, in the transaction that ends the job."""
+"""Save the scores of a run as an evaluation, in the same transaction that ends the job."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,9 @@ def record_scores(
     answers: str = "",
     gathered: Gathered | None = None,
 ) -> Evaluation:
-    """Save the scores of a job. If ``told`` is None, publish all scores."""
+    """Save the scores that a job has computed. If ``told`` is None, publish all scores
+    of the result.
+    """
     if told is None:
         told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
     told = by_ladder(job, told)
@@ -128,9 +130,10 @@ def _forget_earlier_attempts(statistics: str) -> None:
 def rank_value(
     metrics: Mapping[str, Mapping[str, Any]], rank_by: str = ""
 ) -> float | None:
-    """Return the value by which runs are ranked, negated if lower values are better.
+    """Return the value by which a board ranks the run, with the sign changed if lower
+    values are better.
 
-    Return None if the value is undefined or infinite.
+    Return None if the value of the ranking metric is undefined or infinite.
     """
     metric = metrics[ranking_of(metrics, rank_by)]
     value: float | None = metric["value"]

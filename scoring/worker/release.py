@@ -1,7 +1,7 @@
-"""Decide which scores of a run are published and which are withheld.
+"""Decide which scores of a run are published and which only organisers see.
 
-Pages and exports read only the published scores. The module also detects runs that seem
-to probe the gold; see `scoring.results.board.limit_texts`.
+Pages and exports show only the published scores. The module also detects runs that seem
+to be submitted to find out the gold (see `scoring.results.board.limit_texts`).
 """
 
 import logging
@@ -39,26 +39,27 @@ from tasks.types.digests import NONCE_BYTES
 log = logging.getLogger(__name__)
 
 Metrics = Mapping[str, Mapping[str, Any]]
-#: Fields of a withheld score that are stored for organisers.
+#: Fields of a withheld score that are stored for the organisers.
 KEPT = ("value", "low", "high", "n", "scale")
-#: A run is compared with at most EARLIER previous runs of the same team.
-#: Runs with more than MAX_ROWS instances are not compared with previous runs.
+#: A run is compared with at most EARLIER older runs of the same team.
+#: A run with more than MAX_ROWS instances is not compared with older runs.
 EARLIER, MAX_ROWS = 4, 20_000
-#: A run with so small a share of answers reveals the gold of single instances.
+#: If a run answers at most this share of instances, its score reveals their gold.
 SMALL_SHARE = 0.02
-#: A run is a near copy of an earlier run if so small a share of its instances differ.
+#: A run that differs from an earlier run in at most this share is nearly a copy.
 NEAR_COPY = 0.01
-#: Minimum number of units for the correlation of two runs.
+#: Minimum number of instances for which the correlation of two runs is computed.
 MIN_UNITS = 20
-#: Correct answers of two systems correlate more than this value, unlike random answers.
+#: A run seems random if its rows correlate less than this with several earlier runs.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
 def drawn_part(phase: Phase) -> str:
-    """Return the name of the part of the split on which runs are scored now.
+    """Return the name of the part of the split on which runs of the phase are scored
+    now.
 
-    The first run samples the part and stores its secret seed. Phases on the same
-    instances share the part.
+    When the first run is scored, the part is sampled and its secret seed is stored.
+    Phases with the same instances share one part.
     """
     undrawn = Phase.objects.filter(pk=phase.pk, part_seed=None, part_nonce="")
     if phase.public_part and undrawn.exists():
@@ -77,10 +78,10 @@ def drawn_part(phase: Phase) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """The published part of a scoring's result.
+    """The scores of a run that are published, and the reasons for withholding scores.
 
-    ``untold`` has the scores that only organisers see, and ``step`` is the standard
-    error, rounded to a coarse grid.
+    ``untold`` has the scores that only organisers see, and ``step`` is the rounded
+    standard error of the ranking metric.
     """
 
     metrics: Metrics
@@ -90,18 +91,18 @@ class Told:
     probe: str = ""
     untold: Mapping[str, Any] = field(default_factory=dict)
     step: float = math.nan
-    #: If scores may be withheld, this is the size of the split or of its scored part.
+    #: If scores may be withheld, the number of instances in the scored part.
     instances: int = 0
 
 
 def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
-    """Return the published part of a scoring's result.
+    """Select the scores of a result that are published.
 
-    The caller has not yet opened the transaction that saves the result. In the
-    transaction that saves the result, `by_ladder` may withhold more scores.
+    The caller must call the function before the transaction that saves the scores. In
+    the transaction that saves the scores, `by_ladder` may withhold more scores.
     """
     phase, run = job.submission.phase, job.submission
-    # The scorer reports the part: it may have started before the phase closed.
+    # Use the part that the scorer reports, because the phase may have closed meanwhile.
     part = result.get("part", "")
     told = Told(
         metrics=result["metrics"], breakdowns=result["breakdowns"], release=part
@@ -135,7 +136,7 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
         try:
             told = replace(told, probe=probe(job, metric, statistics, part))
         except Exception:
-            # The probe is only a hint for organisers, so errors must not stop the run.
+            # The check for probing is only a hint, so its errors must not stop the run.
             log.exception(
                 "Job %s: whether the run looks like a probe is not known", job.pk
             )
@@ -159,8 +160,8 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
 
 
 def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
-    """Return the name of the ranking metric, or of the first metric if the rule set
-    lacks the ranking metric.
+    """Return the metric ``rank_by``, or the first metric if the scores do not include
+    ``rank_by``.
     """
     return rank_by if rank_by in metrics else next(iter(metrics))
 
@@ -170,10 +171,13 @@ def ranks(job: Job) -> bool:
 
 
 def by_ladder(job: Job, told: Told) -> Told:
-    """Apply the Ladder mechanism in the transaction that saves the result.
+    """Publish only the score of the ranking metric, rounded, and only if the score is
+    more than one step better than the team's best published score. The method is the
+    Ladder mechanism (Blum and Hardt 2015), which is applied in the transaction that
+    saves the scores.
 
-    The entry is locked, so that two concurrent runs cannot both exceed the same best
-    score.
+    The function locks the row of the team in the phase, so that two concurrent runs
+    cannot both exceed the same best score.
     """
     if LADDER not in told.release.split():
         return told
@@ -183,7 +187,7 @@ def by_ladder(job: Job, told: Told) -> Told:
     known = known.filter(release__contains=LADDER)
     part = told.release.split()[0]
     if part.startswith(PARTS):
-        # Scores on differently sampled parts are not comparable.
+        # Scores on different samples of the public part are not comparable.
         known = known.filter(release__startswith=f"{part} ")
     name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
@@ -205,7 +209,7 @@ def by_ladder(job: Job, told: Told) -> Told:
         )
         value = laddered(said["value"], told.step, highest, sign)
         if before := known.filter(submission=job.submission_id).first():
-            # Rescoring publishes the same value as before, and reveals nothing new.
+            # A run that is scored again keeps its value and so reveals nothing new.
             value = None if before.rank_value is None else sign * before.rank_value
         if value is not None:
             signature = f"{metrics[name]['signature']}|{LADDER}:{told.step:g}"
@@ -220,8 +224,8 @@ def _kept_members(metrics: Metrics) -> dict[str, dict[str, Any]]:
 
 
 def _withheld_metrics(told: Told, reason: str) -> dict[str, dict[str, Any]]:
-    """Return the metrics without values, and without the counts and parts of signatures
-    that reveal values.
+    """Return the metrics without their values, and without counts and parts of
+    signatures from which values could be computed.
     """
     nothing = {
         "n": told.instances,
@@ -247,8 +251,8 @@ def _with_enough(
     answered: NDArray[np.bool_],
     least: int,
 ) -> dict[str, Any]:
-    """Hide the scores of classes with few answers, and of classes that would reveal the
-    hidden scores.
+    """Hide the scores of classes with few answers, and the scores of other classes from
+    which the hidden scores could be computed.
     """
     shown = {}
     for dimension, numbers in breakdowns.items():
@@ -265,8 +269,8 @@ def _with_enough(
 
 
 def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
-    """Return why the run looks like an attempt to probe the gold, with counts, or an
-    empty result for other runs.
+    """Return the reason for which the run seems to be submitted to find out the gold,
+    or an empty text for other runs.
     """
     count, total = int(run.answered.sum()), len(run.answered)
     if count <= max(1, SMALL_SHARE * total) < total:
@@ -294,7 +298,9 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
 def _earlier_statistics(
     job: Job, metric: Metric, part: str
 ) -> list[tuple[int, Floats]]:
-    """Return the run numbers and statistics of the team's latest runs on the same gold."""
+    """Return the numbers and statistics of the latest earlier runs of the team on the
+    same gold.
+    """
     same = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold
     )

@@ -1,4 +1,6 @@
-"""Rescore a run, a phase or a season: request, stop and resume."""
+"""Request, stop and resume the repeated scoring of a run, a phase or a season. request,
+stop and resume.
+"""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -42,15 +44,15 @@ from tasks.types.problems import capped
 State, Status = Job.State, Submission.Status
 WAITING = (State.QUEUED, State.WAITING)
 _DEFAULT_INTERVAL = f"|interval:{WILSON_JACKKNIFE}|"
-#: The maximum number of queued rescoring jobs, so that new runs do not wait long.
+#: Maximum number of queued jobs that score runs again, so that new runs need not wait.
 MAX_WAITING = 100
 #: The number of runs whose jobs are created in one transaction.
 AT_A_TIME = 25
-#: Runs are rescored if their intervals have an earlier version than this.
+#: Runs whose intervals have an earlier version than this are scored again.
 CHANGED_INTERVALS = 3
-#: Seconds until a phase is checked again for metrics of earlier versions.
+#: Seconds after which a phase is checked again for outdated versions of metrics.
 SECONDS = 24 * 3600
-#: States in which organisers may rescore a single run.
+#: States of a single run that organisers may request to score again.
 ENDED = (Status.SCORED, Status.FAILED)
 
 
@@ -169,16 +171,16 @@ def stop(*, phase: Phase, by: User | None) -> int:
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
             _record_in_history(phase, by, "rescore-stopped")
-            # Cached pages of the board state that runs are being rescored.
+            # A cached page of the board may say that runs are being scored again.
             bump_version(phase.pk, 0)
     return taken
 
 
 def fill_up(*phases: Phase) -> int:
-    """Queue jobs of rescoring orders until the maximum is reached. Return the number of
-    queued jobs.
+    """Queue jobs that score runs again, until the maximum number of such jobs is
+    queued. Return the number of jobs that were queued.
 
-    Without ``phases``, use the orders of all phases.
+    If ``phases`` is empty, queue jobs for the requests of all phases.
     """
     orders = Rescore.objects.filter(ended_at=None, stopped_at=None).select_related(
         "phase__task__season"
@@ -194,7 +196,7 @@ def fill_up(*phases: Phase) -> int:
         while _waiting() < MAX_WAITING and going.exists():
             if gold is not None and rescore(order.phase, most=AT_A_TIME):
                 continue
-            # An order restarts each job with outdated scores once, and then ends.
+            # The request restarts each job with outdated scores once, and then ends.
             done = (
                 _asked_again(order.phase, gold).filter(started_at__lt=order.asked_at)
                 if gold
@@ -208,12 +210,13 @@ def fill_up(*phases: Phase) -> int:
 
 
 def follow_release() -> int:
-    """Request rescoring for stale phases, and return their number.
+    """Request that runs of all stale phases are scored again, and return the number of
+    stale phases.
 
-    A phase is stale if the rules for withholding scores have changed, if scores rest on
-    the rule-based parser although a better parser is installed, or if a metric has a
-    newer version while the phase accepts runs. A closed phase keeps the scores of
-    earlier metric versions.
+    A phase is stale if the rules for withholding scores have changed, if scores depend
+    on the rule-based parser although a better parser is installed, or if a metric has a
+    newer version and the phase still accepts runs. The scores of a closed phase keep
+    the versions of their metrics.
     """
     limited = Q(public_part__isnull=False) | Q(ladder=True)
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
@@ -234,7 +237,7 @@ def follow_release() -> int:
         gold = Gold.objects.current(phase)
         moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED)
         if phase.takes_runs_until <= now and moving.exists():
-            # The final board is stored once all runs are scored.
+            # The final board is stored only when no run is waiting for its scores.
             continue
         if gold is not None and _is_stale(phase, gold):
             ask_for_phase(phase=phase, by=None)
@@ -244,14 +247,14 @@ def follow_release() -> int:
 
 
 def _is_stale(phase: Phase, gold: Gold) -> bool:
-    """Return True if the site itself must rescore runs of the phase."""
+    """Return True if the site must score runs of the phase again without a request."""
     if _done(phase, gold, told_or_parsed_otherwise(phase, gold)).exists():
         return True
     key = f"versions:{release()}:{phase.pk}:{gold.pk}"
     if phase.takes_runs_until <= timezone.now() or cache.get(key):
         return False
     is_stale = _done_and_outdated(phase, gold).exists()
-    # From now on, runs are scored with the metrics of this release.
+    # From now on, new runs are scored with the metric versions of this release.
     cache.set(key, not is_stale, SECONDS)
     return is_stale
 
@@ -283,8 +286,8 @@ def _of_today(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations that would now publish other scores, or whose parser has been
-    replaced.
+    """Return evaluations of which the site would now publish other scores, or whose
+    parser has been replaced by a better parser.
     """
     task = phase.task
     options = task.task_type.checked_options(task.options)
@@ -301,10 +304,11 @@ def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations of scored runs whose scores are outdated.
+    """Return the evaluations of scored runs that must be computed again.
 
-    Outdated evaluations lack the current version of a metric or interval, would now
-    publish other scores, or use withdrawn judgements.
+    The scores of these evaluations lack the current version of a metric or interval,
+    would be withheld or published differently now, or are based on withdrawn
+    judgements.
     """
     task = phase.task
     options = task.task_type.checked_options(task.options)
@@ -337,8 +341,8 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
 
 
 def _judged_since(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
-    """Return evaluations that newer judgements made outdated. Such evaluations are
-    rescored only on request.
+    """Return the evaluations that were computed before newer judgements of the same
+    pairs. Evaluations that lack newer judgements are computed again only on request.
     """
     used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
     return _of_today(phase, gold).filter(pk__in=used.values("evaluation"))
@@ -349,17 +353,17 @@ def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
 
 
 def _asked_again(phase: Phase, gold: Gold) -> QuerySet[Job]:
-    """Return the finished jobs that a rescoring order restarts."""
+    """Return the finished jobs that a request to score runs again restarts."""
     either = Q(pk__in=outdated(phase, gold).values("pk"))
     either |= Q(pk__in=_judged_since(phase, gold).values("pk"))
     return _done(phase, gold, Evaluation.objects.filter(either))
 
 
 def _done(phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]) -> QuerySet[Job]:
-    """Return finished jobs whose evaluations are outdated.
+    """Return the finished jobs of the given evaluations.
 
-    Return none while the board is frozen, because new scores would replace the
-    displayed ones.
+    Return no job while the board is frozen, because new scores would replace the scores
+    that the board shows.
     """
     if phase.is_frozen():
         return Job.objects.none()
@@ -378,7 +382,7 @@ def _waiting() -> int:
 
 
 def _revoke(job: Job) -> int:
-    # If a worker claims the job at the same time, no row matches.
+    # If a worker claims the job at the same time, the query matches no row.
     waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
     evaluation = Evaluation.objects.filter(
         submission=job.submission_id,
@@ -394,9 +398,7 @@ def _revoke(job: Job) -> int:
 
 
 def rank_again(task: Task) -> None:
-    """Recompute the ranking values for the current ranking metric from the stored
-    scores.
-    """
+    """From the stored scores, compute again the values by which the board ranks runs."""
     kind, options = task.task_type, task.task_type.checked_options(task.options)
     for rules in task.rules:
         metric = metrics_of(kind, rules, options)[0]
@@ -444,7 +446,7 @@ def pack_gold(
     reading: int = READING_VERSION,
     encoding: str = "",
 ) -> list[KeptGold]:
-    """Read the gold of each split from a file or archive. Raises GoldRefused."""
+    """Read the gold of each split from an uploaded file or archive. Raises GoldRefused."""
     try:
         return [
             keep_uploaded_gold(
@@ -471,11 +473,11 @@ def publish_gold(
     again: bool = False,
     read_again: bool = False,
 ) -> list[NewGold]:
-    """Store gold (reference answers) as the next version of each split. Use one file
-    for all splits of a season or a task.
+    """Store gold (reference answers) as the next version of the gold of each split. One
+    uploaded file may contain the gold of several splits.
 
-    Content that equals the current version makes no new version, unless ``read_again``
-    asks to parse the content with the current rules.
+    If the content equals the current version, no new version is stored unless
+    ``read_again`` is True, which parses the content with the current rules.
     """
     with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
         made = publish_packed(

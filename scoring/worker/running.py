@@ -1,4 +1,6 @@
-"""Run one scorer for the jobs of a run: publish results, renew leases and end jobs."""
+"""Run a scorer for all jobs of a run, publish its results, renew the leases of the
+jobs, and end the jobs.
+"""
 
 import logging
 import time
@@ -27,13 +29,16 @@ from tasks.jobs.interruptions import (
 from tasks.models import Job
 from tasks.types.base import base_rules
 
-#: The maximum time between heartbeats. A cancelled run ends within this time.
+#: Maximum number of seconds between two renewals of a job's lease.
+#: A scorer whose run was cancelled is stopped within this time.
 HEARTBEAT_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
 class RunJobs:
-    """The claimed jobs of one run. `unfinished` lists the jobs that have not ended."""
+    """The jobs of one run that this worker has claimed. `unfinished` contains those of
+    the jobs that have not ended.
+    """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.all = tuple(jobs)
@@ -41,11 +46,12 @@ class RunJobs:
         self._gathered = retry_on_database_error(gathered_for, self.all[0])
 
     def score(self, scorer: Scorer) -> None:
-        """Run the scorer to the end, publish each result and end each scoring job.
+        """Wait until the scorer ends, publish each of its results and end the job of
+        each result.
 
-        If the ledger has judgements that the scorer lacked, jobs remain unfinished and
-        the caller starts another scorer. If this method raises an exception, the caller
-        must end the unfinished jobs.
+        If the judgement ledger has judgements that the scorer lacked, some jobs remain
+        unfinished and the caller must start another scorer. If this method raises an
+        exception, the caller must end the jobs that are unfinished.
         """
         command = scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task
@@ -84,8 +90,8 @@ class RunJobs:
         self._end_without_results(scorer)
 
     def _has_more(self, scorer: Scorer) -> bool:
-        """Look up the judgements that the scorer lacked. Return True if the ledger has
-        some of these judgements.
+        """Look up the judgements in the ledger that the scorer lacked. Return True if
+        the ledger has at least one of these judgements.
         """
         has_more = False
         if self._gathered is None:
@@ -102,15 +108,17 @@ class RunJobs:
             end_job(self.unfinished.pop(0), reason)
 
     def _jobs_of(self, result: Mapping[str, Any]) -> list[Job]:
-        """Return the unfinished jobs that a result of the scorer belongs to."""
+        """Return the unfinished jobs to which a result of the scorer belongs."""
         if len(self.all) == 1:
-            # The results of checks and baselines name no rule set.
+            # Results of checks and of baselines contain no name of a rule set.
             return list(self.unfinished)
         rules = result.get("rules")
         return [job for job in self.unfinished if base_rules(job.rules) == rules]
 
     def _renew_leases(self, scorer: Scorer) -> None:
-        """Renew the lease of each unfinished job, and end the jobs that lost the lease."""
+        """Renew the lease of each unfinished job, and end jobs whose lease another
+        worker has taken over.
+        """
         for job in list(self.unfinished):
             heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
             if not default_on_database_error(heartbeat, otherwise=True):
@@ -118,10 +126,10 @@ class RunJobs:
                 end_job(job, engine.JobLost())
 
     def _end_without_results(self, scorer: Scorer) -> None:
-        """End the jobs that have no result after the scorer ended.
+        """End the jobs for which the scorer printed no result before it ended.
 
-        The scorer was working on the first of these jobs. The other jobs are queued
-        again, unless the scorer refused the whole run.
+        The scorer had started the work for the first of these jobs. The jobs after the
+        first are queued again, unless the scorer refused the run for all rule sets.
         """
         is_under_way = True
         while self.unfinished:
@@ -155,7 +163,9 @@ class RunJobs:
 
 
 def _publish_or_end(job: Job, publishing: Callable[[], bool]) -> None:
-    """Publish a result of the scorer, or end the job with the reason for a failure."""
+    """Publish a result of the scorer, or end the job and store the reason if the result
+    cannot be published.
+    """
     try:
         is_published = publishing()
     except DATABASE_ERRORS:

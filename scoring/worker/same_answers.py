@@ -1,4 +1,4 @@
-"""Find runs with the same answers in different files."""
+"""Find runs that have the same answers although their files differ."""
 
 from django.db.models import QuerySet
 
@@ -9,7 +9,9 @@ from tasks.types import Problem
 
 
 def tell_same_answers(evaluation: Evaluation) -> None:
-    """Warn a team that has submitted the same answers before in a different file."""
+    """Warn a team if an earlier run of the team has the same answers in a different
+    file.
+    """
     run = evaluation.submission
     earlier = (
         _with_same_answers(evaluation)
@@ -33,10 +35,11 @@ def tell_same_answers(evaluation: Evaluation) -> None:
 
 
 def mark_same_answers(evaluation: Evaluation) -> None:
-    """Mark runs of several teams that have the same answers.
+    """Mark the runs of different teams that have the same answers.
 
-    Uploads of identical files are marked in the same way. The caller must have
-    committed the evaluation, so that other transactions see the evaluation.
+    Runs of different teams with identical files have the same mark. The caller must
+    have committed the evaluation before the call, so that concurrent transactions can
+    read it.
     """
     same = _with_same_answers(evaluation)
     mark_alike(Submission.objects.filter(pk__in=same.values("submission")))

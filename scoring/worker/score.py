@@ -1,4 +1,4 @@
-"""Score a run: claim its jobs, start a scorer in a separate process and publish the
+"""Claim the jobs of a run, start a scorer in a separate process and publish the
 results.
 """
 
@@ -18,13 +18,13 @@ from tasks.jobs.interruptions import (
 from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job
 
-#: Jobs that earlier releases queued refer to these names.
+#: Jobs that earlier releases have queued call the handlers by these names.
 score_next, score = take_jobs, take_job
 
 
 def score_run(job: Job) -> None:
-    """Score the job together with the run's other rule sets in one process. Each job
-    ends separately.
+    """Score the run of a job for all of its rule sets in one process. Each job ends
+    separately.
     """
     if undecided := why_nothing_is_read():
         raise ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
@@ -44,5 +44,5 @@ def _run_scorer(jobs: RunJobs) -> None:
             with span("scorer", rule_sets=len(jobs.all)):
                 jobs.score(scorer)
         except Stopping as reason:
-            # End the jobs before the scorer, as a stopping process has little time.
+            # End the jobs first, because a stopping worker has little time left.
             jobs.end_unfinished(reason)

@@ -1,4 +1,4 @@
-"""Prepare a scorer: its folder, its command and its limits."""
+"""Prepare the folder, the command and the limits of a scorer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from tasks.models.declarations import may_be_run
 from tasks.seasons.own_measures import why_program_waits
 from tasks.types.base import base_rules
 
-#: Seconds between two checks of a scorer's state.
+#: Seconds between two looks at the state of a scorer.
 POLL_SECONDS = 0.25
-#: The file in the scorer's folder to which a baseline writes its run.
+#: Name of the file to which a baseline writes its run.
 WRITTEN = "written.jsonl"
 
 WHOLE_SPLIT_ALONE = (
@@ -52,7 +52,7 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     )
     return Limits(
         cpu_seconds=seconds,
-        # On a busy machine, wall time exceeds CPU time through no fault of the run.
+        # On a busy machine, a run takes more wall time than CPU time.
         wall_seconds=2 * seconds,
         memory_mb=memory_mb,
         file_mb=1024,
@@ -71,10 +71,11 @@ def pending_file(job: Job) -> str:
 def scorer_command(
     jobs: Sequence[Job], folder: Path, gathered: Gathered | None = None
 ) -> child.ScorerCommand:
-    """Return the scorer's command for jobs of one run and one kind.
+    """Return the command of the scorer for jobs that belong to the same run and have
+    the same kind.
 
-    ``gathered`` has the judgements of a run that uses the judgement ledger. Raises
-    RunFailed or ScorerWaits if files are missing.
+    ``gathered`` has judgements from the ledger, if the run needs such judgements.
+    Raises RunFailed or ScorerWaits if files of the run or the gold are missing.
     """
     job = jobs[0]
     if job.kind == Job.Kind.WRITE:
@@ -128,8 +129,8 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
 
 
 def _cannot_be_computed(missing: str) -> child.RunFailed:
-    """Return the failure of a baseline, which organisers can restart when the missing
-    package or model is installed.
+    """Return the failure of a baseline for which a package or model is missing.
+    Organisers can start the baseline again later.
     """
     return child.RunFailed(
         f"The baseline cannot be computed: {missing}. Those who run the site have to supply it."
@@ -193,15 +194,15 @@ def _score_command(
 
 
 def _program_of(jobs: Sequence[Job]) -> str:
-    """Return the source of the jobs' official program, or an empty text without a
-    program. Raises ScorerWaits.
+    """Return the source code of the task's official program, or an empty text if no
+    rule set of the jobs uses a program. Raises ScorerWaits.
     """
     task_type = jobs[0].submission.phase.task.task_type
     if not any(task_type.runs_program(job.rules) for job in jobs):
         return ""
     assert task_type.declared is not None
     if drawn_part(jobs[0].submission.phase):
-        # The score on the whole split would reveal the score on the hidden part.
+        # A score on the whole split would reveal the score on the part that is hidden.
         raise child.ScorerWaits(WHOLE_SPLIT_ALONE)
     if reason := why_program_waits(task_type.declared.program):
         raise child.ScorerWaits(f"{reason[:1].upper()}{reason[1:]}.")
@@ -229,8 +230,8 @@ def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
 def _first_problem_failure(
     failure: str, otherwise: str, problems: Sequence[Mapping[str, Any]], more: int
 ) -> child.RunFailed:
-    """Return a failure with the scorer's first problem, or with the text `otherwise`
-    without problems.
+    """Return a failure with the message of the first problem, or with the text
+    `otherwise` if there are no problems.
     """
     reason = problems[0]["message"] if problems else otherwise
     return child.RunFailed(f"{failure}: {reason}.")

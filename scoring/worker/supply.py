@@ -1,4 +1,4 @@
-"""Packages and models that tasks need, and whether this machine has them."""
+"""Find out which packages and models tasks need, and which of them this machine has."""
 
 from django.utils.translation import gettext as _
 
@@ -13,8 +13,8 @@ from tasks.types.judge_views import further_judges
 
 
 def needs_of(task: Task) -> list[Requirement]:
-    """Return the distinct requirements of the task's rule sets, with the state of each
-    requirement on this machine.
+    """Return each package or model that the rule sets of a task need once, and whether
+    this machine has it.
     """
     try:
         options = task.task_type.checked_options(task.options)
@@ -34,8 +34,8 @@ def needs_of(task: Task) -> list[Requirement]:
 
 
 def supply_warnings(task: Task) -> list[Problem]:
-    """Return a warning for each missing package or model that makes runs of the task
-    wait.
+    """Return a warning for each missing package or model for which runs of the task
+    have to wait.
     """
     words = _(
         "a run cannot be scored yet: %(missing)s; the site's staff have to supply it, "

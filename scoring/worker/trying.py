@@ -1,7 +1,8 @@
-"""Score one answer to an instance of the public sample, with every metric.
+"""Score an answer to one instance of the public sample with every metric of the task
+type.
 
-This program runs in a confined process. Arguments and results are JSON values; Django
-is not imported.
+The functions of this module run in a confined process. Arguments and results are JSON
+values; Django is not imported.
 """
 
 import math
@@ -24,11 +25,11 @@ from tasks.types.runs import read_run
 
 
 def tried(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the problems of an answer to the sample. Without problems, return the
-    instance and the instance's values by rule set and metric.
+    """Return the problems of an answer to an instance of the public sample. If the
+    answer has no problems, return the instance and its scores by rule set and metric.
     """
     kind, name = task_type(given["task_type"]), given["filename"]
-    # Leave out options with files, which contain parses of the sample's own answers.
+    # Leave out options with files, which contain parses of the sample's answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
         file = open_input(Path(UPLOAD), shown=name)
@@ -37,7 +38,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"problems": as_values(in_order(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
-        # A task form may need all instances, so the sample answers the other instances.
+        # If the task needs all instances, the sample has answers for the others.
         named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]
@@ -105,10 +106,10 @@ def _metric_values(
 def _metric_value(
     metric: Metric, pairs: Pairs, rows: list[int], units: Any
 ) -> dict[str, Any]:
-    """Return the value of a metric.
+    """Return the score of the answer by one metric.
 
-    Without a value, ``lacks`` has the reason, which is a missing model, a program that
-    does not run here, or a metric that needs whole runs.
+    If the metric has no score, ``lacks`` is the reason, which is a missing model, an
+    official program that does not run here, or a metric that needs whole runs.
     """
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}

@@ -1,4 +1,4 @@
-"""Withdraw an import of judgements, and rescore the runs that used it."""
+"""Withdraw an import of judgements, and score the runs again that used the judgements."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from tasks.models import Phase, Season
 
 @dataclass(frozen=True, kw_only=True)
 class Withdrawn:
-    """A withdrawn import of judgements.
+    """The result of withdrawing an import of judgements.
 
-    ``runs`` is the number of runs whose scores used the import, and ``frozen`` the
-    number of phases whose frozen boards keep these scores.
+    ``runs`` is the number of runs whose scores used these judgements, and ``frozen`` is
+    the number of phases whose frozen boards keep the scores.
     """
 
     source: JudgementImport
@@ -28,7 +28,8 @@ def withdraw_import(
     by: User | None,
     season: Season | None = None,
 ) -> Withdrawn:
-    """Withdraw an import of judgements. Frozen boards keep their scores and mention the
+    """Withdraw an import of judgements and request that the affected runs are scored
+    again. Frozen boards keep scores from withdrawn judgements and mention the
     withdrawal.
     """
     ledger.withdraw(source=source, reason=reason, by=by, season=season)

@@ -1,25 +1,28 @@
-"""Compare all printed figures of the five papers with computed figures. Each paper has
-one file of cells.
+"""Compare all figures that the five papers print with figures that programs compute.
+For each paper, a file lists sets of cells of the paper's tables.
 
-A set of cells selects the printed figures of a `table`, or only those of the rows
-selected by `where`. The set names the `program` that computes the figures and the path
-`ours` in the program's JSON output. If the figures `cannot` be computed, the set has
-the reason. A computed figure is
+A set of cells selects printed figures of a `table`, either all figures or those of the
+rows that match `where`. The set has the command line of the `program` that computes the
+figures, and the path `ours` of the figures in the program's JSON output. If no program
+can compute the figures, the field `cannot` has the reason. A computed figure is
 
 - *equal* if it equals the printed one at the printed precision,
 - *compatible* if the printed one is in the interval of the computed one, or within a
   `tolerance`,
 - *differs* otherwise, which requires a reason.
 
-The expected difference of a figure is the computed minus the printed value. The paper's
-file in `bounds/` lists all expected differences other than 0. A figure fails if its
-difference deviates from the expected difference by more than half a unit of the last
-printed decimal. A figure that differs also fails if its set of cells has no reason.
+The expected difference of a figure is the computed value minus the printed value. For
+each paper, a file in `bounds/` lists the expected differences that are not 0. A figure
+fails if its difference deviates from the expected difference by more than half a unit
+of the last printed decimal. A figure in the state *differs* also fails if its set of
+cells has no reason for the difference.
 
-The first set that selects a figure decides its state. Other sets are alternative
-readings. A conclusion that does not follow from figures of a table may have `findings`.
-A program either returns the finding, or returns two runs at the path `ours`. The
-finding is then the paired difference of the two runs.
+If several sets of cells select a figure, the first set decides the figure's state.
+Further sets that select the same figure are alternative interpretations of the paper's
+text. If a conclusion of the paper does not follow from the figures of a table, the set
+of cells may have `findings`. The program of a finding returns the finding, or two runs
+at the path `ours`. With two runs, the finding is the paired difference between the
+runs.
 """
 
 import contextlib
@@ -41,13 +44,13 @@ from tasks.types.problems import InputRefused, Problem
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-#: The default tolerance is half a unit of the last printed digit.
+#: The default tolerance is half a unit of the last decimal that the paper prints.
 PRINTED, INTERVAL = "printed", "interval"
 EQUAL, COMPATIBLE, DIFFERS = "equal", "compatible", "differs"
 CANNOT, FAILS = "cannot", "fails"
 STATES = (EQUAL, COMPATIBLE, DIFFERS, CANNOT, FAILS)
 STEADY = 1e-6
-#: The reasons why a figure cannot be computed.
+#: Reasons for which the figures of a paper cannot be computed.
 ABSENT, ASKED, UNSEEN, READ = KINDS = (
     "does not exist",
     "must be asked for",
@@ -60,11 +63,12 @@ ABSENT, ASKED, UNSEEN, READ = KINDS = (
 class Cells:
     """A set of cells.
 
-    ``names`` maps printed names to the program's names, for each field. If ``names``
-    has no field `metric`, the set covers all metrics. Computed values are multiplied by
-    ``scale``. A set that cannot be computed has a ``kind`` of reason, which is one of
-    KINDS. ``address`` is the URL of public data, and ``reader`` is the command that
-    reads the data, if available.
+    For each field of a row, ``names`` maps the names in the paper to the names that the
+    program uses. If ``names`` has no entry for the field `metric`, the set of cells
+    contains all metrics. ``scale`` is the factor by which computed values are
+    multiplied. If the figures cannot be computed, ``kind`` is one of the reasons in
+    KINDS. ``address`` is the URL of public data that the figures need, and ``reader``
+    is the command that can read these data.
     """
 
     table: str
@@ -126,8 +130,8 @@ class Cell:
     metric: str
     key: str
     label: tuple[str, ...]
-    #: `bounds/` states the expected difference as text.
-    #: The text is empty for a figure that is expected to be equal.
+    #: The expected difference from the file in `bounds/`, as text.
+    #: The text is empty if the computed value should equal the printed value.
     stated: str = ""
 
     @property
@@ -155,15 +159,17 @@ class Cell:
         return len(self.text.rstrip("*%").partition(".")[2])
 
     def difference(self, ours: Sequence[float]) -> float:
-        """Return the computed minus the printed figure, or NaN if none is printed."""
+        """Return the computed value minus the printed value, or NaN if the paper prints
+        no value.
+        """
         return math.nan if self.printed is None else ours[0] - self.printed
 
     def is_within_bound(self, ours: Sequence[float]) -> bool:
         return self._is_near(self.difference(ours), float(self.stated or 0))
 
     def rounded(self, ours: Sequence[float]) -> str:
-        """Return the difference between computed and printed figure, formatted with the
-        printed number of decimals.
+        """Return the computed value minus the printed value, with as many decimals as
+        the printed value.
         """
         return f"{self.difference(ours):+.{self.digits}f}"
 
@@ -256,8 +262,8 @@ class Paper:
                         )
 
     def printed(self, table: str, conclusion: Conclusion) -> list[Figure]:
-        """Return the printed figures on which a conclusion is based, with the fields of
-        the rows.
+        """Return the printed figures that support a conclusion of the paper, with the
+        fields of their rows.
         """
         return [
             ({**row, "metric": name}, float(value))
@@ -268,8 +274,8 @@ class Paper:
         ]
 
     def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
-        """Return the figures on which a conclusion is based, for each reading, such as
-        `printed` or a computed one. The reading `printed` comes first.
+        """For each interpretation of the paper, return the figures that support a
+        conclusion. The key `printed`, which has the printed figures, comes first.
         """
         figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
@@ -282,8 +288,8 @@ class Paper:
 
     @cached_property
     def bounds(self) -> Mapping[str, str]:
-        """Return the expected differences of all figures that are not equal, by key of
-        the figure.
+        """For each figure whose computed value should differ from the printed value,
+        return the expected difference.
         """
         if not self._bounds.is_file():
             return {}
@@ -316,10 +322,10 @@ def papers(names: Sequence[str] = ()) -> list[Paper]:
 
 @dataclass
 class Computed:
-    """The computed figures of a paper.
+    """The figures of a paper that programs have computed.
 
-    ``values`` maps the key of a figure to its value and, if available, the ends of the
-    interval. ``skipped`` is the number of programs that did not run, by reason.
+    ``values`` maps the key of a figure to a list of the value and, if available, the
+    ends of its interval. ``skipped`` counts the programs that did not run, by reason.
     """
 
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -334,9 +340,9 @@ def compute(  # noqa: C901  (two loops over one cache)
     quick: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Computed:
-    """Compute the printed figures of a paper from the folder of corpora.
+    """Compute the figures that a paper prints from the corpora in a folder.
 
-    ``progress`` is called before each program.
+    ``progress`` is called before each program starts.
     """
     told = Computed()
     known: dict[str, Any] = {}
@@ -427,7 +433,7 @@ def _at(value: Any, pointer: str) -> Any:
 
 
 def moved(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return a line of text for each computed value that differs from the recorded value."""
+    """Describe each computed value that differs from the stored value."""
     return [
         f"{key}: {new[0]:.6g}, recorded {old[0]:.6g}"
         for key, new in values.items()
@@ -448,7 +454,9 @@ def unrecorded(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]
 
 
 def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return a line of text for each figure of the paper that fails."""
+    """Describe each figure of the paper that deviates too much from its expected
+    difference.
+    """
     lines = []
     for cell in paper.cells():
         if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
@@ -464,7 +472,9 @@ def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
 
 
 def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
-    """Return the cells of each table with their states. Alternative readings are left out."""
+    """Return the cells of each table with their states, without alternative
+    interpretations.
+    """
     seen: dict[tuple[str, int, str], None] = {}
     tables: dict[str, list[tuple[Cell, str]]] = {}
     for cell in paper.cells():

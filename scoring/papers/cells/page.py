@@ -1,5 +1,5 @@
-"""Write the page “The five papers, row by row” from the tables, cells and recorded
-values of each paper.
+"""Write the page “The five papers, row by row” from the tables of each paper, their
+sets of cells and the stored values.
 """
 
 import math

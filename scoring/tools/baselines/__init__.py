@@ -1,5 +1,5 @@
-"""Built-in baseline systems. Baselines are deterministic, read only the public inputs,
-and produce runs.
+"""Built-in baseline systems. The built-in baselines are deterministic, read only the
+public inputs, and write runs.
 """
 
 import difflib
@@ -20,10 +20,10 @@ __all__ = [
     "has_papers",
 ]
 
-#: Other modules must not import this package, which an installation may omit.
+#: Modules outside this package must not import it, because installations may lack it.
 PAPERS = "scoring.papers"
 WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
-#: The task types whose gold may have several annotators.
+#: Task types whose gold may contain the answers of several annotators.
 HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 
 
@@ -37,9 +37,9 @@ def has_papers() -> bool:
 
 @cache
 def baselines() -> dict[str, Baseline]:
-    """Return all baselines by name, in alphabetical order.
+    """Return all built-in baselines by name, in alphabetical order.
 
-    Each baseline lists the task types that it applies to.
+    Each baseline has a list of the task types for which it can produce runs.
     """
     by_name: dict[str, Baseline] = {}
     with_papers = has_papers()
@@ -58,8 +58,8 @@ def baselines() -> dict[str, Baseline]:
 
 
 def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
-    """Return the baselines of a task type by name. Each declared task has its own set
-    of baselines.
+    """Return the baselines that can produce runs for a task type, by name. A task that
+    organisers declare in a file has its own set of baselines.
     """
     if task_type.declared:
         return {baseline.name: baseline for baseline in task_type.declared.baselines}
@@ -71,8 +71,8 @@ def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
 
 
 def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
-    """Return the named baseline, which may belong to a declared task. Raises
-    UnknownBaseline.
+    """Return the baseline with the given name. A task type that organisers declare has
+    baselines of its own. Raises UnknownBaseline.
     """
     known = baselines_of(task_type) if task_type and task_type.declared else baselines()
     try:

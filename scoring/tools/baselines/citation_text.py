@@ -1,8 +1,10 @@
-"""The extractive baselines of citation text generation: LEAD, TextRank and LexRank.
+"""Implement LEAD, TextRank and LexRank, the extractive baselines of citation text
+generation.
 
-Funkquist et al. 2023, CiteBench, section 4. The baselines reproduce peculiarities of
-the original code. LEAD treats tags as words, TextRank returns nothing for fewer than
-five sentences, and LexRank sorts its sentences by score.
+Section 4 of the CiteBench paper (Funkquist et al., 2023) describes the baselines, which
+also reproduce peculiarities of the original code. LEAD treats tags as words, TextRank
+returns nothing for fewer than five sentences, and LexRank orders the selected sentences
+by score.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,18 +28,18 @@ from tasks.types.problems import missing_package, needed, package_needed
 
 THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
-#: Scores are compared after rounding to this number of decimals.
-#: Further decimals depend on the order of additions.
+#: Scores are rounded to this number of decimals before they are compared.
+#: Decimals after the last of these depend on the order in which numbers are added.
 _DIGITS = 9
 
 
 def lexrank(
     documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
 ) -> list[list[str]]:
-    """Return the best sentences of each document, best first, or none for an empty
-    document.
+    """Return the best sentences of each document, best first, and no sentences for an
+    empty document.
 
-    Words are weighted by inverse document frequency. Raises Unavailable.
+    LexRank weights words by their inverse document frequency. Raises Unavailable.
     """
     with needed(package_needed("lexrank")):
         from lexrank import STOPWORDS, LexRank
@@ -70,16 +72,17 @@ def lexrank(
     return summaries
 
 
-#: LED needs global attention on one token. The paper's models use the first token.
+#: The model LED needs at least one token with global attention.
+#: The models of the paper use global attention on the first token of the input.
 LED = "led"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """The settings of text generation.
+    """The settings of a model that generates citation texts.
 
-    ``max_input`` and ``max_output`` are numbers of tokens. If ``cited_only`` is set,
-    the input omits the context.
+    ``max_input`` and ``max_output`` are maximum numbers of tokens. If ``cited_only`` is
+    True, the model reads the cited abstracts without their context.
     """
 
     model: Path
@@ -91,8 +94,8 @@ class Writing:
 
 
 def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
-    """Yield a text for each instance, in order. Raises InputRefused, or Unavailable if
-    the model is missing.
+    """Yield a generated text for each instance, in the order of the instances. Raises
+    InputRefused for invalid inputs, or Unavailable if the model is missing.
     """
     instances = read_instances(files, with_targets=False)
     texts = [
@@ -114,7 +117,7 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         )
     model = model.to(chosen_device()).eval()
     written = [""] * len(texts)
-    # Batches have texts of similar length, whatever the order of the instances.
+    # Each batch has texts of similar length, whatever the order of the instances.
     order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
     for first in range(0, len(order), writing.batch):
         places = order[first : first + writing.batch]
@@ -173,7 +176,7 @@ TIED = Option(
     choices=(BY_PACKAGE, FIRST),
 )
 
-#: The items of one instance's input.
+#: The texts that belong to the input of one instance.
 Items = Sequence[str]
 
 
@@ -184,7 +187,7 @@ class Settings:
     ties: str = BY_PACKAGE
 
 
-#: A function from the inputs of a whole data set to the answers.
+#: A function that maps the inputs of a whole data set to answers.
 System = Callable[[Sequence[Items], Settings], list[str]]
 
 
@@ -196,10 +199,10 @@ def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
 
 
 def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
-    """Summarise with TextRank, which selects a fifth of the sentences, in order. Raises
-    Unavailable.
+    """Summarise the inputs with TextRank, which selects a fifth of the sentences and
+    keeps their order. Raises Unavailable.
 
-    The answer is empty for fewer than five sentences.
+    The summary is empty if the input has fewer than five sentences.
     """
     with needed(package_needed("summa")):
         from summa.summarizer import summarize
@@ -209,8 +212,8 @@ def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
 def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
     """Summarise with LexRank.
 
-    Inverse document frequencies are computed over the data set, so that an answer
-    depends on all inputs.
+    Inverse document frequencies are computed over all inputs of the data set, so the
+    answer to one input depends on the other inputs.
     """
     documents = [settings.split(plain(items)) for items in inputs]
     return [

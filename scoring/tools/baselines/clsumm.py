@@ -1,8 +1,9 @@
-"""The pilot's systems for task 1A, which find the reference sentences of a citance by
-word similarity.
+"""Implement the pilot's systems for task 1A, which find the sentences of a reference
+paper that a citance refers to by the words in common.
 
-Jaidka et al. 2014, section 5, describes MQ, clair_umich and TALN.UPF. Comments describe
-choices for details that the paper does not specify.
+Section 5 of the paper (Jaidka et al., 2014) describes the systems MQ, clair_umich and
+TALN.UPF. Comments in this module explain decisions about details that the paper does
+not specify.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,18 +30,18 @@ PILOT = (
     "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 )
 MQ_SENTENCES = 3
-#: MMR skips sentences with fewer characters.
+#: Sentences with fewer characters are skipped by maximal marginal relevance.
 SHORTEST = 50
 CONTEXT = 20
 LAMBDA = 0.97
-#: Sentences in sections that summarise the paper have these weights.
-#: Titles always have weight 1.
+#: Weights of sentences in sections that usually summarise the paper.
+#: The weight of a title is always 1, whatever its section.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 AnyTopic = Topic | SummaryTopic
 Choice = Callable[[InputTopic], list[list[int]]]
-#: A function that returns the texts from which document frequencies are computed.
+#: Returns the texts of a topic from which document frequencies are computed.
 Counted = Callable[[InputTopic], list[str]]
 
 
@@ -70,11 +71,11 @@ def with_citing_papers(topic: InputTopic) -> list[str]:
 
 
 def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
-    """Return TF-IDF similarities of citances and sentences, with document frequencies
-    from the texts of ``counted``.
+    """Return the cosines between TF-IDF vectors of citances and of sentences, with
+    document frequencies from the texts that ``counted`` returns.
 
-    The vectors of ``context`` neighbouring sentences, half before and half after the
-    sentence, are added to the vector of each sentence.
+    To the vector of each sentence, the function adds the vectors of ``context``
+    neighbouring sentences, half of them before and half after the sentence.
     """
     weights = TfIdf(counted(topic), is_plain=True)
     sentences = weights.vectors(paper_alone(topic))
@@ -98,10 +99,10 @@ def likest(
     count: int | None = MQ_SENTENCES,
     shortest: int = 0,
 ) -> Choice:
-    """Return a function that selects for each citance the ``count`` most similar
-    sentences. A count of None selects all sentences.
+    """Return a system that selects the ``count`` most similar sentences for each
+    citance. If ``count`` is None, the system selects all sentences.
 
-    Sentences with fewer than ``shortest`` characters are skipped.
+    The system skips sentences with fewer than ``shortest`` characters.
     """
 
     def choose(topic: InputTopic) -> list[list[int]]:
@@ -124,15 +125,15 @@ mq_context = likest(with_citing_papers, context=CONTEXT)
 def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     """Select sentences by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    Each selected sentence is similar to the citance and its context, and dissimilar to
-    sentences selected before. Short sentences are skipped.
+    Each step selects a sentence that is similar to the citance and its context, and
+    dissimilar to the sentences that were already selected. Short sentences are skipped.
     """
     near = likeness(topic, with_citing_papers, context=CONTEXT)
     left = np.array(_long_enough(topic, range(len(topic.sentences))), dtype=np.intp)
     alike = cosines(near.sentences[left], near.sentences[left])
     scores = near.cosines[:, left]
     rows = np.arange(len(scores))
-    # Each step selects one sentence for every citance.
+    # Each iteration selects the next sentence for every citance.
     worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
     picks = []
     for _ in range(min(count, len(left))):
@@ -148,7 +149,7 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
 
 def above(threshold: float, counted: Counted = with_citances) -> Choice:
     """Return the unsupervised system of clair_umich, which selects all sentences whose
-    cosine exceeds the threshold.
+    cosine with the citance exceeds the threshold.
     """
     return lambda topic: [
         np.flatnonzero(row > threshold).tolist()
@@ -158,11 +159,12 @@ def above(threshold: float, counted: Counted = with_citances) -> Choice:
 
 def taln(topic: InputTopic) -> list[list[int]]:
     """Rank sentences by their similarity to the context of the citation, weighted by
-    section.
+    the kind of section.
 
     The context consists of the citance's sentences in the citing paper and one more
-    sentence on each side. The similarity to the context is the sum of the cosines with
-    its sentences. If the citing paper is missing, only the citance is used.
+    sentence on each side. The similarity is the sum of the cosines between the sentence
+    and each sentence of the context. If the text of the citing paper is missing, only
+    the citance is used.
     """
     contexts = [
         citance_sentences(topic, citance, around=1) for citance in topic.citances
@@ -185,10 +187,10 @@ def taln(topic: InputTopic) -> list[list[int]]:
 def citance_sentences(
     topic: InputTopic, citance: InputCitance, *, around: int = 0
 ) -> list[str]:
-    """Return the citance's sentences in the citing paper, and ``around`` more sentences
-    on each side.
+    """Return the sentences of the citing paper that form the citance, with ``around``
+    more sentences on each side.
 
-    If the paper is missing, return the text of the citance.
+    If the text of the citing paper is missing, return the text of the citance.
     """
     paper = topic.citing_paper(citance)
     places = [
@@ -240,7 +242,7 @@ def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
     return _of_topics(name, summary, lambda topics: answered(topics, choose), **facts)
 
 
-#: A baseline that answers each topic after training on the gold of all other topics.
+#: Declares a baseline that answers each topic with the gold of all other topics.
 learning = partial(Baseline.of, source=PILOT, learns_from_gold=True)
 
 
@@ -312,8 +314,8 @@ Summarizer = Callable[[InputTopic], list[str]]
 
 
 def lead(topic: InputTopic) -> list[str]:
-    """Return the paper's first 250 words after its title. The last sentence may be
-    truncated.
+    """Return the first 250 words of the reference paper after its title. The summary
+    may end within a sentence.
     """
     return list(
         filter(None, first_words(sentence.text for sentence in topic.sentences[1:]))
@@ -326,10 +328,10 @@ def mq_summary_tfidf(topic: InputTopic) -> list[str]:
 
 
 def by_ranks(rank: Choice) -> Summarizer:
-    """Return a summarizer that selects the sentences that a system for task 1A ranks
-    highest.
+    """Return a system for task 2 that selects the sentences that a system for task 1A
+    ranks highest.
 
-    The summarizer raises InputRefused for a topic without citances.
+    The system raises InputRefused for a topic without citances.
     """
 
     def summarize(topic: InputTopic) -> list[str]:

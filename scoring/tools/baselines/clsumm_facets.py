@@ -1,9 +1,10 @@
-"""Facet classifiers of the pilot, in leave-one-topic-out cross-validation.
+"""Implement the facet classifiers of the CL-Summ pilot, which are tested by leaving out
+one topic at a time.
 
-Jaidka et al. 2014, table 4: naive Bayes, a linear SVM and logistic regression on
-lower-cased 1- to 3-grams of the cited sentences, of their words and of their lemmas. A
-variant with lemmas only comes closer to some of the published figures, and is available
-too.
+Table 4 of the paper (Jaidka et al., 2014) has naive Bayes, a linear SVM and logistic
+regression. The features of all classifiers are lower-cased 1- to 3-grams of the words
+and of the lemmas of the cited sentences. A variant that uses only lemmas gives figures
+that are closer to some of the published figures, and is also available.
 """
 
 from collections import Counter
@@ -25,8 +26,8 @@ from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 GRAMS = (1, 3)
-#: WordNet's rules replace these endings of words.
-#: The first replacement that results in a word of the papers is used.
+#: Endings of words and their replacements, from the rules of WordNet.
+#: The lemma is the first result of a replacement that also occurs in the papers.
 ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),
@@ -43,7 +44,7 @@ ENDINGS = (
 )
 SHORTEST_LEMMA = 3
 
-#: Eigenvalues below this fraction of the largest one are rounding errors.
+#: Eigenvalues smaller than this fraction of the largest eigenvalue are noise.
 _NOTHING = 1e-12
 
 
@@ -62,10 +63,11 @@ class FacetPair:
 
 
 def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
-    """Return all pairs of citance and cited text in the gold. Each pair has the most
-    frequent facet of the cited text's citations.
+    """Return all pairs of a citance and a cited text in the gold. The facet of a pair
+    is the most frequent facet of all citations of the cited text.
 
-    A pair of citance and cited text is repeated for each of its citations.
+    If several citations connect the same citance and cited text, the pair occurs once
+    for each of the citations.
     """
     citances = [
         (topic, citance)
@@ -97,10 +99,10 @@ def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
 
 
 def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
-    """Return a function that strips the ending of a word if the result is a word of the
-    papers.
+    """Return a function that removes the ending of a word if the remaining word also
+    occurs in the papers.
 
-    The lemmatizer needs no dictionary.
+    The function needs no dictionary, because it looks up words in the papers.
     """
     bases = {
         word
@@ -133,12 +135,12 @@ def facets_by(
     *,
     is_balanced: bool = False,
 ) -> list[str]:
-    """Train a classifier on the labelled texts, and return facets for
+    """Train a classifier on the labelled texts, and return the predicted facets of
     ``texts_to_name``.
 
-    Naive Bayes and the SVM use TF-IDF of n-grams, logistic regression uses counts.
-    ``is_balanced`` weights facets inversely to their frequency and increases the
-    regularisation of logistic regression.
+    Naive Bayes and the SVM use TF-IDF weights of n-grams, and logistic regression uses
+    counts of n-grams. If ``is_balanced`` is True, facets are weighted inversely to
+    their frequency, and logistic regression is regularised more strongly.
     """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -167,8 +169,9 @@ def facets_by(
 
 
 def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
-    """Return the n-grams of a text's lemmas and, if selected, of words. A prefix
-    distinguishes lemmas from words.
+    """Return the n-grams of the lemmas of a text and, if selected, the n-grams of its
+    words. In the result, a prefix distinguishes n-grams of lemmas from n-grams of
+    words.
     """
     longest = 1 if of == SINGLE_LEMMAS else GRAMS[1]
     sides = {

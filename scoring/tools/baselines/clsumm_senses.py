@@ -1,8 +1,11 @@
-"""Text similarity from six WordNet measures, with the formula of the CL-Summ pilot.
+"""Compute similarities of texts from six WordNet measures, with the formula of a system
+of the CL-Summ pilot.
 
-Jaidka et al. 2014, “Supervised System” of clair_umich, after Banea et al. 2012. The
-senses of a word are all its noun and verb senses. The similarity of two words is the
-similarity of their most similar senses, in these measures:
+The paper (Jaidka et al., 2014) describes the formula in the section on the supervised
+system of clair_umich, which follows an earlier paper (Banea et al., 2012). The senses
+of a word are all of its noun and verb senses. The similarity of two words is the
+similarity of their two most similar senses. The following six measures compare the
+senses of words.
 
     path    1 / (1 + way), the way being the steps from both senses to an ancestor that they share
     wup     2 depth / (2 depth + way), of that ancestor, a root having depth 1 (Wu and Palmer 1994)
@@ -12,10 +15,10 @@ similarity of their most similar senses, in these measures:
     jcn     1 / (the information of both senses less twice the ancestor's) (Jiang and Conrath 1997)
     lin     twice the ancestor's information by that of both senses (Lin 1998)
 
-The shared ancestor with the highest value is used. Values are at least 0. Senses
-without a shared ancestor have the value 0. The paper does not specify the texts from
-which information content is computed. Here they are the compared texts, and the count
-of a word is divided among its senses.
+The shared ancestor with the highest value is used. Values are at least 0. Two senses
+without a common ancestor have the similarity 0. The paper does not say from which texts
+information content is computed. The module computes information content from the
+compared texts, and divides the count of a word among the senses of the word.
 """
 
 from collections import Counter, defaultdict
@@ -30,16 +33,16 @@ from scoring.metrics.base import Floats, ratio
 
 MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
 PARTS_OF_SPEECH = ("n", "v")
-#: Lower bound on the denominator of `jcn`, so that its values are finite.
+#: The least denominator of the measure `jcn`, so that its values are finite.
 LEAST = 0.01
 Texts = Sequence[Sequence[str]]
 
 
 class Way(NamedTuple):
-    """A path from a word to an ancestor.
+    """A path from a word to one of the ancestors of its senses.
 
-    ``steps`` is the length of the path. ``information`` is the least information of
-    those senses of the word that are below the ancestor.
+    ``steps`` is the number of steps on the path. Among the senses of the word that are
+    below the ancestor, ``information`` is the lowest information content.
     """
 
     steps: int
@@ -47,11 +50,13 @@ class Way(NamedTuple):
 
 
 def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats:
-    """Return (citances, sentences, 6) similarities of texts, which are lists of words.
+    """Return the six similarities of each pair of a citance and a sentence, as an array
+    of shape (citances, sentences, 6). Each text is a list of words.
 
-    The formula is ``(shared + sum of best) * 2|C||R| / (|C| + |R|)``. ``shared`` is the
-    number of common senses. ``sum of best`` adds, for each word of the shorter text
-    without a common sense, its highest similarity to a word of the other text.
+    A similarity is ``(shared + sum of best) * 2|C||R| / (|C| + |R|)``. In the formula,
+    ``shared`` is the number of senses that both texts have. For each word of the
+    shorter text without a common sense, ``sum of best`` adds the highest similarity to
+    a word of the other text.
     """
     senses = Senses([*citances, *sentences], wordnet)
     vocabulary = [
@@ -129,8 +134,8 @@ class Senses:
         return self._of[word]
 
     def ancestors(self, sense: Any) -> Mapping[Any, int]:
-        """Return the ancestors of a sense, including itself, with the smallest number
-        of steps to each.
+        """Return the sense and its ancestors, with the smallest number of steps from
+        the sense to each ancestor.
         """
         if sense not in self._ancestors:
             steps_to = self._ancestors[sense] = {}
@@ -142,8 +147,8 @@ class Senses:
         return float(-np.log(self._counts[sense] / self._all[sense.pos()]))
 
     def likeness(self, first: Sequence[str], second: Sequence[str]) -> Floats:
-        """Return (6, first, second) similarities of each pair of words, for the six
-        measures.
+        """Return six similarities of each pair of words, as an array of shape (6,
+        first, second).
         """
         table = np.zeros((len(MEASURES), len(first), len(second)))
         below = self._below(second)
@@ -208,7 +213,9 @@ class Senses:
 
 @lru_cache(maxsize=4)
 def greatest_depth(wordnet: Any, part_of_speech: str) -> int:
-    """Return the greatest depth of a sense of this part of speech, at least 1."""
+    """Return the greatest depth of all senses of a part of speech, or 1 if no sense is
+    deeper.
+    """
     return max(
         1, *(int(sense.max_depth()) for sense in wordnet.all_synsets(part_of_speech))
     )

@@ -1,12 +1,13 @@
-"""The supervised system of clair_umich in the pilot, with the features for which data
-exist.
+"""Implement the supervised system of clair_umich in the CL-Summ pilot, with the
+features for which data are available.
 
-Jaidka et al. 2014, section 5, describe a classifier over pairs of citance and reference
-sentence. The features of the classifier are TF-IDF, longest common subsequences,
-WordNet similarity and common dependencies. This implementation adds the number of
-common words and the position of the sentence. WordNet and a parser are used only if
-they are installed and selected. The classifier that answers a topic is trained on the
-gold of all other topics.
+Section 5 of the paper (Jaidka et al., 2014) describes a classifier of pairs of a
+citance and a sentence of the reference paper. The features of the classifier are
+TF-IDF, longest common subsequences, WordNet similarity and common dependencies. The
+classifier of this module has two more features, the number of common words and the
+position of the sentence. Features from WordNet and from a parser are used only if
+WordNet or the parser is installed and selected. For each topic, the classifier is
+trained on the gold of all other topics.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -86,8 +87,8 @@ def features(topic: InputTopic, options: Options) -> Floats:
 
 
 def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
-    """Yield the features of WordNet, (citances, sentences, 6), and of a parser,
-    (citances, sentences, 1), if selected.
+    """If selected, yield the features from WordNet with the shape (citances, sentences,
+    6), and from a parser with the shape (citances, sentences, 1).
     """
     citances = [citance.text for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
@@ -116,7 +117,9 @@ def features_used(
 def subsequences(
     citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]
 ) -> Floats:
-    """Return (citances, sentences) lengths of the longest common subsequences in words."""
+    """Return the length in words of the longest common subsequence of each citance and
+    each sentence.
+    """
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq
 
@@ -172,11 +175,11 @@ def learned(
     *,
     features: Callable[[InputTopic, Options], Floats],
 ) -> Iterator[Answer]:
-    """Yield for each topic the sentences with the highest probabilities. Raises
-    Unavailable.
+    """For each topic, yield the sentences that the classifier gives the highest
+    probabilities. Raises Unavailable.
 
-    The classifier is trained on the gold of all other topics. If no topic has gold,
-    sentences are ranked by the first feature.
+    For each topic, the classifier is trained on the gold of all other topics. If no
+    other topic has gold, sentences are ranked by the first feature.
     """
     annotation = options[ANNOTATION.name]
     topics = read_input_topics(files, {ANNOTATION.name: annotation})
@@ -243,7 +246,7 @@ BASELINES = (
     ),
 )
 
-#: Dependency relations that are ignored.
+#: Relations of the dependency parser that the feature ignores.
 PASSED_OVER = (ROOT, "punct", "dep")
 
 Dependency = tuple[str, str, str]
@@ -252,9 +255,10 @@ Dependency = tuple[str, str, str]
 def dependency_overlap(
     citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None
 ) -> Floats:
-    """Return (citances, sentences, 1) similarities of dependencies.
+    """Return how similar the dependencies of each citance are to those of each
+    sentence, with the shape (citances, sentences, 1).
 
-    The formula is ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)`` for the sets of
+    A similarity is ``2 |common| * |Rc||Rr| / (|Rc| + |Rr|)`` for the sets of
     dependencies ``Rc`` and ``Rr``.
     """
     first, second = (
@@ -268,9 +272,10 @@ def dependency_overlap(
 
 
 def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
-    """Return the dependencies of a sentence, with lemmas from WordNet.
+    """Return the dependencies between the words of a sentence, in which lemmas from
+    WordNet replace the words.
 
-    Words without a lemma are not changed.
+    A word for which WordNet has no lemma is not replaced.
     """
     words = [token.lower() for token in parse.tokens]
     lemmas = [(wordnet and wordnet.morphy(word)) or word for word in words]

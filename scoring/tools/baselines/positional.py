@@ -1,5 +1,5 @@
-"""The built-in answers with positional citations, and the positions of their citation
-marks.
+"""Write the built-in answers with positional citations, and compute where their
+citation marks stand.
 """
 
 import re
@@ -11,7 +11,7 @@ from tasks.types.files import InputFile
 from tasks.types.positional_citations.questions import Passage, read_questions
 from tasks.types.positional_citations.sentences import RUN_OF_MARKS, by_rules
 
-#: The number of passages in the built-in answer.
+#: The number of passages that a built-in answer cites.
 PASSAGES = 3
 _STOP = re.compile(r"[.!?]+[\"'”’)]*$")
 

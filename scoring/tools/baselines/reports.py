@@ -1,4 +1,4 @@
-"""Built-in reports with citations, written from only the topics and documents."""
+"""Write built-in reports with citations, using only the topics and the documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,11 +14,12 @@ from tasks.types.positional_citations.sentences import by_rules
 
 ROBERTSON = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
 LEAD = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
-#: A report contains the first sentences of the first documents.
+#: The number of documents in a report, and of first sentences from each document.
 DOCUMENTS, LEAD_SENTENCES = 5, 2
-#: The maximum length of a report in words. Every track allows this length.
+#: The maximum length of a built-in report in words.
+#: All tracks with reports allow this length.
 MAX_WORDS = 200
-#: A sentence with the id of its document.
+#: A sentence of a report, with the id of the document that the sentence cites.
 Cited = tuple[str, str]
 Writer = Callable[[Sequence[str], dict[str, Document]], Iterable[Cited]]
 
@@ -34,14 +35,16 @@ def _best(scores: NDArray[np.float64], most: int) -> list[int]:
 
 
 def lead(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
-    """Yield the first sentences of each document."""
+    """Yield the first sentences of each document as a report."""
     for name, document in documents.items():
         for sentence in by_rules(document.text)[:LEAD_SENTENCES]:
             yield sentence, name
 
 
 def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
-    """Yield the sentences of the documents, sorted by their BM25 score for the topic."""
+    """Yield the sentences of all documents as a report, sorted by their BM25 score for
+    the topic.
+    """
     sentences = [
         (sentence, name)
         for name, document in documents.items()

@@ -1,10 +1,11 @@
-"""Baselines of Citation Resolution: representations of references, and rankings based
-on them.
+"""Rank the references of a paper for a citation of the paper, as baselines of Citation
+Resolution.
 
-Duma and Klein 2014. *Internal* methods use the cited paper's own words (full text,
-title and abstract, passage). *External* methods use sentences of other papers that cite
-this paper. *Mixed* methods use both kinds of words. TF-IDF is fitted on the references
-of one paper, because only the references of this paper are ranked.
+Duma and Klein (2014) describe the methods. *Internal* methods use the cited paper's own
+words (full text, title and abstract, passage). *External* methods use sentences of
+other papers that cite the cited paper. *Mixed* methods use the words of internal and of
+external methods. TF-IDF weights are computed for each citing paper from the paper's
+references, because only these references are ranked.
 """
 
 import re
@@ -55,12 +56,12 @@ class Sentences:
         return "sentence" if not self.around else f"{2 * self.around + 1} sentences"
 
 
-#: The context windows in Table 1 of the paper.
+#: The windows of words around a citation in Table 1 of the paper.
 WINDOWS = tuple(
     Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30))
 )
 
-#: Queries that consist of sentences, which the paper suggests as future work.
+#: Queries that consist of whole sentences, which the paper suggests to try.
 SENTENCES = (Sentences(0), Sentences(1))
 
 
@@ -73,8 +74,8 @@ def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
 
 
 def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
-    """Return the sentence without citation marks, with neighbouring sentences if the
-    record has them.
+    """Return the sentence without its citation marks, with the neighbouring sentences
+    if the record contains them.
     """
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
@@ -88,11 +89,11 @@ def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
 
 
 def words_around(record: Mapping[str, Any], window: Window) -> str:
-    """Return the words to the left and right of the first placeholder, in the sentence
-    and its neighbours.
+    """Return the words to the left and right of the first placeholder of a citation,
+    from the sentence and its neighbours.
 
-    Other citation marks are not words. Without a placeholder, the window is at the end
-    of the sentence.
+    Citation marks of other citations are not counted as words. If the sentence has no
+    placeholder, the window is at the end of the sentence.
     """
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
@@ -109,7 +110,7 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
 
 
 INTERNAL, EXTERNAL, MIXED = "Internal methods", "External methods", "Mixed methods"
-#: The maximum number of reference lists whose fitted vectors are cached.
+#: The maximum number of papers whose TF-IDF vectors of references are cached.
 FITTED = 64
 
 
@@ -119,8 +120,8 @@ class Document:
     title: str
     abstract: str
     full_text: str
-    #: Other papers cite the document in these contexts.
-    #: Each context contains the id of its `citing` paper.
+    #: The contexts in which other papers cite the document.
+    #: The field `citing` of each context has the id of the citing paper.
     inlinks: Sequence[Mapping[str, Any]]
 
     @classmethod
@@ -138,18 +139,19 @@ class Document:
 
 @dataclass(frozen=True)
 class Method:
-    """A representation of documents by one or more bags of words per document.
+    """A method that represents each document by one or more bags of words.
 
-    The score of a document is the highest score among the document's bags.
+    The score of a document for a citation is the highest score among the document's
+    bags of words.
     """
 
     name: str
     family: str
-    #: The function ``bags`` returns the bags of words of a document.
-    #: The second argument of ``bags`` is the id of the tested paper.
-    #: The words of the tested paper are excluded from the bags.
+    #: Returns the bags of words of a document.
+    #: The second argument is the id of the citing paper that is tested.
+    #: The bags contain no words from the citing paper that is tested.
     bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
-    #: The parts that documents must have for this method.
+    #: Parts of documents without which the method does not work.
     requirements: frozenset[str]
 
 
@@ -170,11 +172,11 @@ def passages(length: int) -> Method:
 
 
 def inlinks(width: int, right: int | None = None) -> Method:
-    """Return a method that uses the words around citations of the document in other
-    papers.
+    """Return a method that represents a document by the words around its citations in
+    other papers.
 
-    The window has ``width`` words on the left and ``right`` words on the right, by
-    default the same number.
+    The window around a citation has ``width`` words on the left and ``right`` words on
+    the right, or ``width`` words on both sides.
     """
     window = Window(width, width if right is None else right)
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
@@ -189,9 +191,10 @@ def inlinks(width: int, right: int | None = None) -> Method:
 
 
 def mixed(external: Method, inner: Method) -> Method:
-    """Return a method that joins the bags of two methods.
+    """Return a method that joins the bags of words of an external and an internal
+    method.
 
-    The words of citing papers are added to each passage of the document.
+    The words of citing papers are added to the bag of each passage of the document.
     """
 
     def bags(document: Document, citing: str) -> Sequence[str]:
@@ -215,9 +218,9 @@ def split_passages(text: str, length: int) -> list[str]:
 def methods() -> tuple[Method, ...]:
     """Return all methods.
 
-    These are the methods of Table 1 in the paper; passages of 300 words and asymmetric
-    windows, which its text mentions; and the printed reference for corpora without
-    other parts.
+    The result has the methods of Table 1 in the paper, and methods with passages of 300
+    words and with asymmetric windows, which the text of the paper mentions. For corpora
+    that have only printed references, a further method uses the printed reference.
     """
     full, brief = (
         internal("full_text", "full text"),
@@ -254,10 +257,12 @@ def rankings(
     method: Method,
     window: Window | Sentences,
 ) -> Iterator[tuple[list[int], list[float]]]:
-    """Yield for each record the ranking of the documents and their scores.
+    """For each record, yield the ranking of the documents and the scores of the
+    documents.
 
-    The ranking contains indices, best first. Ties stay in order. A score is the cosine
-    with the best bag of a document.
+    The ranking is a list of indices of documents, with the best document first. Ties
+    stay in order. The score of a document is the highest cosine between the query and a
+    bag of words of the document.
     """
     citing = str(records[0]["paper_id"])
     bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
@@ -269,7 +274,8 @@ def rankings(
 
 
 METHODS = {method.name: method for method in methods()}
-#: The printed reference, or else title and abstract. All corpora support this method.
+#: The method uses the printed reference, or else the title and the abstract.
+#: All corpora have the data for this method.
 PRINTED_REFERENCE = Method(
     "reference string",
     INTERNAL,
@@ -278,7 +284,7 @@ PRINTED_REFERENCE = Method(
 )
 _QUERIES: tuple[Window | Sentences, ...] = (*WINDOWS, *SENTENCES)
 QUERIES = {str(window): window for window in _QUERIES}
-#: The parts that methods need, and the commands that add them.
+#: For each part of documents, a description with the command that adds the part.
 _PARTS = {
     "full_text": "full texts (build-resolution --with-texts)",
     "inlinks": f"{INLINKS} (build-resolution --with-inlinks)",
@@ -290,10 +296,10 @@ _PARTS = {
 def resolve(
     files: Sequence[InputFile], method: Method, window: Window | Sentences
 ) -> Iterator[Answer]:
-    """Yield the scores of all references for each context.
+    """For each citation context, yield the scores of all references of the citing
+    paper.
 
-    Raises InputRefused if the inputs are unreadable or lack parts that ``method``
-    needs.
+    Raises InputRefused if the inputs cannot be read or lack data that ``method`` needs.
     """
     documents = _documents(files)
     there = parts_of(
@@ -320,7 +326,8 @@ def resolve(
 
 
 def parts_of(documents: Iterable[Document]) -> set[str]:
-    """Return the parts that at least one document has.
+    """Return the names of the parts that at least one document has, such as a full text
+    or an abstract.
 
     `title_abstract` requires an abstract.
     """

@@ -1,5 +1,5 @@
-"""Baselines of citation recommendation, which rank the whole collection for one
-sentence.
+"""Implement baselines of citation recommendation, which rank all papers of the
+collection for a sentence.
 """
 
 import json
@@ -34,8 +34,8 @@ from tasks.types.problems import (
 from tasks.types.ranking.records import Rows, the_file
 
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
-#: BM25 would give a term in more than half of the documents a negative weight.
-#: The weight of such a term is this fraction of the mean weight instead.
+#: Terms in more than half of the documents would have a negative weight in BM25.
+#: A term with a negative weight gets this fraction of the mean weight instead.
 EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 
@@ -45,9 +45,10 @@ def words(text: str) -> list[str]:
 
 
 class Okapi:
-    """BM25 with exactly the results of the class BM25Okapi in the package rank-bm25.
+    """BM25 with exactly the same scores as the class BM25Okapi of the package
+    rank-bm25.
 
-    Repeated words of a query are counted repeatedly.
+    A word that occurs several times in a query is counted each time.
     """
 
     def __init__(
@@ -68,7 +69,9 @@ class Okapi:
 
 
 class Lucene:
-    """BM25 as in Lucene, whose idf is never negative, with the same tokens as Okapi."""
+    """BM25 as in Lucene, where the inverse document frequency is never negative, with
+    the tokens of `Okapi`.
+    """
 
     def __init__(self, documents: Iterable[str]) -> None:
         self._bm25 = bm25.Lucene([words(text) for text in documents], k1=K1, b=B)
@@ -78,8 +81,8 @@ class Lucene:
 
 
 def best(scores: Floats, count: int) -> NDArray[np.intp]:
-    """Return the positions of the highest scores in descending order. Ties stay in
-    order.
+    """Return the positions of the highest scores, with the highest score first. Ties
+    stay in order.
     """
     if count >= len(scores):
         return np.argsort(-scores, kind="stable")
@@ -113,8 +116,8 @@ def folder_of(options: Options) -> Path:
 
 
 def lacking_for_dense() -> str:
-    """Return the name of a package that the baseline with dense vectors lacks, or an
-    empty text if no package is missing.
+    """Return the name of a package that the baseline with dense vectors needs but that
+    is not installed, or an empty text if no package is missing.
     """
     packages = {
         "torch": MODELS,
@@ -125,13 +128,13 @@ def lacking_for_dense() -> str:
 
 
 class SentenceModel:
-    """A model that encodes texts as unit vectors. An empty text is encoded by its
-    special tokens.
+    """A model that encodes texts as vectors of length 1. An empty text is encoded by
+    the special tokens of the tokenizer alone.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Load the model. Raises Unavailable if it uses neither mean pooling nor the
-        first token.
+        """Load the model. Raises Unavailable unless the model uses mean pooling or the
+        vector of the first token.
         """
         from transformers import AutoModel, AutoTokenizer
 
@@ -158,8 +161,8 @@ class SentenceModel:
         )
 
     def vectors(self, texts: Sequence[str]) -> Floats:
-        """Return (texts, dimensions) unit vectors. Batches contain texts of similar
-        length.
+        """Return the vectors of the texts as rows of length 1. Each batch contains
+        texts of similar length.
         """
         import torch
 
@@ -217,11 +220,12 @@ def recommend(
     with_neighbours: bool = False,
     depth: int = DEPTH,
 ) -> Iterator[Answer]:
-    """Yield an answer for each context. Raises InputRefused if the inputs are
-    unreadable.
+    """For each citation context, yield the ranked candidates as an answer. Raises
+    InputRefused if the inputs cannot be read.
 
-    The query is the sentence without the placeholder, and its neighbours if selected. A
-    document is the printed reference. Ties stay in the order of the candidates' file.
+    The query is the sentence of the context without the placeholder, with the
+    neighbouring sentences if selected. A candidate is represented by its printed
+    reference. Candidates with equal scores keep the order of the file of candidates.
     """
     documents: dict[str, str] = {}
     for record in rows_of(the_file(files, CANDIDATES, "the candidates")):
@@ -246,8 +250,8 @@ def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
 
 
 def document(record: Mapping[str, Any]) -> str:
-    """Return the text of a candidate, which is the printed reference, or else title and
-    abstract.
+    """Return the text of a candidate, which is the printed reference if available, and
+    otherwise title and abstract.
     """
     if record.get("raw"):
         return str(record["raw"])

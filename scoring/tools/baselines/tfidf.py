@@ -1,4 +1,6 @@
-"""TF-IDF with two weighting schemes, cosines, and rankings with deterministic ties."""
+"""Compute TF-IDF vectors with two weighting schemes, their cosines, and rankings in
+which the order of ties is fixed.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,11 +18,12 @@ def words(text: str) -> list[str]:
 
 
 class TfIdf:
-    """TF-IDF weights fitted on a collection of texts. Unknown words have weight 0.
+    """Computes TF-IDF vectors with document frequencies from a collection of texts.
+    Words that do not occur in the collection have weight 0.
 
-    By default, vectors are normalised as in scikit-learn. With ``is_plain``, weights
-    are counts times ln(N / df) without normalisation, as in the systems of the CL-Summ
-    pilot, and words are those of `words`.
+    By default, vectors are weighted and normalised as in scikit-learn. If ``is_plain``
+    is True, the weight of a word is its count times ln(N / df) without normalisation,
+    as in the systems of the CL-Summ pilot, and texts are split by `words`.
     """
 
     def __init__(self, texts: Sequence[str], *, is_plain: bool = False) -> None:
@@ -30,7 +33,7 @@ class TfIdf:
             {"token_pattern": _WORD.pattern, "norm": None} if is_plain else {}
         )
         self._vectorizer = TfidfVectorizer(**form)
-        #: One sparse row per text; None if no text contains a word.
+        #: A sparse matrix with one row per text, or None if no text contains a word.
         self.fitted: Any = None
         try:
             self.fitted = self._vectorizer.fit_transform(texts)
@@ -60,7 +63,9 @@ class TfIdf:
 
 
 def cosines(first: Floats, second: Floats) -> Floats:
-    """Return (a, b) cosines of the rows of two matrices, or 0 for zero rows."""
+    """Return the cosine of each row of the first matrix with each row of the second, or
+    0 for rows of zeros.
+    """
     return np.asarray(_normalise_rows(first) @ _normalise_rows(second).T)
 
 
@@ -69,11 +74,11 @@ def _normalise_rows(rows: Floats) -> Floats:
 
 
 def ranked(scores: Floats) -> list[int]:
-    """Return the positions of candidates in descending order of scores. Ties stay in
+    """Return the positions of candidates, sorted by descending score. Ties stay in
     order.
 
-    Scores are rounded before they are compared, so that all machines return the same
-    order.
+    Scores are rounded before they are compared, so that the order is the same on all
+    machines.
     """
     return [
         int(place)
@@ -82,8 +87,8 @@ def ranked(scores: Floats) -> list[int]:
 
 
 class TfIdfRetriever:
-    """A TF-IDF retriever. If no document contains a word of the query, all scores are
-    0.
+    """A TF-IDF retriever. If no document contains a word of the query, all documents
+    have the score 0.
     """
 
     def __init__(self, documents: Iterable[str]) -> None:

@@ -1,3 +1,3 @@
-"""Build the gold of citation tasks from corpora of papers. Corpora are streamed, and
-all rules are documented.
+"""Build the gold (reference answers) of citation tasks from corpora of papers. The
+builders read corpora as streams and document all of their rules.
 """

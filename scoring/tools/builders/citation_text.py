@@ -1,4 +1,6 @@
-"""Build a season of citation text generation from the original files of data sets."""
+"""Build the files of a citation text generation task from the original files of
+published data sets.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,10 +54,10 @@ def add_data_set(
 
 
 def counter_of(folder: Path) -> instances_of.Count:
-    """Return a function that counts the tokens of a text without special tokens. Raises
-    Unavailable.
+    """Return a function that counts the tokens of a text, without special tokens such
+    as [CLS]. Raises Unavailable.
 
-    ``folder`` contains the model's tokenizer.
+    ``folder`` is the path of the model's tokenizer.
     """
     with needed("a tokenizer needs transformers (`make models`)"):
         from transformers import AutoTokenizer
@@ -97,11 +99,12 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
     yield from markdown_table(heads, phrases, in_numbers=True)
 
 
-#: CiteBench cuts this many characters from abstracts that begin with `[0] ` or `[10] `.
+#: Length that CiteBench cuts from abstracts that begin with `[0] ` or `[10] `.
 _NUMBER_CUT = 4
 _SOURCE_LINES, _TARGET_LINES = ".txt.src", ".txt.tgt.tagged"
 _DIGIT = re.compile(r"[0-9]")
-#: Citations in brackets, by author and year or by number. Nested brackets do not match.
+#: Citations in brackets, by author and year or by number.
+#: The expression does not match nested brackets.
 _BRACKETS = re.compile(r"\([^()]*[0-9]{2,4}[^()]*\)|\[[^\[\]]*[0-9][^\[\]]*\]")
 _AUTHORS = re.compile(r"[A-Z]\w+(?:\s+(?:and|&)\s+[A-Z]\w+|\s+et al\.?)?\s*$")
 _THIS_CITATION, _OTHER_CITATION = "<cite>", "<CITE>"
@@ -109,7 +112,9 @@ _THIS_CITATION, _OTHER_CITATION = "<cite>", "<CITE>"
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """Instances of a data set in CiteBench's format, and the faults found in instances."""
+    """The instances of a data set in CiteBench's format, with the faults of single
+    instances.
+    """
 
     dataset: str
     form: str
@@ -230,7 +235,7 @@ def _part(record: Record, key: str, kind: type) -> Any:
     return value
 
 
-#: The keys identify a format, and the function converts records of the format.
+#: For each original format, the keys and the converter of its records.
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
     "lu": (("related_work", "ref_abstract"), _convert_lu),
     "chen": (("abs", "multi_doc"), _chen),
@@ -238,7 +243,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
 }
 FORMS = ("aburaed", *_FORMS)
 _EXPECTED = f"the original files of one of {', '.join(FORMS)}"
-#: CiteBench's `sample.json` has these fields (UKPLab/citebench, commit e0cc3b8e).
+#: Fields of CiteBench's `sample.json` (UKPLab/citebench, commit e0cc3b8e).
 PROCESSED = ("target", "input")
 
 
@@ -280,7 +285,7 @@ def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
 def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
     for file in files:
         if file.stem in _names_of(split) and file.name.endswith(ending):
-            # `splitlines` would also split at other characters in abstracts.
+            # `splitlines` would also split at other characters inside of abstracts.
             return [
                 line.removesuffix("\r")
                 for line in decoded(file.read()).removesuffix("\n").split("\n")

@@ -1,4 +1,4 @@
-"""Assign classes to all contexts that a diagnostic split may use."""
+"""Assign the citation contexts that a diagnostic split may use to classes."""
 
 import hashlib
 import json
@@ -17,9 +17,10 @@ from scoring.tools.builders.store import SQL, Store
 
 
 def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[str]]":
-    """Fill the view `classified` with all eligible contexts.
+    """Create the database view `classified` with all contexts that can be sampled.
 
-    Return the thresholds of lengths, and the number of excluded contexts by reason.
+    Return the thresholds between short, medium and long sentences, and the number of
+    excluded contexts by reason.
     """
     if rules.length_thresholds is not None:
         thresholds = LengthThresholds(*rules.length_thresholds)
@@ -81,13 +82,13 @@ def _features(
 
 
 def drawn(seed: int, name: str) -> int:
-    """Return a pseudo-random number that depends only on seed and name."""
+    """Return a pseudo-random number that depends only on the seed and the name."""
     return int.from_bytes(
         hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest()
     )
 
 
-#: For each dimension: the other features whose class is held fixed during sampling.
+#: For each dimension, the classes that all sampled contexts have in other dimensions.
 SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "field": {},
     "year_group": {},
@@ -100,47 +101,48 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "low_resource": {"length_class": "medium", "location_class": "end"},
     "h_index_group": {},
 }
-#: Classes that are reported even if they are empty.
+#: Classes that the data sheet reports even if they have no contexts.
 FIXED = {
     "length_class": ("short", "medium", "long"),
     "location_class": ("start", "middle", "end"),
 }
-#: How sets are sampled: separately for `each` dimension, or as in Maharjan's paper.
+#: Methods of sampling, either for `each` dimension or as in Maharjan's paper.
 EACH, OFFICIAL = "each", "official"
-#: The sets of candidate papers, with descriptions.
+#: The papers that systems rank as candidates, with a description of each choice.
 CITED, ALL = "cited", "all"
 RANKED: Mapping[str, str] = {
     CITED: "the papers of the collection that are cited",
     ALL: "all papers of the collection, cited or not",
 }
-#: The paper's sampling combines the contexts of these dimensions into one set.
+#: Maharjan's paper samples contexts of these dimensions into one common set.
 COMBINED = ("field", "year_group", "citation_group", "h_index_group")
-#: The default number of contexts per stratum.
+#: The default number of contexts in each stratum, by method of sampling.
 PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules that select contexts and define their classes.
+    """The rules by which contexts of a diagnostic split are selected and assigned to
+    classes.
 
-    By default, ``length_thresholds`` are computed from the corpus. The two thresholds
-    are one standard deviation below and above the mean sentence length in tokens.
-    Sentences are excluded if their length differs from the mean by more than
-    ``outlier_z`` standard deviations.
+    Without ``length_thresholds``, the thresholds of sentence length are computed from
+    the corpus. The computed thresholds are one standard deviation below and above the
+    mean length of sentences in tokens. Sentences whose length differs from the mean by
+    more than ``outlier_z`` standard deviations are excluded.
     """
 
     seed: int = 0
     sampling: str = EACH
     candidates: str = CITED
     per_stratum: int = 10
-    #: Sampling draws this many cited papers per stratum and uses ``per_stratum``.
+    #: In Maharjan's method, the number of cited papers drawn for each stratum.
     drawn: int = 10
     most_per_class: int = 1500
     every_context: bool = False
     outlier_z: float = 3.0
     length_thresholds: tuple[float, float] | None = None
-    #: Positions up to the first fraction of a sentence are the sentence's start.
-    #: Positions beyond the second fraction of a sentence are the sentence's end.
+    #: Citations up to the first fraction of a sentence are at its start.
+    #: Citations after the second fraction of a sentence are at its end.
     location_bounds: tuple[float, float] = (1 / 3, 2 / 3)
     first_year: int = 1996
     last_year: int = 2020
@@ -148,10 +150,10 @@ class Rules:
     citation_groups: int = 10
     fewest_citations: int = 5
     h_index_groups: int = 4
-    #: Classes use the field of the `cited` or of the `citing` paper.
-    #: `auto` uses the cited paper if at least half of the cited papers have a field.
+    #: Whether the class `field` is the field of the `cited` or of the `citing` paper.
+    #: `auto` chooses the cited paper if at least half of the cited papers have a field.
     field_of: str = "auto"
-    #: Fields with a smaller fraction of the corpus's papers are low-resource fields.
+    #: A field with a smaller fraction of the papers is called low-resource.
     low_resource_share: float = 0.03
 
     def as_dict(self) -> dict[str, Any]:
@@ -168,8 +170,9 @@ class Rules:
         )
 
     def years(self, year: int) -> str:
-        """Return the group of publication years that contains the given year. Groups
-        extend to years outside the configured range.
+        """Return the name of the group of years to which a year of publication belongs,
+        such as 2011-2015. Years outside the configured range belong to further groups
+        of the same length.
         """
         first = year - (year - self.first_year) % self.years_a_group
         return f"{first}-{first + self.years_a_group - 1}"
@@ -181,9 +184,9 @@ class Rules:
 
 @dataclass(frozen=True)
 class LengthThresholds:
-    """The thresholds of length classes. Sentences with fewer than ``low`` tokens are
-    short, sentences with more than ``high`` tokens are long. The other fields
-    document how the thresholds were computed.
+    """The thresholds between short, medium and long sentences. Sentences with fewer
+    than ``low`` tokens are short, sentences with more than ``high`` tokens are long.
+    The other fields document how the thresholds ``low`` and ``high`` were computed.
     """
 
     low: float
@@ -224,7 +227,7 @@ def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
     return mean, square**0.5
 
 
-#: URLs and identifiers, whose digits may resemble years.
+#: Matches URLs and identifiers, because their digits may look like years.
 _ADDRESSES = re.compile(
     r"https?://\S+|\bdoi:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\s*\S+|\b\d{4}\.\d{4,5}\b|\{\{[^{}]*\}\}",
     re.IGNORECASE,
@@ -235,9 +238,10 @@ _BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 
 
 def year_in(reference: str, *, latest: int | None) -> int | None:
-    """Return the last year in brackets, or else the last year in the text.
+    """Return the last year in brackets in the text of a reference, or otherwise the
+    last year in the text.
 
-    URLs and numbers of preprints are ignored.
+    Digits in URLs and in numbers of preprints are ignored.
     """
     text = _ADDRESSES.sub(" ", reference)
     years = (
@@ -247,7 +251,7 @@ def year_in(reference: str, *, latest: int | None) -> int | None:
     return possible[-1] if possible else None
 
 
-#: The reasons for which contexts are excluded, in the order in which they are checked.
+#: Reasons for which contexts are excluded, in the order of the checks.
 REASONS = (
     "several citations in the sentence",
     "the cited paper is not in the reference list",
@@ -260,8 +264,9 @@ REASONS = (
 
 
 def reason_against(context: sqlite3.Row, cited: int) -> str | None:
-    """Return the reason for leaving out the context, or None. ``cited`` is the number
-    of the context's cited references in the reference list.
+    """Return the reason for which a context cannot be sampled, or None if it can be
+    sampled. ``cited`` is the number of references that the context cites and that are
+    in the reference list of the paper.
     """
     sentence = context["sentence"]
     checks = (
@@ -285,7 +290,7 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
     return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
 
 
-#: An intent's text matches a sentence if it has this fraction of the sentence's words.
+#: A sentence matches the text of an intent if they share this fraction of words.
 ENOUGH = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 

@@ -1,4 +1,4 @@
-"""Convert an article's paragraphs to contexts, with one context for each citation or
+"""Convert the paragraphs of a paper to citation contexts, one for each citation or
 group of adjacent citations.
 """
 
@@ -18,7 +18,7 @@ from scoring.tools.builders.store import Store
 
 _BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
 _GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
-#: A bracket that contains only marks becomes part of the marks.
+#: Matches brackets that contain only citation marks, and joins them with the marks.
 _BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
 
 
@@ -93,8 +93,8 @@ class _Sentence:
         self.groups = list(_GROUP.finditer(text))
 
     def shown(self, group: int | None = None) -> str:
-        """Return the sentence with `<REF>` for the marks of the given group, and
-        `<OTHERREF>` for the marks of all other groups.
+        """Return the sentence with `<REF>` in place of the citation marks of the given
+        group, and `<OTHERREF>` in place of all other citation marks.
         """
         parts, end = [], 0
         for number, mark in enumerate(self.groups):
@@ -106,8 +106,9 @@ class _Sentence:
         return " ".join("".join([*parts, self.text[end:]]).split())
 
     def printed(self, numbers: Mapping[str, int]) -> str:
-        """Return the sentence with the citation marks as printed in the paper. Tokens
-        of the corpus are replaced by the numbers of the references.
+        """Return the sentence with citation marks as the paper prints them. If the
+        corpus has tokens in place of marks, the numbers of the references replace the
+        tokens.
         """
         first, *rest = self.text.split(MARK)
         parts = [first]
@@ -135,14 +136,14 @@ def _mark_text(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     return _BRACKETED.sub(r"\1", "".join([*parts, text[end:]])), ordered
 
 
-#: A mark with which the corpus replaced the printed mark.
+#: A token by which the corpus has replaced the citation mark of the paper.
 ANONYMOUS = "anonymous"
 NUMERIC, ALPHABETIC, AUTHOR_YEAR = "numeric", "alphabetic", "author-year"
 DAMAGED = "damaged"
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
-#: Names and lists have a maximum length, so that text in capitals takes no more time.
+#: The length of names and lists is limited, so that capitals take no more time.
 _NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
 _AND = rf"(?:and|&)\s+{_NAME}"
 _AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
@@ -159,20 +160,21 @@ _STYLES = (
     ),
     (ANONYMOUS, re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?")),
 )
-#: Two marks merged into one have two years, or an opening bracket inside brackets.
+#: Two merged marks have two years, or an opening bracket within brackets.
 _TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
-#: A number with only one round bracket is a damaged mark.
-#: A number with one square bracket is common in groups such as `[3, 7]`.
+#: A number with only one round bracket is a damaged citation mark.
+#: A number with one square bracket is not damaged, but part of a group like `[3, 7]`.
 _HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
-#: Text that looks like a citation although the corpus has no mark there.
+#: Matches texts that look like citations but that the corpus does not mark.
 _UNMARKED = re.compile(
     rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
 )
 
 
 def style_of(mark: str) -> str:
-    """Return the style of a printed citation mark. The style is `damaged` for two
-    merged marks and for a number with one round bracket, and “” if unknown.
+    """Return the style of a citation mark as the paper prints the mark. The style is
+    `damaged` for two marks that were merged or a number with one round bracket, and “”
+    for an unknown style.
 
     >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
     ('author-year', 'numeric', 'damaged')
@@ -195,11 +197,11 @@ def without_unmarked(text: str) -> str:
 
 
 def with_placeholder(sentence: str, mark: str) -> str:
-    """Return the sentence with the placeholder in place of the mark. Spacing and
-    hyphenation are ignored.
+    """Return the sentence with a placeholder in place of the citation mark. The
+    function finds the mark even if spacing or hyphenation differ.
     """
     if letters := [re.escape(character) for character in mark if character.isalnum()]:
-        # The mark must not be part of a longer number.
+        # The citation mark must not be a part of a longer number.
         loose = re.compile(
             r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE
         )

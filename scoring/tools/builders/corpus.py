@@ -1,4 +1,4 @@
-"""The common format of corpora, with papers, the references of each paper, and the
+"""Define the common format of corpora, which has papers, their references, and the
 sentences with citations.
 """
 
@@ -13,7 +13,7 @@ from scoring.metrics.discourse import RULES, sentence_spans
 from tasks.types.positional_citations.parsing import own_or_copy
 from tasks.types.problems import Unavailable, needed
 
-#: `<REF>` replaces the citations of a context, and `<OTHERREF>` all other citations.
+#: In a context, `<REF>` replaces its citations and `<OTHERREF>` other citations.
 PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 
 
@@ -21,9 +21,10 @@ PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
 class Paper:
     """A paper of the corpus.
 
-    ``field`` is the discipline, and ``text`` the full text without citation marks, if
-    available. ``citations`` is the number of papers that cite this paper.
-    ``author_ids`` are the ids of the authors in order.
+    ``field`` is the scientific field of the paper, and ``text`` is its full text
+    without citation marks, if available. ``citations`` is the number of papers that
+    cite this paper. ``author_ids`` are the ids of the paper's authors in the order of
+    the authors.
     """
 
     paper_id: str
@@ -51,9 +52,10 @@ class Author:
 class Reference:
     """An entry of a paper's reference list.
 
-    All references to the same paper have the same ``target``, which is the id of the
-    paper in the collection, or another shared id. The entry of an unknown paper has an
-    id of its own. ``citations`` is the number of papers that cite the target.
+    References to the same paper have the same ``target``, which is the paper's id in
+    the collection or another shared id. A reference to an unknown paper has a
+    ``target`` that no other reference has. ``citations`` is the number of papers that
+    cite the target.
     """
 
     ref_id: str
@@ -66,12 +68,13 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """A sentence with a citation, or with a group of adjacent citations, replaced by
-    ``<REF>``.
+    """A sentence in which ``<REF>`` replaces a citation or a group of adjacent
+    citations.
 
-    ``gold`` has each cited reference that is in the reference list once. ``marker`` is
-    the printed form of the citation, and ``style`` the style of this form (``""`` if
-    unknown). ``zone`` is the rhetorical zone of the sentence, if the corpus has zones.
+    ``gold`` has the cited references that are in the paper's reference list, each once.
+    ``marker`` is the citation as the paper prints it, and ``style`` is the style of the
+    printed citation (``""`` if unknown). ``zone`` is the rhetorical zone of the
+    sentence, for example its background, if the corpus annotates zones.
     """
 
     context_id: str
@@ -89,10 +92,10 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A citation mark in a paragraph, with the mark's position, printed form and
-    reference.
+    """A citation mark in a paragraph, with its position, its printed form and the
+    reference that it cites.
 
-    ``ref_id`` is None if the corpus does not identify the reference.
+    ``ref_id`` is None if the corpus does not say which reference the mark cites.
     """
 
     start: int
@@ -110,8 +113,8 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph. A paragraph has a text with marks, or ``sentences`` if the corpus is
-    split into sentences.
+    """A paragraph. A paragraph has either a text with citation marks or, if the corpus
+    splits texts, ``sentences``.
     """
 
     section: str
@@ -127,36 +130,36 @@ class Article:
     paragraphs: Sequence[Paragraph] = ()
 
 
-#: This character replaces each citation mark in a paragraph and occurs in no text.
+#: The character that replaces citation marks in paragraphs and occurs in no text.
 MARK = "\ue000"
-#: Name of the splitter by rules.
+#: The name of the sentence splitter that uses rules.
 BY_RULES = "rules"
-#: Longer paragraphs are cut at a space, because a parser's memory grows with length.
+#: Longer paragraphs are cut at a space, because long texts need much memory to parse.
 LONGEST = 100_000
 
 Span = tuple[int, int]
 
 
 class Splitter:
-    """A sentence splitter that uses rules. ``given`` is the value of the command's option, and ``name``
-    the name of the splitter in data sheets.
+    """Splits texts into sentences by rules. ``given`` is the value of the command-line
+    option for this splitter, and ``name`` is its name in data sheets.
     """
 
     given, name = BY_RULES, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
-        """Return the start and end of each sentence of a text, without surrounding
-        spaces.
+        """Return the start and end offset of each sentence of a text, without
+        surrounding spaces.
 
-        In the text, ``MARK`` stands for each citation mark. ``marks`` has the printed
-        forms.
+        The text contains the character ``MARK`` in place of each citation mark.
+        ``marks`` has the citation marks as the paper prints them.
         """
         return sentence_spans(text)
 
 
 def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
-    """Load a spaCy pipeline. Return the pipeline and its name in data sheets. Raises
-    Unavailable.
+    """Load a spaCy pipeline. Return the spaCy pipeline, and the name of the pipeline in
+    data sheets. Raises Unavailable.
     """
     with needed(f"{needed_for} needs the package spacy; `make models` installs it"):
         import spacy
@@ -187,7 +190,7 @@ class _Package(Splitter):
             raise Unavailable(f"the spaCy package “{name}” finds no sentences: {lacks}")
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
-        # The elements with odd indices are marks.
+        # The parts at odd positions are citation marks.
         parts = [
             part
             for pair in zip(text.split(MARK), [*marks, ""], strict=True)
@@ -221,7 +224,7 @@ class _Package(Splitter):
 
 @lru_cache(maxsize=2)
 def splitter(name: str) -> Splitter:
-    """Return the splitter `rules`, or a spaCy package given by folder or name. Raises
-    Unavailable.
+    """Return the sentence splitter named `rules`, or a splitter that uses the spaCy
+    package with the given folder or name. Raises Unavailable.
     """
     return Splitter() if name == BY_RULES else _Package(name)

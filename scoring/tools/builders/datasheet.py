@@ -1,5 +1,5 @@
-"""The data sheet of a diagnostic split, with all rules and thresholds, and counts
-before and after sampling.
+"""Write the data sheet of a diagnostic split, which has all rules and thresholds, and
+counts of contexts before and after sampling.
 """
 
 import platform
@@ -68,8 +68,8 @@ def _ranked(built: "Built") -> str:
 
 
 def small_of(counts: Mapping[str, int]) -> str:
-    """Return the names of classes that have less than half as many contexts as the
-    largest class of the dimension.
+    """Return the names of the classes that have less than half as many contexts as the
+    largest class.
     """
     largest = max(counts.values())
     return ", ".join(
@@ -205,15 +205,16 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
 
 
-#: The width of a bin in the chart of sentence lengths.
+#: The width in tokens of a bar in the chart of sentence lengths.
 STEP = 5
 NO_CLASS = "None"
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of one feature. ``is_mean`` is True if the numbers of the
-    distribution are means, and False if the numbers are counts.
+    """The numbers of contexts, or the means, for each class of one feature. ``is_mean``
+    is True if the numbers are means over contexts, and False if they are counts of
+    contexts.
     """
 
     name: str
@@ -261,7 +262,7 @@ class _Side:
     def add(self, row: sqlite3.Row) -> None:
         self.total += 1
         for name, label in _FEATURES.items():
-            # Contexts without tags or without a word before the citation do not count.
+            # Contexts without tags or without a word before the citation are skipped.
             if name not in TAGGED or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
@@ -345,7 +346,7 @@ class Built:
     form: str
     corpus: dict[str, int]
     licences: dict[str, int]
-    #: The SHA-256 of the corpus, and the rule by which the digest is computed.
+    #: The SHA-256 digest of the corpus, and the version of the rule for this digest.
     digest: Mapping[str, str | int]
     rules: classes.Rules
     thresholds: classes.LengthThresholds
@@ -353,7 +354,7 @@ class Built:
     tagger: str
     sentences: str
     candidates: int = 0
-    #: Counts of features before and after sampling, and of the classes in each sample.
+    #: The distributions of features before and after sampling.
     distributions: list[Distribution] = field(default_factory=list)
     classes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     eligible: int = 0

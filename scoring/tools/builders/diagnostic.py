@@ -1,5 +1,5 @@
-"""Build a diagnostic split from a corpus. The result is a season folder that documents
-all rules.
+"""Build a diagnostic split for citation recommendation from a corpus. The builder
+writes the folder of a season, with a data sheet that documents all rules.
 """
 
 import json
@@ -21,14 +21,14 @@ from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
 
-#: A stratum has contexts of papers without a sampled context, and reserves.
+#: Numbers of contexts of papers without a sampled context, and of further contexts.
 _Stratum = tuple[list[int], list[int]]
 
 
 class Dimension:
-    """The sample of one dimension, in the order of the contexts' draws. If possible, at
-    most one context is sampled per ``unit``, which is the citing paper (`paper_id`)
-    or the cited paper (`target`).
+    """The contexts that are sampled for one dimension, in the order of their random
+    draws. If possible, at most one context is sampled for each ``unit``, which is the
+    citing paper (`paper_id`) or the cited paper (`target`).
     """
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
@@ -70,8 +70,8 @@ class Dimension:
 
 
 def is_still(name: str, row: sqlite3.Row) -> bool:
-    """Return True if all features that a dimension holds constant have the required
-    classes.
+    """Return True if a context has the classes in other dimensions that all samples of
+    the given dimension must have.
     """
     if name == "field" and row["low_resource"] is not None:
         return False
@@ -97,16 +97,18 @@ SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COM
 
 
 def sample_officially(store: Store, rules: classes.Rules) -> None:
-    """Fill the table `sampled`. Raises InputRefused if no context has all features of
-    the strata.
+    """Fill the table `sampled`. Raises InputRefused if no context has all classes that
+    define a stratum.
 
-    Sets compete for the same contexts. The set *Medium* needs contexts at the end of
-    sentences, and the set *End* needs contexts of medium length. Therefore all classes
-    take turns, the smallest class first. In each turn, a class takes one unused
-    context, so that all classes grow equally until their strata are empty. A stratum
-    has contexts of ``drawn`` cited papers for each set.
+    In the method of Maharjan's paper, a context can be in only one set, so the sets
+    compete for contexts. For example, the set *Medium* needs contexts whose citation is
+    at the end of the sentence, and the set *End* needs sentences of medium length. For
+    this reason, the classes take turns, beginning with the smallest class. In each
+    turn, a class receives one unused context, so that all classes grow equally until no
+    contexts are left in their strata. Each stratum of a set contains contexts that cite
+    ``drawn`` different papers.
     """
-    #: Contexts by set and class, and then by field, years and citation group.
+    #: Contexts by set and class, and within a class by field, years and citations.
     strata: dict[tuple[str, str, str, str, str], dict[str, int]] = defaultdict(dict)
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         cell = row["field"], row["year_group"], row["citation_group"]
@@ -165,7 +167,7 @@ def _remaining_contexts(
 
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
-#: Fields of a context in the gold, besides its id and the cited paper.
+#: Fields of a context that are written to the gold.
 _FACTS = (
     "sentence",
     "before",
@@ -204,13 +206,13 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     sentences: str = BY_RULES,
     progress: Callable[[str], None] = lambda step: None,
 ) -> datasheet.Built:
-    """Write the season folder of a diagnostic split. ``progress`` is called with the
-    name of each step.
+    """Write the folder of a season with a diagnostic split. ``progress`` is called with
+    the name of each step of the build.
 
-    ``pipeline`` is a spaCy pipeline for parts of speech, or None. ``sentences`` is the
-    name of the sentence splitter. The result does not depend on the number of workers.
-    Raises InputRefused if the corpus is unreadable, and Unavailable if the pipeline or
-    the cluster is missing.
+    ``pipeline`` is the name of a spaCy pipeline that tags parts of speech, or None.
+    ``sentences`` is the name of the sentence splitter. The files do not depend on the
+    number of workers. Raises InputRefused if the corpus cannot be read, and Unavailable
+    if the pipeline or the cluster is missing.
     """
     form_loader = loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
@@ -313,7 +315,7 @@ def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
         }
 
 
-#: Fields that are compared if the other file contains them.
+#: Fields of contexts that are compared if the other build also has the fields.
 FACTS = (
     "sentence",
     "cited_id",
@@ -329,16 +331,16 @@ FACTS = (
     "word_after",
     "pos_after",
 )
-#: The maximum number of differing contexts shown per field.
+#: The maximum number of differences that are shown for each field.
 SHOWN = 5
 
 
 @dataclass
 class Agreement:
-    """The agreement of two builds by field.
+    """The comparison of two builds of a diagnostic split, field by field.
 
-    ``same`` counts equal values. ``differing`` has the first differences as (context,
-    ours, theirs).
+    ``same`` counts equal values. ``differing`` has the first differences of each field,
+    as tuples of the id of the context and the values in both builds.
     """
 
     compared: int = 0
@@ -350,9 +352,9 @@ class Agreement:
 
 
 def agreement(built: Path, other: Path) -> Agreement:
-    """Compare two files of contexts.
+    """Compare the contexts of two builds of a diagnostic split.
 
-    Contexts are matched by `context_id` in the built file and `id` in the other file.
+    A context has the same `context_id` in the built file as its `id` in the other file.
     """
     theirs = {str(record["id"]): record for record in records(other)}
     counts = Agreement()
@@ -397,16 +399,16 @@ def table(counts: Agreement) -> Iterator[str]:
 
 
 TABLE = "Table 1"
-#: The rule set `official` contains only the metrics of the paper.
-#: Both mappings lead from printed names to names of metrics and systems on the board.
+#: The rule set `official` has only the metrics that the paper prints.
+#: Maps from printed names to the names of metrics and of systems on the board.
 RULES, METRICS, SYSTEMS = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
 )
 _POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
-#: Each printed dimension has a name in this program.
-#: The mapping of a dimension has the classes whose names in this program differ.
+#: For each dimension that the paper prints, the name of the dimension in the gold.
+#: The second value maps printed names of classes to other names in the gold.
 DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Fields": ("field", {}),
     "Years": ("year_group", {}),

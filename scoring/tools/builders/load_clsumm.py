@@ -1,7 +1,7 @@
-"""Load CL-Summ topics as a collection for citation resolution.
+"""Load the topics of CL-Summ as a collection of papers for Citation Resolution.
 
-The corpus marks only the citations of each topic's reference paper, so all reference
-papers of the collection are the candidates of every citing paper.
+The topics mark only citations of their own reference paper. For this reason, the
+reference papers of all topics are the candidates for every citing paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_
 from tasks.types.files import open_inputs
 
 ABSTRACT = "abstract"
-#: Sentences with fewer letters could occur in any citance.
+#: Minimum number of letters of a sentence that is looked up in a citance.
 SHORTEST = 30
 
 
@@ -72,7 +72,7 @@ def _add_citing_paper(
     if citing not in papers:
         store.add_paper(_paper(citing, sentences))
     for name, paper in papers.items():
-        # A paper never cites itself.
+        # A paper is never among the references of the paper itself.
         if name != citing:
             reference = Reference(
                 ref_id=name, target=name, raw=paper.title, title=paper.title

@@ -1,7 +1,7 @@
-"""Load corpora in the project's own format.
+"""Load corpora in the file format of this project.
 
-A folder has `papers.jsonl`, `references.jsonl` and `contexts.jsonl`, and optionally
-`authors.jsonl`.
+A corpus is a folder with the files `papers.jsonl`, `references.jsonl` and
+`contexts.jsonl`, and optionally `authors.jsonl`.
 """
 
 from pathlib import Path
@@ -26,8 +26,8 @@ def files(path: Path) -> list[Path]:
 
 
 def add(record: reading.Record, file: Path, store: Store) -> None:
-    """Add a record of a file to the store. A paper that `papers.jsonl` lacks has
-    neither field nor year.
+    """Add a record from one of the files of a corpus to the store. Papers that are not
+    in `papers.jsonl` have no field and no year.
     """
     if file.name == PAPERS:
         paper = Paper(

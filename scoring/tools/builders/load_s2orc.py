@@ -1,9 +1,10 @@
-"""Load S2ORC in its two formats: paragraphs with spans (2020, doc2json), and one text
-with annotations.
+"""Load S2ORC in both of its formats, which are paragraphs with annotated spans of text
+(2020, doc2json), and a single text with annotations.
 
-Lo et al. 2020, S2ORC: The Semantic Scholar Open Research Corpus (ACL). The files may
-include metadata, S2AG's citations with their intents, and its authors, in any order.
-The fields of a line identify its kind.
+S2ORC is the Semantic Scholar Open Research Corpus (Lo et al., 2020, ACL). The corpus
+may include files with metadata, and with citations, their intents and authors from
+S2AG. The files may be in any order, because the fields of a line show what the line
+describes.
 """
 
 import json
@@ -31,7 +32,7 @@ from scoring.tools.builders.store import Store
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 
-#: The context type for each intent in S2AG.
+#: The class of citation context for each citation intent in S2AG.
 CONTEXT_TYPES = {
     "background": "background",
     "methodology": "method",
@@ -39,7 +40,7 @@ CONTEXT_TYPES = {
     "result": "result",
 }
 
-#: Return the files whose lines can be read independently.
+#: Returns the files of a corpus whose lines can be read independently of each other.
 files = corpus_files
 
 

@@ -1,13 +1,15 @@
-"""Load SciXML: one XML file per paper, with sentences that may have rhetorical zones.
+"""Load corpora in SciXML, with one XML file per paper and sentences that may have
+rhetorical zones.
 
-Teufel and Elhadad 2002, Collection and linguistic processing of a large-scale corpus of
-medical articles (LREC); as in the ACL collection of Ritchie, Teufel and Robertson 2006
-(Creating a Test Collection for Citation-based IR Experiments, NAACL). Zones are the
-attribute ``AZ`` of a sentence (Argumentative Zoning) or the type of a ``CoreSc1`` or
-``annotationART`` element in it (Core Scientific Concepts, Liakata et al. 2010).
+Teufel and Elhadad (LREC 2002) describe the format in “Collection and linguistic
+processing of a large-scale corpus of medical articles”. Ritchie, Teufel and Robertson
+(NAACL 2006) use the format in “Creating a Test Collection for Citation-based IR
+Experiments”. Rhetorical zones are the attribute ``AZ`` of a sentence (Argumentative
+Zoning) or the type of a ``CoreSc1`` or ``annotationART`` element in the sentence (Core
+Scientific Concepts, Liakata et al., 2010).
 
-Reference lists contain no ids of papers in the collection, so a reference is matched by
-its title.
+Reference lists have no ids of papers in the collection, so a reference is matched to a
+paper by the title.
 """
 
 import re
@@ -39,7 +41,7 @@ _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
-    """Return True if the first XML file of the folder is a paper in SciXML."""
+    """Return True if the first XML file of the folder is a paper in the format SciXML."""
     if (first := next(iter(xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:

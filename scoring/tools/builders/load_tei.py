@@ -1,9 +1,11 @@
-"""Load GROBID's TEI: one XML file per paper, with paragraphs and citation marks.
+"""Load corpora in GROBID's TEI format, with one XML file per paper, in which paragraphs
+have citation marks.
 
-Lopez 2009, GROBID: Combining Automatic Bibliographic Data Recognition and Term
-Extraction (ECDL). A mark is a ``ref`` of the type ``bibr``. The ``target`` of a mark is
-the ``xml:id`` of a ``biblStruct``. A reference is matched to the paper of the
-collection with its title, or else becomes a separate paper.
+Lopez (ECDL 2009) presents GROBID in “Combining Automatic Bibliographic Data Recognition
+and Term Extraction”. A citation mark is a ``ref`` of the type ``bibr``. The attribute
+``target`` of the mark is the ``xml:id`` of a ``biblStruct``. A reference refers to the
+paper of the collection with the same title, or otherwise to a paper outside the
+collection.
 """
 
 import re
@@ -26,12 +28,12 @@ from tasks.types.problems import quoted
 _NAMESPACE = "{http://www.tei-c.org/ns/1.0}"
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
-#: The suffixes that GROBID appends to the name of an input file.
+#: Suffixes that GROBID adds to the name of the input file.
 _ENDINGS = (".tei", ".grobid")
 
 
 def fits(path: Path) -> bool:
-    """Return True if the first XML file of the folder is TEI."""
+    """Return True if the first XML file of the folder is in the format TEI."""
     if (first := next(iter(xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
@@ -163,7 +165,7 @@ def _paragraph(
         parts.append(inner.text or "")
         for child in inner:
             walk(child)
-            # GROBID omits the space between `s` elements.
+            # GROBID writes no space between two `s` elements.
             parts.append(child.tail or (" " if child.tag == "s" else ""))
 
     walk(element)

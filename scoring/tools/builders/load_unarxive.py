@@ -1,7 +1,8 @@
-"""Load unarXive: arXiv papers as JSON Lines, with citations and formulas as tokens in
-braces.
+"""Load unarXive, which has papers from arXiv as JSON Lines, with tokens in braces in
+place of citations and formulas.
 
-Saier, Krause and Färber 2023, unarXive 2022: All arXiv Publications Pre-Processed for NLP (JCDL).
+Saier, Krause and Färber (JCDL 2023) describe the corpus in “All arXiv Publications
+Pre-Processed for NLP”.
 """
 
 import re
@@ -21,7 +22,7 @@ from scoring.tools.builders.store import Store
 
 _CITE = re.compile(r"\{\{cite:([^{}]+)\}\}")
 _TOKEN = re.compile(r"\{\{(formula|figure|table|section|ref)[^{}]*\}\}")
-#: Placeholders for formulas, figures and tables in sentences.
+#: Words that replace the tokens of formulas, figures and tables in sentences.
 _WORDS = {name: name.upper() for name in ("formula", "figure", "table", "section")} | {
     "ref": "REFERENCE"
 }

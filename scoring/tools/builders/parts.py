@@ -1,7 +1,8 @@
-"""Read parts of a corpus into separate databases, and merge these in order.
+"""Read the parts of a corpus into separate databases, and then merge the databases in
+the order of the parts.
 
-The boundaries of parts depend only on the corpus, so that the output is identical for
-any number of processes.
+How a corpus is divided depends only on the corpus, so the merged database is the same
+for any number of processes.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ from scoring.tools.builders.reading import Loader, add_records, loader, refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, needed, refuse
 
-#: A part of a corpus has this size in bytes.
-#: Each smaller or compressed file of a corpus is a single part.
+#: The size in bytes of the parts into which large files of a corpus are divided.
+#: A compressed or smaller file of a corpus is a single part.
 PART = 64 << 20
-#: Increase this number whenever the content of a part's database would change.
+#: Increase the version if a change of the code changes a part's database.
 VERSION = 2
 MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """The work of one process, which is a byte range of a file, or a whole corpus if
+    """The task of one process, which reads a byte range of a file, or a whole corpus if
     the format cannot be divided.
     """
 
     path: Path
     form: str
-    #: Settings of the part's store.
+    #: Settings of the database into which the part is read.
     settings: Mapping[str, Any]
     out: Path
     start: int = 0
@@ -177,22 +178,22 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         yield
 
 
-#: The maximum number of restarts of all processes after one of them was killed.
+#: Maximum number of restarts of all processes after the system killed a process.
 RESTARTS = 5
 UNFINISHED = ".unfinished"
-#: Seconds to wait for the first answer of a cluster.
+#: Maximum number of seconds to wait for the first answer of the cluster.
 PATIENCE = 30
 
-#: The function runs in another process and writes the output file of a task.
-#: The function returns the problems of the task's input.
+#: A function that runs a task in another process and writes the task's output file.
+#: The function returns the problems that it finds in the task's input.
 Run = Callable[[Any], list[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Runs tasks in ``jobs`` processes, or on the cluster at an address.
+    """Runs tasks in ``jobs`` processes, or on the cluster at the address ``cluster``.
 
-    Each task writes an output file, ``out``.
+    Each task writes the output file ``out``.
     """
 
     jobs: int = 1
@@ -223,13 +224,13 @@ class Workers:
                 refuse(run(task))
 
 
-#: Run all tasks in the current process.
+#: Runs all tasks in the current process.
 ALONE = Workers()
 
 
 def whole(out: Path) -> Path:
-    """Yield a unique temporary path. The temporary file is renamed to ``out`` once the
-    file is complete.
+    """Return a unique temporary path for the file ``out``. The caller renames the
+    temporary file to ``out`` when the file is complete.
     """
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
 

@@ -1,5 +1,5 @@
-"""Read corpora from files: JSON Lines, optionally compressed with gzip, and values of
-their fields.
+"""Read corpora from files: Read the files of corpora, which are JSON Lines or JSON, and
+the values of their fields. Files may be compressed with gzip.
 """
 
 import gzip
@@ -21,17 +21,17 @@ from tasks.types.text import without_halves
 
 _ENDINGS = (".jsonl", ".json", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
-#: The first line of a file with one pretty-printed value, as doc2json writes papers.
+#: First lines of a JSON file with one indented value, as doc2json writes the file.
 _OPENED = (b"{", b"[")
 _CHUNK = 1 << 20
 _TOKEN = re.compile(r"\{\{[^{}]*\}\}")
-#: Matches an escaped surrogate in JSON.
+#: Matches one half of a surrogate pair that is escaped in JSON.
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-#: The maximum number of digits of an integer in the database.
+#: The maximum number of digits of an integer that the database can store.
 _DIGITS = 18
 
 Record = Mapping[str, Any]
-#: A function that adds a record of a file to the store.
+#: A function that adds a record from a file of a corpus to the store.
 Adding = Callable[[Record, Path, Store], None]
 
 
@@ -42,8 +42,8 @@ def refusal(message: str, file: Path | None = None, expected: str = "") -> Input
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return the JSON files of a corpus, sorted by path. Raises InputRefused if there
-    are none.
+    """Return the JSON files of a corpus, sorted by their paths. Raises InputRefused if
+    the corpus has no JSON files.
     """
     files = sorted(file for file in path.rglob("*") if file.is_file())
     named = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
@@ -146,10 +146,12 @@ def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
 
 
 def digest_of(corpus: Path) -> dict[str, str | int]:
-    """Return a SHA-256 of a corpus and the version of its definition.
+    """Return the SHA-256 digest of a corpus and the version of the rule by which the
+    digest is computed.
 
     The digest covers the names and contents of the files, sorted by path. In version 2,
-    it does not depend on the order or endings of lines in JSON Lines files.
+    the digest does not depend on the order and the line endings of lines in JSON Lines
+    files.
     """
     digest = hashlib.sha256()
     for path in (
@@ -177,8 +179,8 @@ def _digest_of_lines(path: Path) -> bytes:
 
 
 def text(record: Record, *keys: str) -> str:
-    """Return the record's first value under the keys that is a text, a number or a list
-    of texts, or an empty text without such a value.
+    """Return the value of the first of the keys whose value is a text, a number or a
+    list of texts. If no key has such a value, return an empty text.
     """
     for key in keys:
         value = record.get(key)
@@ -200,15 +202,13 @@ def letters(content: str) -> str:
 
 
 def without_tokens(content: str) -> str:
-    """Remove tokens in double braces from a heading, because they name the cited
-    reference.
-    """
+    """Remove tokens in double braces, which name a cited reference, from a heading."""
     return " ".join(_TOKEN.sub(" ", content).split())
 
 
 def whole(record: Record, *keys: str) -> int | None:
-    """Return the record's first value under the keys that is an integer, or a text that
-    represents an integer.
+    """Return the value of the first of the keys whose value is an integer, or a text
+    with an integer.
 
     Integers with more than 18 digits are ignored.
     """
@@ -237,19 +237,20 @@ def mapped(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
-#: Formats of corpora. Each is read by a module `load_…` in this package.
+#: Formats of corpora.
+#: Each format is read by a module `load_…` of this package.
 FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
-#: Formats whose texts are already split into sentences.
+#: Formats of corpora in which texts are already split into sentences.
 SENTENCES = ("lines", "scixml", "clsumm")
 
 
 class Loader:
-    """The reader of a corpus format.
+    """Reads corpora in one format.
 
-    ``as_a_whole`` loads a corpus. ``files`` and ``add`` read files whose lines are
-    independent. A format has either ``as_a_whole``, or both ``files`` and ``add``.
-    ``has_paragraphs`` is True if texts of the format are paragraphs, and False if the
-    texts are sentences.
+    ``as_a_whole`` reads a whole corpus at once, while ``files`` and ``add`` read files
+    whose lines are independent of each other. A format has either ``as_a_whole``, or
+    both ``files`` and ``add``. ``has_paragraphs`` is True if the format stores texts as
+    paragraphs, and False if it stores texts as sentences.
     """
 
     def __init__(self, name: str) -> None:
@@ -267,7 +268,7 @@ class Loader:
         self.add: Adding | None = getattr(module, "add", None)
 
     def load(self, path: Path, store: Store) -> None:
-        """Load a corpus into the store. The lines of a corpus may be in any order."""
+        """Read a corpus into the store. The lines of the corpus may be in any order."""
         if self.as_a_whole is not None:
             self.as_a_whole(path, store)
         elif self.files is not None and self.add is not None:
@@ -276,8 +277,8 @@ class Loader:
 
 
 def loader(form: str, path: Path) -> Loader:
-    """Return the loader of a format. `auto` detects the format. Raises InputRefused if
-    no format matches.
+    """Return the loader of the format of a corpus. `auto` detects the format. Raises
+    InputRefused if the corpus is in none of the formats.
     """
     if not path.exists():
         raise refusal("there is no such file or folder", path)

@@ -1,5 +1,5 @@
-"""Build the gold of Citation Resolution from papers with enough references in the
-collection.
+"""Build the gold of Citation Resolution from papers of which enough references are in
+the collection.
 """
 
 import json
@@ -32,7 +32,7 @@ from tasks.types.citation_resolution import (
 from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
-#: The collection has the papers of the corpus, or all references of the papers.
+#: The collection has the papers of the corpus, or also all papers that they cite.
 COLLECTIONS = ("papers", "references")
 
 _SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
@@ -44,10 +44,10 @@ class ResolutionRules:
     collection: str = COLLECTIONS[0]
     with_texts: bool = False
     with_inlinks: bool = False
-    #: `tested` excludes citations in all tested papers from the evidence, as published.
-    #: `citing` excludes only the citations in the citing paper from the evidence.
+    #: With `tested`, as published, evidence lacks the citations in all tested papers.
+    #: With `citing`, evidence lacks only the citations in the citing paper itself.
     inlinks_without: str = "tested"
-    #: The number of sentences kept before and after the citing sentence.
+    #: The number of sentences that are stored on each side of the citing sentence.
     around: int = 1
 
 
@@ -61,8 +61,8 @@ def build_resolution(
     work: Path | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Write the season's gold, data sheet and card. ``progress`` is called with the
-    name of each step.
+    """Write the gold, the data sheet and the card of the task into the folder of the
+    season. ``progress`` is called with the name of each step.
     """
     name = loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
@@ -136,8 +136,8 @@ def build_resolution(
 
 
 def choose(store: Store, rules: ResolutionRules) -> None:
-    """Fill the table `internal` with the references in the collection, and the table
-    `tested` with the tested papers.
+    """Create the database table `internal` of references that are in the collection,
+    and the table `tested` of the papers whose citations are tested.
     """
     store.connection.execute(
         SQL["resolution: internal"], {"references": rules.collection == "references"}
@@ -159,10 +159,10 @@ def inlinks_of(
 
 
 def resolvable(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield the contexts of the tested papers.
+    """Yield the citation contexts of the tested papers.
 
-    The gold of a context consists of the references in its citation group that belong
-    to the collection.
+    The gold of a context consists of those of its cited references that belong to the
+    collection.
     """
     paper: str | None = None
     targets: dict[str, str] = {}
@@ -193,8 +193,9 @@ def _key(name: str) -> str:
 
 
 def placements(published: Path) -> Iterator[str]:
-    """Yield a season-file table for each window. The table compares the printed methods
-    with the runs of all methods in this program.
+    """For each context window, yield a table of the season file that compares published
+    results with runs. Each table compares the published results of all methods with
+    runs of the baselines of the same methods.
     """
     what, expected = (
         "of methods and windows",

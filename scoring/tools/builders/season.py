@@ -1,4 +1,4 @@
-"""Write the folder of a season with a valid `season.toml` and runs of the baselines."""
+"""Write the folder of a season with a valid `season.toml` and with runs of baselines."""
 
 import datetime as dt
 import json
@@ -33,8 +33,8 @@ def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonFolder:
-    """The folder of a new season. The dates of the season are placeholders that
-    organisers must change.
+    """The folder for the files of a new season. The folder has placeholders for the
+    dates of the season, which organisers must replace.
     """
 
     folder: Path
@@ -42,7 +42,7 @@ class SeasonFolder:
     title: str
     task_type: str
     licence: str = ""
-    #: A file of published results, and the tables of the season file that refer to it.
+    #: A file of published results, and text for the season file that refers to it.
     published: Path | None = None
     placements: Sequence[str] = ()
 
@@ -115,7 +115,9 @@ def every_method(gold: Path) -> dict[str, Baseline]:
 def printed_rows(
     published: Path, table: str, what: str, expected: str
 ) -> list[dict[str, Any]]:
-    """Return the rows of a table in a file of published results. Raises InputRefused."""
+    """Return the rows of one table from a file of published results. Raises
+    InputRefused.
+    """
     try:
         tables = json.loads(published.read_bytes())["tables"]
         return [
@@ -127,7 +129,7 @@ def printed_rows(
 
 
 def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
-    """Return the season-file tables that show a published table beside the board."""
+    """Return text for the season file that shows a published table beside the board."""
     heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
     filled = (
         (head, {key: value for key, value in values.items() if value})

@@ -1,4 +1,4 @@
-"""A corpus in a database on disk, so that memory does not grow with the corpus."""
+"""Store a corpus in a database on disk, so that memory does not grow with the corpus."""
 
 import json
 import sqlite3
@@ -15,7 +15,8 @@ _PARTS = (
     .read_text(encoding="utf-8")
     .split("\n-- name: ")
 )
-#: SQL queries by name. A name begins with the module that uses the query.
+#: SQL queries by name.
+#: The name of a query begins with the name of the module that uses the query.
 SQL = dict(part.split("\n", 1) for part in _PARTS[1:])
 
 #: The size of SQLite's page cache in KiB.
@@ -23,9 +24,11 @@ CACHE = 32_768
 
 
 class Store:
-    """A database that a loader fills and that answers SQL queries.
+    """A database into which a loader reads a corpus, and from which builders select
+    data with SQL.
 
-    If several lines describe a paper, all their non-empty fields are stored.
+    If several lines of a corpus describe the same paper, the store combines the
+    non-empty fields of all lines.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class Store:
         self.connection.row_factory = sqlite3.Row
         self.with_texts, self.around = with_texts, around
         self.sentences: corpus.Splitter = corpus.splitter(sentences)
-        # A journal is not needed, because the database is discarded after a crash.
+        # The database needs no journal, because the builder deletes it after a crash.
         self.connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE};"
             f"PRAGMA temp_store = FILE; {SQL['store: tables']}"
@@ -82,22 +85,24 @@ class Store:
             raise _duplicate_context_error(context.context_id) from twice
 
     def add_intent(self, *row: str) -> None:
-        """Add the intent of a citation as citing paper, cited paper, sentence and type."""
+        """Add the intent of a citation, as a row of citing paper, cited paper, sentence
+        and type.
+        """
         self.connection.execute("INSERT INTO intents VALUES (?, ?, ?, ?)", row)
 
     def add_text(
         self, paper_id: str, section: str, sentences: Iterable[tuple[str, str]]
     ) -> None:
-        """Do nothing with the sentences of a paragraph. `topics.Texts` overrides this
-        method.
+        """Ignore the sentences of a paragraph. `topics.Texts` overrides this method.
 
-        ``sentences`` has two versions of each sentence, one with the printed citation
-        marks and one with ``<OTHERREF>`` for each mark.
+        ``sentences`` has two forms of each sentence, one with citation marks as printed
+        and one with ``<OTHERREF>`` in place of each mark.
         """
 
     def add_sentence(self, tokens: int) -> None:
-        """Count a sentence of the given length in tokens. The distribution of sentence
-        lengths defines the length classes.
+        """Add one to the number of sentences with the given number of tokens. The
+        thresholds between short, medium and long sentences are computed from the
+        numbers of sentences of each length.
         """
         self.connection.execute(
             "INSERT INTO lengths VALUES (?, 1) ON CONFLICT (tokens) DO UPDATE SET sentences = sentences + 1",
@@ -105,7 +110,7 @@ class Store:
         )
 
     def merge(self, part: Path) -> None:
-        """Add the rows of another store to this store. The result is the same as after
+        """Add all rows of another store to this store. The result is the same as after
         adding each row individually.
         """
         self.connection.commit()
@@ -135,8 +140,8 @@ class Store:
         self.connection.executemany(query, rows)
 
     def counts(self, query: str) -> dict[str, int]:
-        """Return the counts of classes from a query. Rows without a class have the key
-        `None`.
+        """Return the numbers of contexts by class, which a query computes. The key
+        `None` has the count of contexts without a class.
         """
         return {
             "None" if name is None else str(name): count

@@ -1,4 +1,4 @@
-"""Tag the parts of speech around citations with a spaCy pipeline."""
+"""Tag the part of speech of the words around citations with a spaCy pipeline."""
 
 import hashlib
 import json
@@ -14,7 +14,8 @@ from scoring.tools.builders.parts import Workers, whole
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.problems import Problem
 
-#: Penn Treebank tags by group. All other tags belong to the last group.
+#: Groups of part-of-speech tags from the Penn Treebank.
+#: The last group contains all other tags.
 GROUPS = {
     "verb": ("VB", "VBD", "VBG", "VBP", "VBZ", "VBN"),
     "noun": ("NN", "NNS", "NNP", "NNPS"),
@@ -29,12 +30,12 @@ _GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
 
 
 class Tagger:
-    """Tags sentences with their placeholders, because without placeholders the grammar
-    of the sentences would differ.
+    """Tags the words of sentences in which placeholders replace citations, because
+    sentences without a placeholder can be ungrammatical.
     """
 
     def __init__(self, pipeline: str) -> None:
-        # Disable all components that the tags do not need; they take most of the time.
+        # Disable the components that are slow and that tagging does not need.
         self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
         self._nlp, self.name = spacy_package(
             pipeline, "a tagger (`--tagger none` builds without one)", disable=unused
@@ -43,8 +44,8 @@ class Tagger:
     def neighbours(
         self, sentences: Iterable[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the words next to the placeholder of each sentence, and the tag groups
-        of these words, or None where no word exists.
+        """For each sentence, yield the words next to the placeholder and the groups of
+        their tags, or None if there is no such word.
 
         Punctuation is skipped.
         """
@@ -76,9 +77,9 @@ class Tagger:
             yield beside
 
 
-#: A range has this many context ids, whatever the number of processes.
+#: The number of context ids in a range, whatever the number of processes.
 RANGE = 20_000
-#: The number of contexts between two calls of ``progress``.
+#: The number of contexts between two calls of the function ``progress``.
 TOLD = 1_000
 
 
@@ -101,9 +102,10 @@ def tag(
     is_kept: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> None:
-    """Tag the contexts that could be sampled for some dimension.
+    """Tag the words around the citations of all contexts that could be sampled.
 
-    A single process calls ``progress`` every thousand contexts.
+    If there is only one process, the process calls ``progress`` after every thousand
+    contexts.
     """
     highest = store.value("SELECT coalesce(max(number), 0) FROM features")
     bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
@@ -132,7 +134,7 @@ def tag(
         _Range(*common, after, last, folder / f"{after:09d}.json")
         for after, last in bounds
     ]
-    # Other processes see committed rows only.
+    # Commit the rows, because other processes see only committed rows.
     store.connection.commit()
     workers.run(_tag_range, ranges)
     for stretch in ranges:

@@ -1,10 +1,11 @@
-"""Select CL-Summ topics by the criteria of the pilot: reference papers, and papers that
-cite them.
+"""Select CL-Summ topics, which have a reference paper and papers that cite it, by the
+criteria of the CL-Summ pilot.
 
-Jaidka et al. 2014, section “Corpus Construction”, and the notes on it in the corpus. A
-reference paper has more than ten citations, from papers at least three years apart. Of
-the papers that cite it, the oldest and the newest are selected, and up to eight others
-in random order. Papers with a citation that is not part of a list of citations come
+The criteria are in the section “Corpus Construction” of the paper (Jaidka et al., 2014)
+and in the notes that accompany the corpus. A reference paper has more than ten
+citations, and the years of the citing papers are at least three years apart. Among the
+citing papers, the oldest and the newest are selected, and up to eight others in random
+order. Papers with a citation that is not part of a list of citations are selected
 first, and then papers of years that are not yet selected.
 """
 
@@ -49,7 +50,7 @@ OLDEST, NEWEST, SINGLE, YEAR = (
 
 
 class Texts(Store):
-    """A store that also contains the sentences of papers, with their headings."""
+    """A store that also contains the full text of papers, as sentences with headings."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, with_texts=True, **named)
@@ -69,21 +70,21 @@ class TopicRules:
     seed: int = 0
     topics: int = 10
     more_than_citations: int = 10
-    #: The minimum number of years between the oldest and the newest citing paper.
+    #: Minimum number of years between the oldest and the newest citing paper.
     years_apart: int = 3
     fewest_citing: int = 3
-    #: The maximum number of citing papers besides the oldest and the newest.
+    #: Maximum number of selected citing papers besides the oldest and the newest.
     most_others: int = 8
-    #: The latest year of a reference paper; None for no limit.
+    #: The latest year of publication of a reference paper, or None for no limit.
     last_year: int | None = None
 
 
 @dataclass(frozen=True)
 class Citing:
-    """A paper that cites the reference paper.
+    """A paper that cites the reference paper of a topic.
 
-    ``is_single`` is True if at least one citation of the reference paper is not part of
-    a list of citations.
+    ``is_single`` is True if the paper cites the reference paper at least once outside
+    of a list of citations.
     """
 
     paper_id: str
@@ -94,11 +95,11 @@ class Citing:
 def choose(
     store: Texts, rules: TopicRules
 ) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
-    """Return the eligible topics in random order, and the number of rejected papers by
-    reason.
+    """Return the topics that meet the criteria in random order, and the number of
+    rejected reference papers by reason.
 
-    A topic has its reference paper, number of citations and citing papers. The order
-    depends only on the seed and the ids of papers.
+    A topic is a tuple of the reference paper, its number of citations and the citing
+    papers. The order of topics depends only on the seed and the ids of papers.
     """
     left_out: Counter[str] = Counter()
     eligible = []
@@ -240,26 +241,28 @@ def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
 
 
 ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
-#: Placeholders for citation marks whose printed text is unknown.
+#: Placeholders for citation marks whose printed form is unknown.
 MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
 _ODD = re.compile(r"[^A-Za-z0-9-]+")
 
 
 @dataclass
 class Written:
-    """A paper while it is written to a file.
+    """The content of a paper that the builder writes to a file of a topic.
 
-    ``sentences`` has pairs of section and sentence.
+    ``sentences`` has a pair of section heading and sentence for each sentence.
     """
 
     title: str
     sentences: list[tuple[str, str]] = field(default_factory=list)
-    #: The sid of each sentence. The key consists of the letters of the sentence.
+    #: The number (sid) of each sentence.
+    #: The keys are sentences reduced to their letters.
     places: dict[str, int] = field(default_factory=dict)
 
     def add(self, section: str, sentence: str, unmarked: str = "") -> int:
-        """Add a sentence to the paper and return the sentence's number (sid). The title
-        has sid 0, the first sentence 1.
+        """Add a sentence to the content of the paper and return the number of the
+        sentence (its sid). The sid of the title is 0, and the sid of the first sentence
+        is 1.
         """
         self.sentences.append((section, sentence))
         for key in (_letters(sentence), _letters(unmarked)):
@@ -267,8 +270,8 @@ class Written:
         return len(self.sentences)
 
     def place_of(self, context: Any) -> tuple[int, str]:
-        """Return the sid and the text of the sentence that contains a context. Add the
-        sentence if the paper lacks it.
+        """Return the number (sid) and the text of the sentence in which a citation
+        context occurs. If the content lacks the sentence, add the sentence.
         """
         shown = (
             context["sentence"]
@@ -308,10 +311,10 @@ class Written:
 
 
 def file_names(ids: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each paper.
+    """Return a file name for each id of a paper.
 
-    Names contain neither dots nor slashes, because the name of a run ends at its first
-    dot.
+    File names contain no dots and no slashes, because the name of a run ends at its
+    first dot.
     """
     names: dict[str, str] = {}
     for paper_id in ids:
@@ -378,9 +381,10 @@ def write_topic(
 
 
 def written(store: Texts, paper_id: str) -> Written:
-    """Return a paper with its title, abstract and text.
+    """Return the content of a paper with its title, abstract and text.
 
-    Without a text, its sentences are those of its citation contexts.
+    If the store has no text of the paper, the content has the sentences of its citation
+    contexts.
     """
     paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
     result = Written(paper["title"] or paper_id)
@@ -420,7 +424,7 @@ def build_topics(
     form: str = "auto",
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
-    """Write the CL-Summ topics and the data sheet of the topics. ``progress`` is called
+    """Write CL-Summ topics and their data sheet into a folder. ``progress`` is called
     with the name of each step.
     """
     read = loader(form, corpus)
@@ -490,7 +494,7 @@ def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
     for title in ("Corpus", "Rules", "Left out"):
         yield f"## {title}\n"
         values = facts[title.lower().replace(" ", "_")].items()
-        # Convert numbers to text, since these tables have no thousands separators.
+        # Convert numbers to text, because these tables have no thousands separators.
         shown = (
             (name.replace("_", " "), "" if value is None else str(value))
             for name, value in values

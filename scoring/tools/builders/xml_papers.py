@@ -1,4 +1,6 @@
-"""Read collections with one XML file per paper, and match references by title."""
+"""Read collections that have one XML file per paper, and match references to papers by
+title.
+"""
 
 import html
 import re
@@ -12,8 +14,8 @@ from scoring.tools.builders.reading import refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
-#: A title with fewer words matches no reference without a tagged title.
-#: A reference without a tagged title matches the paper whose title it contains.
+#: Minimum number of words of a title that is searched in the text of a reference.
+#: If the file marks the title of a reference, only the marked title is compared.
 MIN_TITLE_WORDS = 4
 _ENTITY = re.compile(r"&([A-Za-z]\w*);")
 
@@ -25,7 +27,7 @@ def xml_files(path: Path) -> list[Path]:
 
 def parsed(file: Path) -> ET.Element:
     """Return the root element. Raises InputRefused if the file is not XML or declares
-    entities.
+    entities of its own.
     """
     text = file.read_bytes().decode("utf-8-sig", errors="replace")
     if "<!ENTITY" in text:
@@ -61,7 +63,7 @@ def load_papers(
     named: Callable[[Path], tuple[str, str]],
     article_of: Callable[[Path, "Titles"], Article],
 ) -> None:
-    """Add the paper in each file. Raises InputRefused.
+    """Add the paper in each XML file of a collection to the store. Raises InputRefused.
 
     ``named`` returns the id and title of a file's paper.
     """
@@ -81,11 +83,11 @@ def load_papers(
 
 
 class Titles:
-    """An index of papers by the words of their titles. Titles shared by two papers are
-    left out.
+    """An index that finds papers by the words of their titles. The index leaves out
+    titles that several papers share.
 
     ``named`` returns the id and title of a file's paper. Raises InputRefused with all
-    unreadable files and duplicate papers.
+    files that cannot be read or that contain the same paper.
     """
 
     def __init__(
@@ -121,10 +123,11 @@ class Titles:
                 self.by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
 
     def paper_of(self, title: str, raw: str) -> str | None:
-        """Return the paper with the tagged title.
+        """If the file marks the title in the reference, return the paper with this
+        title.
 
-        Without a tagged title, return the paper with the longest title that the
-        reference contains.
+        If the file marks no title in the reference, return the paper with the longest
+        title that the text of the reference contains.
         """
         if title:
             return self.papers.get(words_of(title))
