@@ -23,7 +23,7 @@ class AnnouncementForm(ActForm):
 
 
 class EditForm(ActForm):
-    """The new text of an announcement."""
+    """The new text of a published announcement."""
 
     text = _announcement_text(required=True)
     api = {"text": "Markdown."}

@@ -248,8 +248,8 @@ Words = str | Promise
 
 @dataclass(frozen=True)
 class Act:
-    """A user action: who may perform the action, which service performs it, and which
-    messages users see.
+    """A user action. The attributes define who may perform the action, which service
+    performs the action, and which messages users see.
 
     ``role`` looks up the first object in the URL: a season, a team (see `HOLDERS`), or
     the subject. The subject is the object that the action changes. ``subject`` and
@@ -356,7 +356,7 @@ with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
 class Facts(dict[str, Any]):
-    """The values that a message can refer to by name.
+    """The values that the message of a user action can refer to by name.
 
     The values come from ``stated``, from attributes of the service's results, from
     ``fields``, and from attributes of ``thing``, in this order. If the service returned
@@ -391,5 +391,7 @@ class Facts(dict[str, Any]):
 
 
 def _has_value(thing: Any, name: str) -> bool:
-    """Return False if the attribute is missing or is a related manager."""
+    """Return True if the object has the attribute and the attribute is not a related
+    manager.
+    """
     return hasattr(thing, name) and not isinstance(getattr(thing, name), Manager)

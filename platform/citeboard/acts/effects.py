@@ -91,7 +91,8 @@ class GoldStep:
     instances: int
     rows: int | None
     counts: Compared | None
-    #: The sentences name other splits that contain some of the same instances.
+    #: The sentences in `shared` name other splits that contain some of the same
+    #: instances.
     shared: list[str]
     findings: list[dict[str, Any]]
     trivial: dict[str, Any]
@@ -131,7 +132,7 @@ class Steps:
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """Sentences about information that people will see earlier, or will no longer see."""
+    """Sentences about the information that an organiser's action discloses or hides."""
 
     seen: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -214,7 +215,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             for row in sorted(changed, key=lambda row: row.pk)
         }
         transaction.set_rollback(True)
-    # A phase without a limit on runs has no extra tries.
+    # A phase without a limit on runs grants teams no extra tries.
     limited = {row: left for row, left in tries_then.items() if left is not None}
     return Effects(
         steps=Steps(
@@ -222,7 +223,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
                 *(entry.words for entry in entries),
                 *(_extra_tries_text(row, left) for row, left in limited.items()),
             ],
-            # The rehearsal lists gold versions in a separate table.
+            # The confirmation page lists changed gold versions in a separate table.
             changes=[change for change in changes if ".gold." not in change["key"]],
             made=made,
         ),
@@ -234,7 +235,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
 
 
 def effects_of_new_season(made: Season, last_notification: int) -> Effects:
-    """Return the effects of a new season. Only organisers see a draft."""
+    """Return the effects of creating a season. Only organisers see a draft season."""
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
     disclosure = Disclosure()
     if made.is_public:
@@ -407,7 +408,9 @@ def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
 
 
 def _results_phrase(phase: Phase) -> str:
-    """Return a phrase about the confirmed or official results of the phase, or ""."""
+    """Return a phrase that the phase's results are confirmed or official, or an empty
+    text.
+    """
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
     results, named = results_of(phase), {"task": phase.task, "phase": phase}
@@ -459,8 +462,8 @@ def _sentences_on_embargoes(
 ) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
-    The boolean is True if people see data earlier than before, and False if the data
-    become hidden.
+    The boolean beside each sentence is True if people see data earlier than before, and
+    False if the data become hidden.
     """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
@@ -517,7 +520,7 @@ def _score_changes(
     """Return the score changes between two states of the season.
 
     ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
-    contains the settings that the action changed.
+    contains the keys of the settings that the organiser's action changed.
     """
     scored = dict(_scored_phases(before, after, queued))
     moved = list(_moved_runs(before, after))
@@ -629,7 +632,9 @@ def _affected_results(
 
 
 def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
-    """Return True if a key concerns the gold or a setting that affects results."""
+    """Return True if a changed key belongs to the gold or to a setting that affects
+    results.
+    """
     of_task = f"{task_prefix(phase.task.slug)}."
     of_phase = f"{phase_prefix(phase.task.slug, phase.slug)}."
     names = {

@@ -19,7 +19,9 @@ LABELS_AT_FIRST = 100
 
 
 class EstimatesForm(ActForm):
-    """The kind of the labels, and the number of units of each run."""
+    """The kind of labels that people assign, and the number of sampled units of each
+    run.
+    """
 
     of = forms.ChoiceField(label=_("People label"), choices=EstimateSheet.Of.choices)
     labels = forms.IntegerField(
@@ -67,7 +69,7 @@ MAKE_ESTIMATES = by_organisers(
 
 
 class DisagreementsForm(ActForm):
-    """The further judge, the number of pairs, and the seed of the draw."""
+    """The judge to compare with, the number of pairs to draw, and the random seed."""
 
     judge = forms.CharField(
         label=_("Further judge"), max_length=MAX_RULES, widget=forms.Select
@@ -128,7 +130,7 @@ MAKE_DISAGREEMENTS = by_organisers(
 
 
 class PeoplesLabelsForm(ActForm):
-    """The sheet with people's labels."""
+    """A file with the labels that people assigned to the units of a sheet."""
 
     file = forms.FileField(
         label=_("Labels"),

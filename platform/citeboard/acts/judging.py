@@ -24,7 +24,9 @@ MAX_BUDGET = 1_000_000
 
 
 class JudgeConsentForm(ActForm):
-    """The prompt, the two answers, the budget, and the consent to send texts of runs and gold."""
+    """The prompt of an LLM judge, its two answers, the budget, and the consent to send
+    texts of runs and gold to the LLM.
+    """
 
     prompt = long_text(
         _("Prompt"),

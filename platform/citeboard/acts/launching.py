@@ -33,9 +33,10 @@ MAX_PROBLEMS = 5
 
 
 class CalendarForm(ActForm, OverwritingForm):
-    """Dates of a season and its phases, by their keys in the season file; those chosen move or are copied.
+    """The dates of a season and its phases, by their keys in the season file. The
+    chosen dates are moved or copied.
 
-    Only what was changed since the form was shown is saved.
+    The form saves only the dates that the user has changed.
     """
 
     do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
@@ -84,8 +85,8 @@ class CalendarForm(ActForm, OverwritingForm):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the season's calendar: the phases, then the season's other
-        dates.
+        """Return the rows of the season's calendar, first the phases and then the
+        season's other dates.
         """
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
         chosen = set(self["chosen"].value() or ())
@@ -181,7 +182,9 @@ class CalendarForm(ActForm, OverwritingForm):
 
 
 class FirstGoldForm(ActForm):
-    """Files for all splits that have no gold yet; those left empty come later."""
+    """Gold files for all splits that have no gold yet. Empty fields can be filled
+    later.
+    """
 
     reason = forms.CharField(
         label=_("Reason"), max_length=500, initial=_("The first version.")
@@ -204,7 +207,7 @@ class FirstGoldForm(ActForm):
     def publish(self, by: User) -> int:
         """Publish the gold in all files or in none, and return the number of files.
 
-        The form field of an invalid file gets the errors of the file.
+        The method attaches the errors of an invalid file to the form field of the file.
         """
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):

@@ -1,8 +1,8 @@
 """Rehearse an organiser's action in a transaction that is rolled back.
 
-An action that does not affect people runs immediately. Other actions require a
-confirmation. If the action is final, affects confirmed results, or breaks an embargo,
-the organiser must also type a name and a reason.
+An action that does not affect people runs immediately. Actions that affect people
+require a confirmation. If the action is final, affects confirmed results, or breaks an
+embargo, the organiser must also type a name and a reason.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The effects of an action that has not run.
+    """The predicted effects of an action that was rolled back.
 
     Organisers type the text ``name`` to confirm the action.
     """
@@ -83,7 +83,7 @@ class Rehearsal:
 
 
 class NeedsConfirmation(Refused):
-    """The action did not run, because the user must first confirm the action."""
+    """The action did not run, because the user must confirm the action first."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
@@ -95,11 +95,11 @@ class NeedsConfirmation(Refused):
 
 @dataclass(frozen=True)
 class Said:
-    """The confirmation in a request.
+    """The user's confirmation of an action, as sent in a request.
 
     ``shown`` is the digest of the effects that the confirmation page showed. ``shown``
     is None for API requests, because the API has no confirmation page. ``typed``
-    contains the name and the reason.
+    contains the name and the reason that the user typed.
     """
 
     shown: str | None = None

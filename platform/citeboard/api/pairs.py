@@ -178,7 +178,7 @@ begins(
     name="pair-sheets",
 )
 def pair_sheets(request: Request, phase: Phase) -> Any:
-    """List the sheets of pairs of a phase with their judges; for organisers."""
+    """List the sheets of pairs of a phase with their judges, for organisers."""
     sheets = Sheet.objects.pairs().filter(phase=phase).order_by("pk")
     return [_sheet_members(sheet) for sheet in sheets]
 
@@ -219,7 +219,7 @@ def sheet_to_organise(user: User, pk: int) -> Sheet:
 
 @get("pair-sheets/<int:pk>/rows/", role=sheet_to_organise, files=[ROWS])
 def pair_sheet_rows(request: Request, sheet: Sheet) -> HttpResponse:
-    """Return the judgements of a sheet, published or not, with pseudonyms of judges;
+    """Return the judgements of a sheet, published or not, with pseudonyms of judges,
     for organisers.
     """
     own = Sheet.objects.filter(pk=sheet.pk)
