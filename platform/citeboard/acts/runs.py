@@ -125,9 +125,9 @@ class SeedForm(ReasonForm):
 
 @dataclass(frozen=True)
 class ChangeOfRun(Act):
-    """An action on a run, performed by the run's team or by organisers of the season.
+    """An action that the run's team or the season's organisers perform on a run.
 
-    Organisers must give a reason, which the team can read.
+    Organisers must give a reason for the action, which the team can read.
     """
 
     _: KW_ONLY

@@ -333,10 +333,10 @@ class Parameters:
 
 
 def said_in(request: Request) -> acts.Said:
-    """Return the confirmation in a request.
+    """Return the user's confirmation of an action from the request.
 
-    The API has no confirmation page. Actions that affect confirmed results require a
-    name and a reason.
+    The confirmation has no digest, because the API has no confirmation page. Actions
+    that affect confirmed results require a name and a reason.
     """
     return acts.Said(
         None,

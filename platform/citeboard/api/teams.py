@@ -1,4 +1,6 @@
-"""API operations for teams: create, join, leave, merge, and public results."""
+"""API operations that create, join, leave and merge teams and return their public
+results.
+"""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -279,7 +281,7 @@ InvitedSerializer = mirror_of_model(
     name="invitations",
 )
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
-    """List the people invited by e-mail, in pages; for the team's lead."""
+    """List the people invited to a team by e-mail, in pages, for the team's lead."""
     return MailedInvitation.objects.filter(team=team)
 
 
@@ -350,7 +352,9 @@ MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
 @get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
-    """List the merges that your team proposed or was asked for, in pages; for its lead."""
+    """List the proposals to merge a team that the team made or received, in pages, for
+    the team's lead.
+    """
     return merge_proposals(team)
 
 

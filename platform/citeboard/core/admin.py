@@ -81,7 +81,9 @@ class FactsAdmin(CreatedElsewhere):
         *args: Any,
         **options: Any,
     ) -> Any:
-        """Return a paginator that counts rows up to nine pages after the current page."""
+        """Return a paginator that counts at most the rows up to nine pages after the
+        current page.
+        """
         most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)

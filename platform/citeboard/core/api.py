@@ -35,7 +35,7 @@ READ = ["GET", "HEAD"]
 class SingleFormatNegotiation(DefaultContentNegotiation):
     """Ignore the Accept header, and respond in the view's only format.
 
-    Clients can therefore also download files.
+    Clients can therefore download files with any Accept header.
     """
 
     def select_renderer(
@@ -79,7 +79,7 @@ class Error(serializers.Serializer[Any]):
 
 
 class InvalidFields(Error):
-    """A request with fields that are missing or cannot be meant."""
+    """A request with missing, unknown or invalid fields."""
 
     errors = serializers.DictField(  # type: ignore[assignment]
         child=serializers.ListField(child=serializers.CharField()),
@@ -89,7 +89,7 @@ class InvalidFields(Error):
 
 
 class TooManyRequests(Error):
-    """A quota that is used up, or requests in too quick succession."""
+    """A request that exceeds a quota or the permitted rate of requests."""
 
     left = serializers.IntegerField(
         required=False,
@@ -107,7 +107,9 @@ class TooManyRequests(Error):
 
 
 class Closed(serializers.Serializer[Any]):
-    """A phase that accepts no runs now, or a run that is beyond what is asked."""
+    """A phase does not accept the run, because the phase is closed or the run exceeds a
+    limit.
+    """
 
     detail = serializers.CharField()
     opens = serializers.DateTimeField(required=False)
@@ -258,7 +260,8 @@ class UploadThrottle(MinuteThrottle):
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: A process that uses its share of a limit writes to the shared count STEPS times.
+#: A web process that uses its share of a rate limit adds its requests to the shared
+#: count in STEPS steps.
 STEPS = 25
 
 

@@ -67,8 +67,8 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 class ObjectCache(LocMemCache):
     """An in-memory cache that stores Python objects without pickling.
 
-    Callers share the cached objects and must not change the objects. Keys are not
-    validated and must not contain user input.
+    All callers share the cached objects, so callers must not change cached objects. The
+    cache does not validate keys, so keys must not contain user input.
     """
 
     # The type stubs of Django's LocMemCache omit some attributes.

@@ -84,8 +84,8 @@ def rendered(text: str, top: int = 2) -> SafeString:
 def with_scrolling(html: str) -> str:
     """Make wide tables and long lines of code scroll inside the page.
 
-    Readers can scroll by keyboard too, and the page does not become wider than the
-    screen.
+    Readers can also scroll the tables and lines by keyboard, and the page does not
+    become wider than the screen.
     """
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="group"><table>'
@@ -101,7 +101,8 @@ def with_scrolling(html: str) -> str:
 FOLDER = "docs"
 #: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
 DOWNLOADS = "receipts/"
-#: The page of guides shows guides by group, and guides without a group in the last one.
+#: The page of guides shows guides by the groups in GROUPS, and guides without a group
+#: in the last group.
 GROUPS = {
     _("Reading and citing"): (
         "readers",

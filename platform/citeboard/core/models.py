@@ -32,8 +32,8 @@ def late_json(
 
 
 class AuditEntry(models.Model):
-    """A user action in the history. A service writes the entry in the same transaction
-    as the action.
+    """An entry of the history about a user action. A service writes the history entry
+    in the same database transaction as the action.
     """
 
     at = models.DateTimeField(default=timezone.now)
@@ -123,8 +123,9 @@ class Limit(models.Model):
 
 
 class SchemaEpoch(models.Model):
-    """A record that a migration has removed a table or column that earlier releases
-    use. The module `citeboard.core.database` compares the record with the release.
+    """The schema epoch of the database. A migration raises the schema epoch if it
+    removes a table or column that earlier releases use. The module
+    `citeboard.core.database` compares the schema epoch with the release.
     """
 
     number = models.PositiveIntegerField(primary_key=True)

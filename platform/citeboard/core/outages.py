@@ -28,7 +28,7 @@ FULL_DISK = "The disk of the database is full"
 READ_ONLY = "The database can be read but not written"
 NO_RIGHT = "The database refuses the site a right"
 UPGRADED = "The site is being upgraded"
-#: A result code of SQLite that is not listed here means an error in the SQL statement.
+#: A result code of SQLite that _SQLITE lacks means an error in the SQL statement.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -37,7 +37,8 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: Each key is an SQLSTATE of PostgreSQL, or a class of SQLSTATEs (two characters).
+#: Each key of _POSTGRES is an SQLSTATE code of PostgreSQL, or a class of SQLSTATE codes
+#: (two characters).
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -48,7 +49,8 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: A missing table or column is an outage during migrations, and a bug at other times.
+#: A missing table or column counts as an outage during migrations, and as a bug at
+#: other times.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -123,12 +125,13 @@ def _storage_outage(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: The log calls the outage REQUESTS if a request fails.
+#: REQUESTS is the name in the log for an outage in which a request fails.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: _seen contains the times of the first and last error of each service's outage.
+#: _seen maps the name of each service to the times of the first and last error of its
+#: outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
 #: An outage ends after FORGOTTEN_SECONDS seconds without an error.
@@ -136,9 +139,9 @@ FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
-    """Log the first error of an outage.
+    """Log the first error of an outage of a service.
 
-    Later errors in this process only extend the outage.
+    Later errors in this process only extend the outage and are not logged.
     """
     now = time.monotonic()
     with _lock:

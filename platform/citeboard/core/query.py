@@ -1,5 +1,5 @@
-"""Query parameters of pages. The URL contains all of the reader's choices, so that a
-shared link displays the same page.
+"""Query parameters of pages. The URL of a page contains all of the reader's choices, so
+that a shared link displays the same page.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -112,8 +112,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """Base class for the query parameters of a page. Each field of a subclass is one
-    parameter, defined by one of the functions below.
+    """Base class for the query parameters of a page. Each field of a subclass is a
+    parameter, defined by a function of this module.
     """
 
     @classmethod
