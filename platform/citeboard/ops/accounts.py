@@ -153,7 +153,8 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # An export contains descriptions of runs only of the user's current teams.
+        # A user's export contains descriptions of runs only if the user is still in the
+        # run's team.
         # Team members may have changed a description after the user left the team.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(

@@ -81,7 +81,7 @@ class HourUsed(PoolFull):
 
 @dataclass(eq=False)
 class Turn:
-    """A request to read a file.
+    """A request to read an uploaded file.
 
     A request for the site's own work has no sender.
     """

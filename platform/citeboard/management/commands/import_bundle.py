@@ -27,7 +27,7 @@ def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
 def as_zip(path: Path) -> Iterator[Path]:
     """Yield the path of a bundle as a zip file.
 
-    A folder is zipped to a temporary file.
+    If the bundle is a folder, the function zips the folder to a temporary file.
     """
     if not path.is_dir():
         yield path

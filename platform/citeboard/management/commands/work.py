@@ -52,7 +52,8 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # `claimable` raises an error if the database is unavailable.
+                    # If the database is unavailable, `claimable` raises an error and
+                    # the command ends.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

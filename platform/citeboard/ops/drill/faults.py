@@ -1,5 +1,5 @@
-"""The faults of a drill. Each fault defines how it is injected and which responses the
-site must give meanwhile.
+"""The faults that a drill injects into a copy of the site. Each fault defines how the
+drill injects it and which responses the site must give during the fault.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from citeboard.ops.drill.site_copy import SiteCopy
 
 TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Each command enters a new mount namespace, in which a small disk can be mounted.
-#: Without root rights, a new mount namespace needs a new user namespace too.
+#: Each command in NAMESPACES enters a new mount namespace, in which a drill can mount a
+#: small disk.
+#: A user without root rights also needs a new user namespace.
 NAMESPACES = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),
@@ -41,7 +42,7 @@ class Fault:
 
     ``upload`` and ``page`` are the required status codes of uploads and pages. The
     fault can be injected into sites with one of ``databases`` if all ``tools`` are
-    installed. ``small_disk`` returns the folder on which a small disk is mounted.
+    installed. ``small_disk`` returns the folder at which the drill mounts a small disk.
     """
 
     name: str
@@ -69,9 +70,9 @@ class Fault:
 
 @cache
 def namespace() -> tuple[str, ...]:
-    """Return the command prefix for a program in its own mount namespace.
+    """Return the command prefix that starts a program in its own mount namespace.
 
-    The prefix is empty if the kernel does not allow mount namespaces.
+    The command prefix is empty if the kernel does not allow mount namespaces.
     """
     for command in NAMESPACES:
         with suppress(OSError, subprocess.CalledProcessError):

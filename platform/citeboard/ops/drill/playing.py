@@ -19,7 +19,8 @@ from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_f
 
 #: Probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
-#: Two scrapes are BETWEEN_SCRAPES seconds apart, which is more than two sweeps are.
+#: The time between two scrapes of metrics is BETWEEN_SCRAPES seconds, which is longer
+#: than the time between two sweeps.
 BETWEEN_SCRAPES = 15.0
 #: The small disk of a drill has ROOM_MB free megabytes.
 ROOM_MB = 24
@@ -53,7 +54,9 @@ class Outcome:
 
 
 def unmet(fault: Fault, outcome: Outcome) -> list[str]:
-    """Return the requirements of a fault that the outcome of a drill does not meet."""
+    """Return the requirements of a fault that the copy of the site did not meet in a
+    drill.
+    """
     found = []
     for what, answer, expected in (
         ("an upload", outcome.upload, fault.upload),
@@ -100,7 +103,9 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject a fault that makes the site exit, and restart the site after the fault."""
+    """Inject a fault that makes the copy of the site exit, and restart the copy after
+    the fault.
+    """
     with copy.served():
         taken = [copy.upload()]
         with fault.begin(copy):
