@@ -52,8 +52,8 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # If the database is unavailable, `claimable` raises an error and
-                    # the command ends.
+                    # The queue is empty here, because `claimable` raises an error if
+                    # the database is unavailable.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

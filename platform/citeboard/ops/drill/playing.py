@@ -22,7 +22,7 @@ NOTICED_SECONDS = 15.0
 #: The time between two scrapes of metrics is BETWEEN_SCRAPES seconds, which is longer
 #: than the time between two sweeps.
 BETWEEN_SCRAPES = 15.0
-#: The small disk of a drill has ROOM_MB free megabytes.
+#: A drill mounts a small disk with ROOM_MB free megabytes.
 ROOM_MB = 24
 SEASON = "/seasons/demo/"
 DONE = ("scored", "failed")
@@ -41,11 +41,14 @@ class Outcome:
     page: Answer
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
-    #: ready_after counts seconds from the fault's end until the site accepts uploads.
-    #: scored_after counts seconds from the fault's end until accepted runs are scored.
+    #: `ready_after` is the time in seconds from the fault's end until the site accepts
+    #: uploads.
+    #: `scored_after` is the time in seconds from the fault's end until all accepted
+    #: runs are scored.
     ready_after: float
     scored_after: float
-    #: `ends` has the final states of runs that the site accepted before the recovery.
+    #: `ends` contains the final states of the runs that the site accepted before the
+    #: recovery.
     ends: list[str] = field(default_factory=list)
 
     @property
