@@ -643,13 +643,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # Each process caches public pages of the site in its own memory.
+    # Each web process caches public pages of the site in its own memory.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
     },
-    # The standings cache contains the rows of boards with their ranks.
+    # The cache `boards` contains the rows of boards with their ranks.
     "boards": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "boards",
@@ -687,7 +687,8 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # Responses to anonymous requests name the first scheme, token authentication.
+    # For anonymous requests, the header `WWW-Authenticate` names the first
+    # authentication class, which uses tokens.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",

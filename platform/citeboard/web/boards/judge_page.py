@@ -1,5 +1,5 @@
-"""The page of a judge of a board: its description, and its agreement with other judges
-and people.
+"""The page of a judge of a board, with the judge's description and the judge's
+agreement with other judges and people.
 """
 
 from typing import Any
