@@ -639,8 +639,9 @@ OutsideSerializer = serializer(
     name="outside",
 )
 def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
-    """List the manual scores of the runs on a board. The list is empty if you may not
-    see scores.
+    """List the manual scores of the runs on a board.
+
+    The list is empty if you may not see scores.
     """
     board = cached_standings(phase, request.user)
     entered = manual_scores_of(board, board.rows)
@@ -658,8 +659,9 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 def enter_outside_scores(
     request: Request, phase: Phase, form: dict[str, Any]
 ) -> Sequence[ManualMeasure]:
-    """Enter scores of a metric that was measured elsewhere, for organisers. The scores
-    replace the manual scores of a metric with the same name.
+    """Enter scores of a metric that was measured elsewhere, for organisers.
+
+    The scores replace the manual scores of a metric with the same name.
     """
     ENTER_MEASURE(phase, person(request), **form)
     return outside_scores(request, phase)
@@ -681,8 +683,9 @@ ErratumSerializer = serializer(
     name="errata",
 )
 def errata(request: Request, phase: Phase) -> Any:
-    """List the errata to a phase's results, newest first. The list is empty if you may
-    not see the board.
+    """List the errata to a phase's results, newest first.
+
+    The list is empty if you may not see the board.
     """
     return errata_for(phase, audience_of(phase, request.user))
 

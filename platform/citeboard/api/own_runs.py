@@ -454,8 +454,9 @@ ChangesSerializer = serializer(
     ],
 )
 def run_changes(request: Request, run: Submission) -> Response:
-    """Return the differences between a run and an earlier run of the team. The response
-    contains single instances if the phase shows single instances.
+    """Return the differences between a run and an earlier run of the team.
+
+    The response contains single instances if the phase shows single instances.
     """
     try:
         found = changes_since(run, request.user, ChangesQuery.of(request.query_params))

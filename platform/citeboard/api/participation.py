@@ -90,8 +90,10 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
 def registrations(
     request: Request, season: models.Season
 ) -> QuerySet[models.Registration]:
-    """List the teams of a season. Only organisers see refused teams. If the season
-    hides names, only organisers see the whole list.
+    """List the teams of a season.
+
+    Only organisers see refused teams. If the season hides names, only organisers see
+    the whole list.
     """
     return listed_entries(request.user, season)
 
@@ -196,8 +198,9 @@ QuestionSerializer = mirror_of_model(
     is_open=True,
 )
 def questions(request: Request, season: models.Season) -> QuerySet[models.Question]:
-    """List questions with public answers and your own questions. Organisers and helpers
-    see all questions.
+    """List questions with public answers and your own questions.
+
+    Organisers and helpers see all questions.
     """
     if may_help(request.user, season):
         return models.Question.objects.filter(season=season)
@@ -414,7 +417,7 @@ for end, act in {
     answers=[ExtraTriesSerializer],
 )
 def extra_tries(request: Request, phase: Phase) -> Any:
-    """List the extra runs that organisers have granted to teams in a phase, for
+    """List the extra tries that organisers have granted to teams in a phase, for
     organisers.
     """
     return phase.extra_tries.select_related("team")
