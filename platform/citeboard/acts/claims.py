@@ -1,7 +1,7 @@
 """Decide whether a later season succeeds an earlier season.
 
-Both seasons use the same texts. Only the site's staff can decide whether a season
-succeeds another.
+The earlier and the later season use some of the same texts. Only the site's staff can
+decide whether a season succeeds another.
 """
 
 from django import forms

@@ -70,7 +70,7 @@ class Told:
 class Moved:
     """A run whose rank or score an action changes.
 
-    Rank and score are empty texts if the run is not on a board.
+    The rank and the score are empty texts if the run is not on a board.
     """
 
     phase: str
@@ -180,7 +180,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     """Perform the action, compare the season before and after the action, and roll
     back.
 
-    Raises every error that the action raises.
+    The function raises every error that the action raises.
     """
     before = _State.of(season)
     with transaction.atomic():
@@ -263,8 +263,8 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
 def _leave_cached_boards(season: Season) -> None:
     """Give each phase of the season a new version number.
 
-    Boards are cached by version, and a rollback of the database does not clear the
-    caches.
+    The new versions hide boards that the rehearsal caches, because a rollback of the
+    database does not clear the caches.
     """
     unique = 1 + secrets.randbelow(1 << 40)
     Phase.objects.filter(task__season=season).update(version=F("version") + unique)
@@ -327,8 +327,10 @@ def _extra_tries_text(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: The mapping `known` stores when each audience may first see a kind of data.
-    #: Each key of `known` is a task, a split of the task's data, and a kind of data.
+    #: The mapping `known` contains the time at which each audience may first see a kind
+    #: of data.
+    #: Each key of `known` consists of a task, a split of the task's data, and a kind of
+    #: data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)
@@ -576,8 +578,8 @@ def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
 def _scored_phases(
     before: _State, after: _State, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
-    """Yield the primary key of each phase that is scored again, and a sentence with the
-    number of runs.
+    """Yield the primary key of each phase whose runs are scored again, and a sentence
+    with the number of these runs.
     """
     for pk, phase in after.phases.items():
         runs = max(after.unscored.get(pk, 0) - before.unscored.get(pk, 0), 0)

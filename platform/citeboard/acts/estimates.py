@@ -37,7 +37,8 @@ class EstimatesForm(ActForm):
     }
 
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
-        # The attribute is named `phase`, because the form has a field named `of`.
+        # The phase is stored in the attribute `phase`, because the form has a field
+        # named `of`.
         self.phase = of
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")

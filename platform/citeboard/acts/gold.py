@@ -23,7 +23,7 @@ from tasks.submissions.uploads import received, upload_limit
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
-#: The salt signs the names of stored gold files.
+#: STORED is the salt for signing the names of stored gold files.
 STORED = "gold-to-publish"
 
 

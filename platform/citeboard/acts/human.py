@@ -41,7 +41,7 @@ def annotator_of(user: object, sheet: int) -> Annotator:
 def judge_of(user: object, sheet: int) -> Annotator:
     """Return the user's role as a judge of a sheet of pairs.
 
-    Raises the same errors as `annotator_of`.
+    Raises Http404 and PermissionDenied in the same cases as `annotator_of`.
     """
     return _who_judges(user, sheet, Sheet.Kind.PAIRS)
 

@@ -28,7 +28,7 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: The page shows at most MAX_PROBLEMS errors of each gold file.
+#: The page before the start shows at most MAX_PROBLEMS errors of each gold file.
 MAX_PROBLEMS = 5
 
 
@@ -125,7 +125,8 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # API clients may omit fields that keep their initial values.
+            # A field that the request omits keeps its value, because API clients may
+            # omit unchanged fields.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data

@@ -226,7 +226,7 @@ REOPEN_PAIRS = by_organisers(
 
 
 class JudgementForm(ActForm):
-    """A judge's label of one pair."""
+    """The label that a judge gives to a pair of texts."""
 
     pair = forms.IntegerField(
         widget=forms.HiddenInput, min_value=1, max_value=MAX_PAIRS

@@ -58,8 +58,8 @@ class Rehearsal:
 
     @property
     def digest(self) -> str:
-        """Return a digest of the effects without times, which differ between
-        rehearsals.
+        """Return a digest of the effects of the action. The digest omits times, which
+        differ between rehearsals.
         """
         steps, scores = self.effects.steps, self.effects.scores
         facts = [
@@ -159,7 +159,8 @@ def done(
 ) -> Any:
     rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
-        # API clients get a separate error message about an embargo.
+        # If the action would break an embargo, API clients get a separate error
+        # message.
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
@@ -193,7 +194,8 @@ def rehearse(
     that the action raises.
     """
     try:
-        # The rehearsal of an action must not depend on an existing confirmation.
+        # The rehearsal runs with an empty confirmation, because the effects must not
+        # depend on a confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)
@@ -210,7 +212,8 @@ def rehearsed_load(
 ) -> Rehearsal | None:
     """Return the effects of loading a season file without changing the database.
 
-    Returns None if the organiser must first resolve conflicts.
+    Returns None if the organiser must first resolve conflicts between the file and the
+    season.
     """
     with suppress(LoadConflicts):
         return (

@@ -75,18 +75,20 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
 @get("account/", answers=AccountSerializer)
 def account(request: Request) -> User:
-    """Your name, affiliation and address."""
+    """Return your account, with your name, affiliation and e-mail address."""
     return person(request)
 
 
 @post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
 def describe_account(request: Request) -> User:
-    """Change what the site knows of you: name, affiliation, country, language, consent to be listed."""
+    """Change the name, affiliation, country, language, or consent to be listed of your
+    account.
+    """
     user = person(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
     # REST framework reads a check box that is missing from an HTML form as False.
-    # Fields that are missing from a request must stay unchanged.
+    # Fields of the account that are missing from a request must stay unchanged.
     sent = {
         name: value
         for name, value in form.validated_data.items()

@@ -358,7 +358,7 @@ def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     """Return an archive of a season by the number of the archive's job, for organisers."""
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    # `_request` is the Django request inside the request of REST framework.
+    # `_request` is the Django request that REST framework's request object wraps.
     return download(
         request._request,  # noqa: SLF001
         storage.statistics,

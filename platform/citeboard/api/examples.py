@@ -22,8 +22,8 @@ RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 def _read_example_values() -> dict[str, Any]:
     """Return example values for fields of the API schema.
 
-    A key is the name of a field, or `COMPONENT.FIELD` for a field of a single
-    component.
+    Each key of the mapping is the name of a field, or `COMPONENT.FIELD` for a field of
+    a single component.
     """
     values: dict[str, Any] = json.loads(
         Path(__file__).with_suffix(".json").read_text(encoding="utf-8")

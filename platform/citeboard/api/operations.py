@@ -377,10 +377,11 @@ class Operation:
     ``role`` takes the user and the other URL parameters. ``role`` returns the object,
     or raises Http404 or PermissionDenied. ``answers`` serializes the result, and
     ``pages`` serializes the result as a page of a list. Without ``answers`` and
-    ``pages``, the response has status 204. If the function returns a response, the
-    response stays unchanged. ``files`` lists the media types of a file in the response.
-    The schema includes the errors that follow from these arguments. ``responses`` adds
-    errors to the schema, and ``without`` removes an error.
+    ``pages``, the response has status 204. If the function returns an HTTP response,
+    the operation returns the response unchanged. ``files`` lists the media types of a
+    file in the response. The API schema includes the errors that follow from the
+    arguments. ``responses`` adds error responses to the API schema, and ``without``
+    removes an error response.
 
     ``is_open`` allows anonymous users and cross-origin reads. ``is_upload`` applies the
     limits on uploads. Despite an embargo, organisers can confirm their actions and
@@ -629,10 +630,10 @@ makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 def lookup_of(act: Act, address: str) -> Lookup:
     """Return the function that looks up the subject of an action from URL parameters.
 
-    If ``role`` returns the subject, return ``role``. Otherwise ``role`` returns a
-    season or a team, and the subject is a database row that belongs to this season or
-    team. The URL contains the primary key of the row, with or without the slug of the
-    season or team.
+    If ``role`` returns the subject of the action, the function returns ``role``.
+    Otherwise ``role`` returns a season or a team, and the subject is a database row
+    that belongs to this season or team. The URL contains the primary key of the row,
+    with or without the slug of the season or team.
     """
     if HOLDERS.get(act.role, act.subject) == act.subject:
         return act.role

@@ -527,9 +527,10 @@ deletes(
 
 
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
-    """Return the output of `score --json` for each rule set, on the newest gold.
+    """Return the output that `score --json` prints for a run on the newest gold, for
+    each rule set.
 
-    The output contains only what the audience may see.
+    The output contains only the values that the audience may see.
     """
     return [found for _, found in printed_evaluations(submission, audience)]
 
@@ -591,7 +592,7 @@ def _score_members(
 def _score_value(score: Score, metric: Metric | None) -> dict[str, Any]:
     """Return a score in the format of `score --json`.
 
-    A score on a scale without decimals is an integer.
+    On a scale without decimals, the value of a score is an integer.
     """
     scale = float(score.scale or 1)
     return {

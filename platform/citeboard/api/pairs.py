@@ -264,7 +264,9 @@ does(
     name="judge",
 )
 def pairs_to_judge(request: Request, annotator: Annotator) -> QuerySet[SheetPair]:
-    """List the pairs of the user's share in plan order, with the labels so far."""
+    """List the pairs that the user must judge, in the planned order, with the labels so
+    far.
+    """
     own = annotator.preferences.filter(pair=OuterRef("pk")).values("label")
     return (
         pairs_for(annotator)

@@ -50,7 +50,8 @@ def receipts_of(
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # Receipts show scores if the newest receipt has the scores that the audience sees.
+    # The receipts of an evaluation show scores only if the newest receipt has the
+    # scores that the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
@@ -63,7 +64,8 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The digest of the run's file could reveal the team to other teams.
+            # The digest of the file is hidden, because the digest could reveal to other
+            # teams which team sent the run.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(

@@ -188,9 +188,7 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     "phases/<int:pk>/counting-runs/", role=phase_to_organise, files=["application/zip"]
 )
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
-    """Return the files of the runs on a phase's board, as a zip archive; for
-    organisers.
-    """
+    """Return the files of the runs on a phase's board as a zip archive, for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     archive = counting_runs_archive(standings(phase, request.user))
     return FileResponse(
@@ -227,7 +225,9 @@ SeasonFailureSerializer = serializer(
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
-    """List runs that failed or wait for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
+    """List the runs that failed or wait for a package or model, including acknowledged
+    runs, for organisers and helpers.
+    """  # noqa: E501
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
         _failure_as_json(run, notes.get((run.pk, None)))

@@ -1,6 +1,7 @@
 """API operations for a season's settings, gold, and new seasons.
 
-Clients change settings by their keys in the season file, or send the whole file.
+API clients change settings by their keys in the season file, or send a whole season
+file.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -295,7 +296,7 @@ def _load_response(
             loaded = load(dry_run=is_dry_run)
             rehearsal = rehearsed_load(season, load) if is_dry_run else None
         else:
-            # Read the zip before the transaction of the rehearsal begins.
+            # The zip file is read before the transaction of the rehearsal begins.
             load(dry_run=True)
             loaded = done(season, person(request), load, operations.said_in(request))
     return Response(

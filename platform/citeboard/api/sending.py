@@ -155,7 +155,7 @@ class CheckForm(RepairedForm):
 
 
 class SentForm(DescribedForm):
-    """The fields of every submitted run."""
+    """The fields that every submission of a run has."""
 
     system = serializers.CharField(
         max_length=MAX_SYSTEM, help_text="What the board calls the system."
@@ -450,7 +450,8 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
 def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     """Check a run without submitting it.
 
-    The answer is that of a submission. The site stores nothing, and no try is used.
+    The response equals the response to a submission. The site stores nothing, and the
+    check does not count towards the limit on runs.
     """
     with (
         received(form["run"]) as upload,

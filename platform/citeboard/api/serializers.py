@@ -1,6 +1,6 @@
 """Fields and serializers that several API modules share.
 
-Many serializers mirror a model or a dataclass.
+Many of the serializers have the same fields as a model or a dataclass.
 """
 
 import dataclasses
@@ -98,7 +98,9 @@ class EndField(MomentField):
 
 
 class ObjectField(serializers.JSONField):
-    """A serializer field for a JSON object that can be encoded again."""
+    """A serializer field for a JSON object. The field refuses values that JSON cannot
+    encode.
+    """
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
@@ -223,10 +225,10 @@ def _serializer_class(
 def mirror_of_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
-    """Return a serializer class that mirrors a model.
+    """Return a serializer class with fields of a model.
 
     ``fields`` contains the field names, separated by spaces. ``declared`` contains
-    fields that replace fields of the model.
+    serializer fields that replace the generated fields for the model.
     """
     name, meta = (
         name or model.__name__,
@@ -258,10 +260,10 @@ def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
 def mirror(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
-    """Return a serializer class that mirrors a dataclass.
+    """Return a serializer class with the fields of a dataclass.
 
-    ``described`` contains descriptions or serializer fields. A value of None omits a
-    field.
+    ``described`` maps names of fields to descriptions or serializer fields. Fields for
+    which ``described`` contains None are omitted.
     """
     hints = get_type_hints(source)
     given = {

@@ -32,7 +32,7 @@ from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
 
-#: An invitation link, or the token in the link, has at most MAX_LINK characters.
+#: MAX_LINK is the maximum length of an invitation link, or of the token in the link.
 MAX_LINK = 400
 MemberSerializer = mirror_of_model(
     Membership,
@@ -126,7 +126,7 @@ makes(
 
 @get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)
 def team(request: Request, team: Team) -> Team:
-    """Return a team of yours with its members."""
+    """Return a team of which you are a member, with the team's members."""
     return _own_team(request, team)
 
 
@@ -145,7 +145,7 @@ deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
 def join(request: Request, form: dict[str, Any]) -> Team:
-    """Join the team that an invitation is from."""
+    """Join the team to which an invitation invites you."""
     invitation = entries.any_invitation(_secret_in_link(form["invitation"]))
     return _own_team(
         request, entries.join_team(invitation=invitation, user=person(request)).team

@@ -134,7 +134,8 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # The archive withholds runs and gold that teams could use in a later phase.
+        # The archive lacks the runs and the gold of phases whose data teams could use
+        # in a later phase.
         at = timezone.now()
         self.withheld = [
             phase
@@ -148,7 +149,8 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # The wheel of the scorer contains the program that can verify the archive.
+        # The archive contains the scorer as a Python wheel, with which readers can
+        # verify the archive.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
@@ -413,8 +415,8 @@ class _Writing:
     def _evaluation(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the scorer's output for an evaluation, with archive paths of option
-        files.
+        """Return the scorer's output for an evaluation, in which the paths of option
+        files are paths in the archive.
         """
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels reveal gold, so only archives with the gold contain labels.
@@ -472,8 +474,8 @@ def _pairwise_tests(board: Board) -> dict[str, Any]:
 def _tests_of_means(board: Board) -> dict[str, Any]:
     """Return the statistical tests that compare a board's means over random seeds.
 
-    The mapping is empty if the board has no means. In each test, ``first`` and
-    ``second`` are runs that represent the two compared systems.
+    The mapping is empty if the board has no means over random seeds. In each test,
+    ``first`` and ``second`` are runs that represent the two compared systems.
     """
     if not board.has_means or board.ranking is None:
         return {}

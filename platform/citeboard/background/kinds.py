@@ -199,14 +199,16 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(keep)
 
 
-#: A dry run first scores the BEST best runs and the baselines of each phase.
+#: A dry run of scoring first scores the BEST best runs and the baselines of each phase.
 BEST = 5
 
 
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """Queue a dry run of the best runs and baselines, then one of all other runs."""
+    """Queue a job that scores the best runs and baselines without storing the scores,
+    and a job that scores all other runs.
+    """
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)

@@ -1,7 +1,7 @@
-"""Sentences of the audit history.
+"""Sentences that describe the entries of the audit history.
 
 The database stores the key and the facts of each action, and no sentence. Pages render
-the sentence in the reader's language.
+the sentence of a history entry in the reader's language.
 """
 
 from collections.abc import Callable, Mapping

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
     PartsInline = admin.TabularInline[Any, Any]
 else:
-    # At run time, Django's admin classes accept no type parameters.
+    # Type parameters are only for type checkers, because Django's admin classes accept
+    # no type parameters at run time.
     RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
 
 
 class CreatedElsewhere(RowsAdmin):
-    """Admin of rows that only services create."""
+    """Admin of models whose rows only services create."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

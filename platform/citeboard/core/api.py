@@ -23,7 +23,8 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # REST framework's views import this module, so a direct import would be circular.
+    # The import is only for type checkers, because REST framework's views import this
+    # module, and a direct import would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
@@ -139,7 +140,8 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 class Pages(PageNumberPagination):
     """Paginate lists, and link to the first, previous, next and last page.
 
-    The response contains the URLs of these pages in the header `Link`.
+    The header `Link` of the response contains the URLs of the first, previous, next and
+    last page.
     """
 
     page_size = 50
@@ -216,7 +218,9 @@ WINDOW = 60
 
 
 class MinuteThrottle(BaseThrottle):
-    """Limit requests in each minute of the clock, counted across all processes."""
+    """Limit the requests of a client in each minute of the clock, counted across all
+    web processes.
+    """
 
     scope: ClassVar[str]
     rest: float = 0

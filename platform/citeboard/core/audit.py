@@ -172,7 +172,8 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Rows are restored in stored order, so referenced rows must come first.
+        # Deleted rows are restored in stored order, so rows to which other rows refer
+        # must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]

@@ -34,7 +34,7 @@ PARTS_ASKED = {
     "redis",
     "cache",
 }
-#: A check of Redis times out after PATIENCE seconds.
+#: The health check of Redis times out after PATIENCE seconds.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.

@@ -177,7 +177,7 @@ class OnlyPostedMiddleware(Middleware):
 def page_above(path: str) -> str:
     """Return the URL of the nearest existing page above a path.
 
-    The page is a parent page, the season's page or the home page.
+    The nearest existing page is a parent page, the season's page or the home page.
     """
     parts = path.strip("/").split("/")
     for candidate in [
@@ -244,7 +244,9 @@ A_YEAR = 365 * 24 * 3600  # seconds
 
 
 class LanguageMiddleware(Middleware):
-    """Set the language of a page, and the Vary header for caches."""
+    """Set the language of a page, and the header `Vary` by which caches distinguish
+    languages.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):
@@ -256,7 +258,7 @@ class LanguageMiddleware(Middleware):
         is_page = response.get("Content-Type", "").startswith("text/html")
         if is_page:
             response.headers.setdefault("Content-Language", language)
-        # A 304 response has the same Vary and caching headers as the page.
+        # A 304 response gets the same header `Vary` as the page.
         if is_page or response.status_code == HTTPStatus.NOT_MODIFIED:
             patch_vary_headers(response, ["Accept-Language", "Cookie"])
         return response

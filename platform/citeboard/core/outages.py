@@ -1,4 +1,6 @@
-"""Recognition of outages, their messages for users, and one log line for each outage."""
+"""Functions that recognise outages of services, tell users about an outage, and log
+each outage once.
+"""
 
 import errno
 import logging
@@ -103,7 +105,9 @@ def _outage_for(reason: str) -> Outage:
 
 
 def _is_migrating() -> bool:
-    """Return True if migrations of the database differ from those of this release."""
+    """Return True if the migrations in the database differ from the migrations of this
+    release.
+    """
     try:
         state = schema_state()
     except DatabaseError:
@@ -116,7 +120,8 @@ def _storage_outage(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # Another program may have removed or locked files of the site's data folder.
+    # An error at a file of the data folder also counts as an outage, because another
+    # program may have removed or locked the file.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
@@ -158,7 +163,7 @@ def note_outage(what: str, reason: object) -> None:
 def note_database_error(error: BaseException, words: str) -> None:
     """Log an outage of the database.
 
-    A busy database is not an outage, because callers retry.
+    A busy database does not count as an outage, because callers retry.
     """
     outage = outage_of(error)
     if outage is not None and outage.is_busy:

@@ -157,7 +157,8 @@ def group_name(group: int) -> str:
 def _unique_id(pid: int) -> str:
     """Return a unique name of a process, from its id and its start time.
 
-    The system reuses ids of processes that have exited.
+    The process id alone is not unique, because the system reuses ids of processes that
+    have exited.
     """
     try:
         # The second field of `/proc/PID/stat` is the command, which may contain

@@ -161,7 +161,8 @@ def count(account: str, steps: int) -> None:
         try:
             cache.incr(_steps_cache_key(account), steps)
         except ValueError:
-            # If two processes create a counter at once, one upload is not counted.
+            # If two processes create the counter of an account at the same time, one of
+            # the uploads is not counted.
             cache.add(_steps_cache_key(account), steps, COUNTED_SECONDS)
 
 

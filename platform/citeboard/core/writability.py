@@ -50,7 +50,8 @@ LEAST_FREE = 1 << 20
 class WriteRecord:
     """The result of one write to the heartbeat row of this machine.
 
-    ``reason`` is empty if the write succeeded.
+    ``reason`` is the reason for a failed write, or an empty text if the write
+    succeeded.
     """
 
     at: float
@@ -88,7 +89,8 @@ def beat() -> WriteRecord:
 
 def beat_until(ended: threading.Event) -> None:
     while True:
-        # SQLite's file may have been moved or replaced while the process has it open.
+        # Unusable connections are closed first, because SQLite's file may have been
+        # moved or replaced while the process had the file open.
         close_old_connections()
         beat()
         if ended.wait(BEAT_SECONDS):

@@ -1,12 +1,12 @@
 """A server process that imports modules once and forks a sandboxed process for each
 order.
 
-`python -P -m citeboard.core.confined.fork_server JSON FD`. The server has one thread
-and no secrets. Each order arrives over the socket FD together with two descriptors. The
-server reports the start and the end of the work on the first descriptor, a socket. The
-second descriptor is the working folder. If the client closes the socket of an order,
-the server kills the process of this order. If FD is closed or the parent of the server
-exits, the server kills all processes and exits.
+The command is `python -P -m citeboard.core.confined.fork_server JSON FD`. The server
+has one thread and no secrets. Each order arrives over the socket FD together with two
+descriptors. The server reports the start and the end of the work on the first
+descriptor, a socket. The second descriptor is the working folder. If the client closes
+the socket of an order, the server kills the process of this order. If FD is closed or
+the parent of the server exits, the server kills all processes and exits.
 """
 
 import gc
@@ -126,7 +126,7 @@ class Server:
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
                 else:
-                    # The client has cancelled its order by closing the socket.
+                    # By closing the socket, the client has cancelled its order.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
             for running in self._running.values():
@@ -203,7 +203,8 @@ class Server:
     def close_calls(self) -> None:
         """Restrict the system calls of this forked process.
 
-        Call this method after `apply_limits`, which needs some of the restricted calls.
+        Call this method after `apply_limits`, which needs some of the system calls that
+        this method forbids.
         """
         if self._means:
             give_up_calls(self._rights, self._means)
@@ -279,7 +280,8 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # Some codecs need another operating system or an extra library.
+                # Codecs that need another operating system or an extra library are
+                # skipped.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 

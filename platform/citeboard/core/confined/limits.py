@@ -84,7 +84,7 @@ def exit_code_of(error: BaseException) -> int | None:
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     """Let the kernel send a signal to this process when its parent thread exits.
 
-    Only Linux supports such a signal.
+    Only Linux supports a signal at the exit of the parent thread.
     """
     if sys.platform == "linux":
         import ctypes

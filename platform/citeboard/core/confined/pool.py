@@ -29,7 +29,8 @@ from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 #: The log contains at most MAX_LOGGED characters of a failed program's output.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: A full disk counts as the cause of a failure if fewer bytes than LEAST_FREE are free.
+#: If fewer bytes than LEAST_FREE are free on the disk, a full disk counts as the cause
+#: of a program's failure.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -50,10 +51,11 @@ class ProgramFailed(Exception):
 class Work:
     """A function to run in a sandboxed process.
 
-    ``program`` names the function as MODULE:FUNCTION. The arguments and the result are
-    JSON values. The function runs in a folder with copies of ``files``, in which it may
-    write. ``shared`` is a JSON file of the site, which the fork server parses once and
-    passes to the function. If ``is_ours`` is False, the log omits the program's output.
+    ``program`` names the function as MODULE:FUNCTION. The arguments and the result of
+    the function are JSON values. The function runs in a working folder with copies of
+    ``files``, and may write to this folder. ``shared`` is a JSON file of the site,
+    which the fork server parses once and passes to the function. If ``is_ours`` is
+    False, the log omits the program's output.
     """
 
     program: str
@@ -159,7 +161,9 @@ class Pool:
                 with self._starting:
                     server.close()
                 if is_last:
-                    # An overloaded machine may be unable to start a process in time.
+                    # The pool counts as full if the second fork server is lost too,
+                    # because an overloaded machine may be unable to start a process in
+                    # time.
                     raise PoolFull from None
             else:
                 self.turns.charge(turn, seconds)
@@ -458,7 +462,7 @@ def heard(line: socket.socket, seconds: float, written: Written | None = None) -
 
     The message is empty after a timeout or a closed connection. The function checks the
     limits on written files while it waits. Raises LimitExceeded if the program has
-    written too much.
+    written too many files or bytes.
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

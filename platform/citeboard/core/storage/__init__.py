@@ -37,7 +37,7 @@ class FileMissing(StorageAway, FileNotFoundError):
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Convert an OSError in the block to StorageAway or a subclass.
+    """Convert an OSError that is raised in the block to StorageAway or a subclass.
 
     The error message contains the file name ``name``.
     """

@@ -40,7 +40,7 @@ WORDS = (
 )
 
 register = template.Library()
-#: _INSTANT matches a time in the format of the history.
+#: The regular expression _INSTANT matches a time in the format of the history.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
