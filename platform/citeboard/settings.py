@@ -373,7 +373,8 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Users who sign in with a provider must choose a name and confirm an address.
+# Users who sign up with another provider must choose a name and confirm an e-mail
+# address.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
 # allauth determines a client's IP address by the number of trusted proxies.

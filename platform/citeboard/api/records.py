@@ -227,7 +227,7 @@ SeasonFailureSerializer = serializer(
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """List the runs that failed or wait for a package or model, including acknowledged
     runs, for organisers and helpers.
-    """  # noqa: E501
+    """
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
         _failure_as_json(run, notes.get((run.pk, None)))

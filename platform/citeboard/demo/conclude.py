@@ -57,7 +57,7 @@ def _has_unsettled(phase: Phase) -> bool:
 
 
 def _lead_of(team: Team) -> User:
-    """Return the lead of a demo team, or create an account for the missing lead."""
+    """Return the lead of a demo team, whose account is created if missing."""
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if lead := leads.select_related("user").first():
         return lead.user

@@ -29,7 +29,7 @@ from tasks.models import Submission
 TASK = "positional"
 #: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
-#: The demo checks every POLL_SECONDS seconds whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the workers have finished.
 POLL_SECONDS = 2
 
 
@@ -37,7 +37,7 @@ def publish_judgements(*, patience: float = 0) -> bool:
     """Publish invented ratings of each team's run once the run has claims.
 
     Existing judgements of runs stay unchanged. Wait up to ``patience`` seconds for a
-    worker to find the claims. Return False if a run still has no claims.
+    worker to find the claims. Return False if a run of the demo still has no claims.
     """
     deadline = time.monotonic() + patience
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}

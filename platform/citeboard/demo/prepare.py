@@ -81,8 +81,9 @@ APART = dt.timedelta(days=33)
 OLDEST = 9
 
 
-#: The demo waits at most PATIENCE seconds for a free reading process.
-#: The demo asks for a free reading process every PAUSE seconds.
+#: The demo waits at most PATIENCE seconds for a free sandboxed process that reads
+#: uploads.
+#: Every PAUSE seconds, the demo tries again to get a free sandboxed process.
 PATIENCE, PAUSE = 600.0, 2.0
 #: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
@@ -168,7 +169,8 @@ WITH_CARE: dict[str, Any] = (
 def _demo_files_folder() -> Path:
     """Return the folder with the invented files of the demo season.
 
-    The folder is permanent, because workers read parses of papers from the folder.
+    The folder of demo files is permanent, because workers read parses of papers from
+    the folder.
     """
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():

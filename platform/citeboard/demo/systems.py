@@ -1,5 +1,5 @@
-"""The systems of the demo's teams. The script `scripts/write_demo.py` generated the
-runs of these systems.
+"""Descriptions of the systems with which the demo's teams take part. The script
+`scripts/write_demo.py` generated the runs of these systems.
 """
 
 import re

@@ -44,7 +44,8 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: The row BACKUP of `LastDone` has the time of the last backup.
+#: The row with the name BACKUP of the model `LastDone` contains the time of the last
+#: backup.
 BACKUP = "backup"
 #: A backup fails if the site replaces stored files during each of MAX_SNAPSHOTS
 #: snapshots of the database.
@@ -208,7 +209,7 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The manifest of a backup.
+    """The manifest of a backup, which describes the site and lists all files.
 
     ``files`` maps the path of every other file in the backup to its size and SHA-256.
     """
@@ -471,7 +472,7 @@ VERSIONS_APART = 1_000_000
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """Restore a backup over this site.
+    """Replace the data of this site by a backup.
 
     Returns the manifest of the backup, the names of files and boards that differ from
     the manifest, and True if the site's secret key differs from the backup's.

@@ -75,7 +75,7 @@ class Finding:
 def examine(names: list[str] | None = None) -> list[Finding]:
     """Return the findings of all checks of the site, or of the checks in ``names``.
 
-    If a check raises an exception, its finding reports the exception.
+    If a check raises an exception, the finding of the check reports the exception.
 
     If the database cannot be written, an examination without ``names`` returns only
     this finding, because the advice of all other checks would be misleading.

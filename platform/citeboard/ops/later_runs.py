@@ -1,5 +1,5 @@
-"""Runs that teams sent after a backup. The runs are saved before the backup is
-restored, and submitted again after the restore.
+"""Save and resubmit the runs that teams submitted after a backup. The runs are saved
+before the backup is restored, and submitted again after the restore.
 
 The saved folder contains `runs.jsonl`, with a line of JSON for each run, and the files
 of the runs in `files/`.
@@ -28,7 +28,7 @@ from tasks.submissions.submit import submit_dated_run
 from tasks.submissions.uploads import Upload, checksum
 
 LIST, FILES = "runs.jsonl", "files"
-#: Runs with a status in TAKEN_BACK were withdrawn and are not sent again.
+#: Runs with a status in TAKEN_BACK were withdrawn and are not submitted again.
 TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 
@@ -158,7 +158,7 @@ class NotSent(Exception):
 def read_saved(folder: Path) -> Iterator[SavedRun]:
     """Yield the runs in a folder of saved runs.
 
-    Raises NotSent at an unreadable line.
+    Raises NotSent if a line of the list of saved runs is unreadable.
     """
     path = folder / LIST
     with path.open(encoding="utf-8") as lines:

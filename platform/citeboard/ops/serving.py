@@ -405,7 +405,8 @@ class Probe:
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The site accepts `localhost` as its host, whatever its public name is.
+        # The probe uses the host `localhost`, which the site accepts whatever its
+        # public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:
@@ -432,7 +433,8 @@ class Probe:
     def finds_it_hanging(self) -> bool:
         """Return True if the site answers neither the probe nor other requests.
 
-        A site that answers other requests while the probe waits is only busy.
+        A site counts as busy, not as hanging, if it answers other requests while the
+        probe waits.
         """
         if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()

@@ -1,4 +1,4 @@
-"""Undo organisers' actions within ten minutes, with the data of the history."""
+"""Undo organisers' actions within ten minutes, by the data that the history stores."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ def note_posts(season: Season, last: int, events: list[str]) -> None:
     """Store the ids of the messages about an action in the history entry of the action.
 
     The history entry of the action is the newest entry after ``last`` that can be
-    undone. Call this function in the transaction of the action.
+    undone. Call this function in the database transaction of the action.
     """
     if events:
         of_act = (
@@ -93,8 +93,8 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     """Undo the user action of a history entry.
 
-    Returns sentences about effects that cannot be undone, or an empty text. Raises
-    Refused if the action can no longer be undone.
+    Returns sentences about effects of the action that cannot be undone, or an empty
+    text. Raises Refused if the action can no longer be undone.
     """
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
@@ -122,7 +122,8 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Delete the unsent notifications and webhook deliveries about ``events``.
+    """Delete the notifications and webhook deliveries about ``events`` that were not
+    sent yet.
 
     Returns the number of messages that were already sent.
     """
@@ -144,7 +145,8 @@ def take_posts_back(events: list[str]) -> int:
 def _is_setting(change: Mapping[str, Any]) -> bool:
     """Return True if a change in a history entry concerns a setting of the season.
 
-    Changes of terms, gold and organisers have their own history entries.
+    Changes of terms, gold and organisers are not settings, and have separate history
+    entries.
     """
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")

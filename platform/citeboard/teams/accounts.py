@@ -82,7 +82,8 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # Old API clients omit the scope of a token, which earlier releases lacked.
+        # The scope of a token is optional, because API clients for earlier releases
+        # omit the scope.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -196,7 +197,7 @@ def checked_name(text: str, person: User | None) -> str:
 def checked_orcid(text: str) -> str:
     """Return an ORCID iD in its standard form, from an iD or its URL.
 
-    Raises ValidationError if the check digit is wrong.
+    Raises ValidationError if the check digit of the ORCID iD is wrong.
     """
     digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
     if not digits:
@@ -220,7 +221,8 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: The cookie marks a browser in which a user has signed in, and grants no access.
+#: The cookie KNOWN_BROWSER marks a browser in which a user has signed in, and grants no
+#: access.
 KNOWN_BROWSER = "known_browser"
 #: Browsers in which the user has signed in before have a separate limit on wrong
 #: passwords.

@@ -385,7 +385,7 @@ def found_team(*, name: str, founder: User) -> Team:
 def new_team(name: str) -> Team:
     """Return a new team without members.
 
-    Raises ValidationError if the team name is taken or invalid.
+    Raises ValidationError if the name of the team is taken or invalid.
     """
     name = "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character

@@ -98,7 +98,7 @@ def _download_links(
 def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
     """Return the meta tags for previews of links to the page.
 
-    The tags contain the title and the URL of the preview image.
+    The meta tags contain the title of the page and the URL of the preview image.
     """
     if "png" not in file_forms():
         return SafeString("")

@@ -126,7 +126,7 @@ class Wheel:
 
 @cache
 def site_wheel() -> Wheel:
-    """Return the wheel of the offline scorer, built once for each process."""
+    """Return the Python wheel of the offline scorer, built once for each process."""
     return Wheel(*wheel(settings.BASE_DIR))
 
 

@@ -66,7 +66,8 @@ def choices(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "channels": Channel.choices}
 
 
-# Mail programs send no CSRF token, so a signed link authorises the request.
+# The view is exempt from CSRF checks, because mail programs send no CSRF token.
+# The signed link authorises the request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:

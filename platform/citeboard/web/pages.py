@@ -142,7 +142,7 @@ class Pages:
 
         The view returns the template context, or a message if the action succeeded.
         After a successful action the page redirects to ``back``, or to itself. The
-        method `act` explains the argument ``fields``.
+        docstring of the method `act` explains the argument ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(
@@ -487,7 +487,7 @@ def attachment(
 ) -> HttpResponseBase:
     """Return a file as a response that browsers download.
 
-    Browsers do not cache private files.
+    Browsers do not cache the file if ``is_private`` is True.
     """
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
     response = answer(content, content_type=content_type_of(filename))

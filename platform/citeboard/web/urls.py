@@ -1,5 +1,5 @@
-"""URLs of the site's pages. The module `organise.urls` contains the URLs of organisers'
-pages.
+"""The URL patterns of the site's pages. The module `organise.urls` contains the URLs of
+organisers' pages.
 """
 
 from django.urls import include, path

@@ -23,7 +23,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 class StorageAway(OSError):
     """The storage does not answer or refuses a request.
 
-    A later attempt to use the storage may succeed.
+    A later attempt to use the same storage may succeed.
     """
 
 

@@ -58,7 +58,7 @@ class BucketStorage(S3Storage):
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        # Only one part of an uploaded file is in memory at a time.
+        # A file is uploaded in parts, of which only one is in memory at a time.
         transfer = TransferConfig(
             multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
         )

@@ -1,6 +1,7 @@
 """Copy all files of a site to another storage.
 
-A copy verifies checksums, can be resumed, and never overwrites a different file.
+Copying verifies checksums, can be resumed after an interruption, and never overwrites a
+different file.
 """
 
 import hashlib
@@ -31,9 +32,9 @@ class NotCopied(Exception):
 class Copied:
     """The numbers of files that copying a storage has processed so far.
 
-    ``unchanged`` is the number of files that the target already contained. ``known`` is
-    the number of unchanged files that the journal lists and that are not compared
-    again.
+    ``unchanged`` is the number of files that the target storage already contained.
+    ``known`` is the number of unchanged files that the journal lists and that are not
+    compared again.
     """
 
     copied: int = 0

@@ -76,9 +76,9 @@ def sentence_case(label: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
-    """Format the value of a setting in the history.
+    """Format the value of a setting in a history entry for a page.
 
-    Pages display times of settings both in the season's zone and in UTC.
+    The formatted times are both in the season's time zone and in UTC.
     """
     if (
         not isinstance(value, str)

@@ -13,7 +13,7 @@ from tasks.management.problems import problems_told
 
 #: The command waits at most PATIENCE seconds until the runs of a demo season are
 #: scored.
-#: After a timeout, users can start the command again to continue.
+#: After a timeout, operators can continue the demo by starting the command again.
 PATIENCE = 600
 
 

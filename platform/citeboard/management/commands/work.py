@@ -13,7 +13,7 @@ from tasks.jobs import interruptions
 from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
-#: The command checks for jobs every LOOK_SECONDS seconds.
+#: While no job waits, the command checks for new jobs every LOOK_SECONDS seconds.
 LOOK_SECONDS = 1.0
 
 

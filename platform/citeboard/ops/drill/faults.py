@@ -95,7 +95,9 @@ def database_of(copy: SiteCopy) -> Path:
 
 @contextmanager
 def full_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
-    """Fill the site's small disk in the block, and free the space at the end."""
+    """Fill the small disk of the copied site, and free the space at the end of the
+    block.
+    """
     filler = _path_in_site(copy, folder) / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -142,7 +144,9 @@ def _remount_data_folder(copy: SiteCopy, how: str) -> None:
 
 @contextmanager
 def missing_file(copy: SiteCopy) -> Iterator[None]:
-    """Remove all stored runs of the site, and put the files back at the end."""
+    """Remove all stored runs of the copied site, and put the files back at the end of
+    the block.
+    """
     folder = runs_of(copy)
     kept = folder.with_name("runs-kept")
     folder.rename(kept)
@@ -172,7 +176,9 @@ def no_database(copy: SiteCopy) -> Iterator[None]:
 
 @contextmanager
 def read_only_database(copy: SiteCopy) -> Iterator[None]:
-    """Make the database read-only in the block, like a standby server after a failover."""
+    """Make the database of the copied site read-only until the end of the block, like a
+    standby server after a failover.
+    """
     name = copy.environment["DATABASE_URL"].rpartition("/")[2]
     _alter_database(name, "SET default_transaction_read_only = on")
     try:

@@ -1,7 +1,7 @@
-"""Inject one fault into a site, and record what happens.
+"""Inject a fault into a copy of the site, and record the outcome.
 
-The record contains the site's responses, the doctor's findings, the alerts and the
-recovery.
+The outcome contains the site's responses, the findings of `manage.py doctor`, the
+alerts and the recovery.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
 from citeboard.ops.drill.own_redis import OwnRedis
 from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
 
-#: Probes notice a fault within NOTICED_SECONDS seconds.
+#: Health probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
 #: The time between two scrapes of metrics is BETWEEN_SCRAPES seconds, which is longer
 #: than the time between two sweeps.
@@ -30,7 +30,7 @@ DONE = ("scored", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The observations of the site during and after a fault.
+    """The observations of the copied site during and after a fault.
 
     ``alarms`` maps each alert to the minute at which the alert fires, and is None
     without promtool.
@@ -86,7 +86,7 @@ def _is_noticed(outcome: Outcome) -> bool:
 def play(fault: Fault, copy: SiteCopy) -> Outcome:
     """Inject a fault into the copy of the site, and return the outcome.
 
-    Raises DrillStopped if the site does not recover.
+    Raises DrillStopped if the copy of the site does not recover.
     """
     with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:

@@ -1,6 +1,6 @@
 """A copy of the site for drills, which sends no mail and no webhooks.
 
-The copy has its own folder, database and port.
+The copy of the site has its own folder, database and port.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class SiteCopy:
         return self._ask("GET", path, None, {})
 
     def upload(self) -> Answer:
-        """Submit the run of the drill under a new system name."""
+        """Submit the run that the drill uses, under a new system name."""
         boundary = uuid.uuid4().hex
         name = f"drill {uuid.uuid4().hex[:8]}"
         parts = (

@@ -1,4 +1,6 @@
-"""The board of battles of a phase, as a page and as files."""
+"""The board of battles of a phase, in which judges compare texts of systems, as a page
+and as files.
+"""
 
 from typing import Any
 

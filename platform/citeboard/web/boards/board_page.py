@@ -149,9 +149,9 @@ class BoardPage:
 
     @cached_property
     def kept_back(self) -> Embargo | None:
-        """Return the embargo on this board, or None without an embargo.
+        """Return the embargo on the scores of this board, or None without an embargo.
 
-        Other phases with the same gold impose the embargo.
+        Other phases with the same gold can impose the embargo.
         """
         is_shown = self.phase.board_now in (
             Phase.Audience.EVERYONE,

@@ -1,4 +1,4 @@
-"""The form that adjusts the table of a board."""
+"""The form by which readers adjust the table of a board."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -386,7 +386,7 @@ def board_card(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the preview image of a board. If the query names one or two runs, the
-    image shows these runs.
+    preview image shows these runs.
     """
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
@@ -414,8 +414,8 @@ def board_card(
 
 @require_safe
 def season_card(request: HttpRequest, season: str) -> HttpResponse:
-    """Return the preview image of a season. The image shows the first row of each
-    public board.
+    """Return the preview image of a season. The preview image of a season shows the
+    first row of each public board.
     """
     found = season_for(None, season)
     phases = looked_up(

@@ -145,7 +145,8 @@ def _without_any_value(
 ) -> set[str]:
     """Return the metrics for which no run of the phase has a value.
 
-    For example, some metrics need a list of stop words, which a task may lack.
+    For example, a metric has no value if it needs a list of stop words and the task
+    lacks the list.
     """
     empty = {
         number.metric

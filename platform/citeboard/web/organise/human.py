@@ -1,6 +1,7 @@
 """Organisers' pages on human evaluation.
 
-Before publication, sheets reveal neither authors nor results.
+Before the publication of a sheet, the pages show neither the systems behind the texts
+nor the results.
 """
 
 from collections.abc import Mapping, Sequence

@@ -281,8 +281,8 @@ calendar = pages.fills(
 
 @pages.organisers.form("organise/launch.html", "launch")
 def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Show the launch checklist, with upload fields for missing gold and actions for
-    all tasks.
+    """Show the launch checklist of a season, with upload fields for missing gold and
+    with actions for all tasks.
     """
     form = launching.FirstGoldForm(**pages.sent(request), of=season)
     pages.require_known_fields(request, form)

@@ -419,7 +419,7 @@ class SeasonFileForm(forms.Form):
     ) -> Iterator[Callable[..., Loaded]]:
         """Yield a function that loads the season file in the form.
 
-        If ``name`` is given, the function loads the stored zip with this name.
+        If ``name`` is given, the function loads the stored zip file with this name.
 
         Raises InputRefused.
         """

@@ -456,7 +456,7 @@ def _csv_rows(
 ) -> Iterator[list[object]]:
     """Yield the header of a file of instances, then a row for each selected instance.
 
-    Rows contain only values that the user may see.
+    The rows contain only values that the user may see.
     """
     reading = page.reading
     metrics = (

@@ -22,7 +22,9 @@ from tasks.seasons.cards import sentence_of
 
 @dataclass(frozen=True)
 class PhaseLine:
-    """A phase in a list of seasons. ``state`` is `open`, `ahead` or `closed`."""
+    """A phase in a list of seasons. The attribute ``state`` of a phase is `open`,
+    `ahead` or `closed`.
+    """
 
     phase: Phase
     state: str
