@@ -659,10 +659,7 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 def enter_outside_scores(
     request: Request, phase: Phase, form: dict[str, Any]
 ) -> Sequence[ManualMeasure]:
-    """Enter scores of a metric that was measured elsewhere, for organisers.
-
-    The scores replace the manual scores of a metric with the same name.
-    """
+    """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
     ENTER_MEASURE(phase, person(request), **form)
     return outside_scores(request, phase)
 
