@@ -10,11 +10,15 @@ ROOT = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    # What is imported at the start stays: with Python's own thresholds looking through
-    # it again and again takes a seventh of the start. A web process has the same ones.
+    # Modules that are imported at start-up stay in memory.
+    # With Python's default thresholds, garbage collection takes a seventh of the
+    # start-up time.
+    # Web processes use the same thresholds.
     gc.set_threshold(10_000, 20, 20)
-    # `platform/` holds packages and is none itself: the standard library owns the name. The root
-    # holds `tasks` and `scoring`, and stands first already when this file is run as a script.
+    # The folder `platform/` is not a package, because the standard library has a module
+    # of this name.
+    # The root folder contains `tasks` and `scoring`.
+    # Python already searches the root folder first if this file runs as a script.
     for folder in (ROOT, ROOT / "platform"):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -29,7 +33,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as refusal:
-        # A setting that cannot be meant: its words say which, and where they came from is of no help.
+        # The message names the invalid setting, so this program prints no traceback.
         sys.exit(str(refusal))
 
 

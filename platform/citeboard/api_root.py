@@ -1,4 +1,4 @@
-"""URLs of the API: its root, version 1 and the schema."""
+"""URLs of the API's root, of version 1 of the API, and of the API schema."""
 
 from functools import cache
 from typing import Any

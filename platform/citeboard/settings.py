@@ -12,7 +12,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = env.Environment(os.environ)
 _env = ENVIRONMENT
 
-# -- Storage ---------------------------------------------------------------------------
+# -- Settings of the storage -----------------------------------------------------------
 
 DATA_DIR = env.data_folder(
     _env.folder(
@@ -88,7 +88,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "citeboard.core.static_files.GatheredFiles"},
 }
 
-# -- Hosts, proxies and HTTPS ----------------------------------------------------------
+# -- Settings of hosts, proxies and HTTPS ----------------------------------------------
 
 DEBUG = _env.boolean(
     "CITEBOARD_DEBUG",
@@ -155,8 +155,9 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
-# The hash of the empty text allows the <style> element that Plotly adds.
-# Plotly fills the <style> element through the CSSOM, which needs no hash.
+# EMPTY_STYLE is the hash of an empty text, which allows the empty <style> element that
+# Plotly adds to a page.
+# Plotly then fills the <style> element through the CSSOM, which needs no hash.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 CONTENT_SECURITY_POLICY = {
     "default-src": ["'none'"],
@@ -170,9 +171,10 @@ CONTENT_SECURITY_POLICY = {
     "base-uri": ["'none'"],
 }
 
-# -- Sign-in with other providers ------------------------------------------------------
+# -- Settings of sign-in with other providers ------------------------------------------
 
-# Each sign-in provider has two settings and the URL of its sign-in page.
+# _PROVIDERS contains the name, the two settings and the sign-in URL of each sign-in
+# provider.
 _PROVIDERS = (
     (
         "GitHub",
@@ -212,7 +214,8 @@ _secret = _env.text(
 )
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
-#: OIDC_APPS contains the institution's OpenID Connect provider, in allauth's format.
+#: OIDC_APPS contains the OpenID Connect provider of the operator's institution, in
+#: allauth's format.
 OIDC_APPS: list[dict[str, Any]] = []
 if _issuer and _client:
     _place = urlsplit(_issuer)
@@ -227,7 +230,7 @@ if _issuer and _client:
         }
     )
 
-# -- Apps, middleware and templates ----------------------------------------------------
+# -- Settings of apps, middleware and templates ----------------------------------------
 
 INSTALLED_APPS = [
     "citeboard",
@@ -325,7 +328,7 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
 
-# -- Accounts and mail -----------------------------------------------------------------
+# -- Settings of accounts and e-mail ---------------------------------------------------
 
 AUTH_USER_MODEL = "teams.User"
 AUTHENTICATION_BACKENDS = [
@@ -347,8 +350,10 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-# After confirming an address, a user is signed in only in the browser of the sign-up.
-# In all other browsers, a user must enter the password after confirming an address.
+# After confirming an e-mail address, a user is signed in only in the browser of the
+# sign-up.
+# In all other browsers, a user must enter the password after confirming an e-mail
+# address.
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
@@ -368,11 +373,12 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Users who sign in with a provider must choose a name and confirm an address.
+# Users who sign up with another provider must choose a name and confirm an e-mail
+# address.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
-# allauth finds the address of a client by the number of trusted proxies.
-# The API finds the address of a client by NUM_PROXIES.
+# allauth determines a client's IP address by the number of trusted proxies.
+# The API determines a client's IP address by NUM_PROXIES.
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 
 EMAIL_HOST = _env.text(
@@ -415,7 +421,7 @@ WEBHOOK_HOSTS = frozenset(
     )
 )
 
-# -- Runs and their scores -------------------------------------------------------------
+# -- Settings of runs and their scores -------------------------------------------------
 
 UPLOAD_MAX_MB = _env.integer(
     "CITEBOARD_UPLOAD_MAX_MB",
@@ -485,8 +491,9 @@ OWN_MEASURES = _env.choice(
 )
 # Uploads are written to disk as they arrive, up to the maximum size.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
-# A sweep can delete the files of killed processes, because the folder is separate.
-# The folder `/tmp` may be in memory, so the site stores uploads in the data folder.
+# Uploads have a separate folder, in which a sweep can delete the files of killed
+# processes.
+# The folder of uploads is in the data folder, because `/tmp` may be in memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
     "CITEBOARD_LEASE_SECONDS",
@@ -521,8 +528,8 @@ SCORING_TIMEOUT = _env.seconds(
     1800,
     "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
 )
-# Scorers read the next two variables from their environment, not from the settings.
-# The system check and the documentation list only variables that settings declare.
+# Scorers read CITEBOARD_CACHE_DIR and CITEBOARD_CACHE_MB from the environment.
+# The settings declare both variables only for the system check and the documentation.
 SCORING_CACHE_DIR = _env.folder(
     "CITEBOARD_CACHE_DIR",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "citeboard",
@@ -587,8 +594,9 @@ JUDGES_FILE = _env.folder(
     shown="`judges.toml` in the data folder",
 )
 
-# The queue only wakes a worker, and the row of a job decides which worker runs the job.
-# Therefore the queue's own redelivery, attempts and schedules are disabled.
+# The queue of Django Q only wakes a worker, and the database row of a job decides which
+# worker runs the job.
+# Django Q's own redelivery, retries and schedules are therefore disabled.
 _DAY = 24 * 60 * 60
 Q_CLUSTER = {
     "name": "citeboard",
@@ -609,15 +617,17 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# A site uses the caches in _OWN_CACHES without Redis or during an outage of Redis.
+# The site uses the caches in _OWN_CACHES if Redis is not configured or unavailable.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
-    # All processes share the counts of attempts and requests in the default cache.
-    # allauth can use only the default cache for its counts of attempts.
-    # The default cache stores no other data, so that no counts are evicted.
+    # The default cache stores the counts of sign-in attempts and of requests, which all
+    # processes share. allauth can use only the default cache for its counts of sign-in
+    # attempts.
+    # The default cache stores no other data, because other data could evict counts.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
     # The cache `results` stores slow results, such as significance tests.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
-    # `manage.py doctor` reads the heartbeats of workers in another process.
+    # The cache `queue` consists of files, because `manage.py doctor` reads the
+    # heartbeats of workers in another process.
     "queue": {
         "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "queue",
@@ -634,13 +644,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else own
     for name, own in _OWN_CACHES.items()
 } | {
-    # Each process caches public pages of the site in its own memory.
+    # Each web process caches public pages of the site in its own memory.
     "pages": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "pages",
         "OPTIONS": {"MAX_ENTRIES": 300},
     },
-    # The standings cache contains the rows of boards with their ranks.
+    # The cache `boards` contains the rows of boards with their ranks.
     "boards": {
         "BACKEND": f"{_OURS}.ObjectCache",
         "LOCATION": "boards",
@@ -648,7 +658,7 @@ CACHES: dict[str, dict[str, Any]] = {
     },
 }
 
-# -- The API ---------------------------------------------------------------------------
+# -- Settings of the API ---------------------------------------------------------------
 
 API_REQUESTS_PER_MINUTE = _env.integer(
     "CITEBOARD_API_REQUESTS_PER_MINUTE",
@@ -678,7 +688,8 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # Responses to anonymous requests name the first scheme, token authentication.
+    # For anonymous requests, the header `WWW-Authenticate` names the first
+    # authentication class, which uses tokens.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -715,7 +726,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# -- Metrics, traces and logs ----------------------------------------------------------
+# -- Settings of metrics, traces and logs ----------------------------------------------
 
 METRICS_TOKEN = _env.text(
     "CITEBOARD_METRICS_TOKEN",

@@ -1,4 +1,6 @@
-"""The WSGI application, for `granian --interface wsgi citeboard.wsgi:application`."""
+"""The site's WSGI application, which `granian --interface wsgi
+citeboard.wsgi:application` serves.
+"""
 
 import gc
 import os
@@ -15,11 +17,13 @@ application = with_room_for_calls(get_wsgi_application())
 
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
-# The reading processes start in the background while the first requests are served.
+# The sandboxed processes that read uploads start in the background while the first
+# requests are served.
 pool().warm()
 still_open()
 
-# Garbage collection ignores all objects that exist when requests begin.
+# After `gc.freeze`, garbage collection ignores all objects that exist when the first
+# request begins.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)

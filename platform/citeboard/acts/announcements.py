@@ -15,7 +15,7 @@ def _announcement_text(*, required: bool) -> forms.CharField:
 
 
 class AnnouncementForm(ActForm):
-    """An announcement at the top of a season's page."""
+    """A new announcement, which appears at the top of a season's page."""
 
     text = _announcement_text(required=False)
     api = {"text": {"help_text": "Markdown; empty to take it away.", "required": True}}
@@ -23,7 +23,7 @@ class AnnouncementForm(ActForm):
 
 
 class EditForm(ActForm):
-    """The new text of an announcement."""
+    """The new text of a published announcement."""
 
     text = _announcement_text(required=True)
     api = {"text": "Markdown."}

@@ -8,7 +8,7 @@ from citeboard.background.kinds import ask_for_archive
 
 
 class ArchiveForm(ActForm):
-    """The content of an archive."""
+    """The options of a season's archive."""
 
     version = forms.CharField(
         label=_("Version, of a deposit"), max_length=40, initial="1"

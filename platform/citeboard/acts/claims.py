@@ -1,6 +1,7 @@
 """Decide whether a later season succeeds an earlier season.
 
-Both seasons use the same texts. Only staff can make this decision.
+The earlier and the later season use some of the same texts. Only the site's staff can
+decide whether a season succeeds another.
 """
 
 from django import forms
@@ -12,7 +13,9 @@ from tasks.seasons.claims import MAX_REASON, claim_of_site, decide_claim
 
 
 class ClaimForm(ActForm):
-    """A decision of staff on a later season with texts of an earlier one."""
+    """The staff's decision on whether a later season succeeds an earlier season with
+    the same texts.
+    """
 
     decision = forms.ChoiceField(choices=[("bind", "bind"), ("release", "release")])
     reason = forms.CharField(max_length=MAX_REASON)

@@ -1,7 +1,7 @@
 """User actions that pages (`citeboard.web.pages`) and the API
 (`citeboard.api.operations`) share.
 
-Each action is declared once.
+Each user action is declared once, for the pages and the API.
 """
 
 import datetime as dt
@@ -61,7 +61,8 @@ class RowsOfSeason:
 
 
 #: Each lookup finds a database row of a season or a team by the primary key of the row.
-#: The key of each lookup is the URL parameter that contains the primary key of the row.
+#: ROWS maps URL parameters to lookups.
+#: Each URL parameter contains the primary key of the row.
 ROWS: dict[str, Lookup] = {
     "acknowledgement": RowsOfSeason(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
@@ -128,7 +129,9 @@ def numbered(name: str, role: Lookup) -> Lookup:
 
 
 def within(name: str, role: Lookup) -> Lookup:
-    """Return a lookup that takes a user, the slug of a season or team, and a row's key."""
+    """Return a lookup that takes a user, the slug of a season or team, and a row's
+    primary key.
+    """
     return lambda user, slug, number: ROWS[name](role(user, slug), number)
 
 
@@ -196,11 +199,10 @@ class ActForm(forms.Form):
     """The form of a user action. The class docstring becomes the description in the
     API.
 
-    ``api`` describes fields of the API: a string is the description, and a mapping
-    contains options of the serializer field. ``begins_with`` maps fields to the
-    attributes of the object that provide initial values. If ``mirrors`` is True, all
-    fields take their initial values from attributes of the same name, and API clients
-    may omit unchanged fields.
+    ``api`` maps names of fields to descriptions for the API, or to options of the
+    serializer field. ``begins_with`` maps fields to the attributes of the object that
+    provide initial values. If ``mirrors`` is True, all fields take their initial values
+    from attributes of the same name, and API clients may omit unchanged fields.
     """
 
     api: ClassVar[Mapping[str, str | Mapping[str, Any]]] = {}
@@ -227,8 +229,8 @@ class ActForm(forms.Form):
                 field.show_in(of.zone)
 
     def clean(self) -> dict[str, Any]:
-        """Validate the form. Fields show times without seconds, so an unchanged time
-        keeps its stored seconds.
+        """Validate the form. Form fields show times without seconds, so an unchanged
+        time keeps its stored seconds.
         """
         cleaned = super().clean() or self.cleaned_data
         for name, field in self.fields.items():
@@ -248,19 +250,20 @@ Words = str | Promise
 
 @dataclass(frozen=True)
 class Act:
-    """A user action: who may perform the action, which service performs it, and which
-    messages users see.
+    """A user action. The attributes define who may perform the action, which service
+    performs the action, and which messages users see.
 
-    ``role`` looks up the first object in the URL: a season, a team (see `HOLDERS`), or
-    the subject. The subject is the object that the action changes. ``subject`` and
-    ``actor`` name the parameters of the service that receive the subject and the user.
-    The fields of ``form`` provide the other arguments; a field with the name of the
-    subject replaces the subject. ``row`` is the URL parameter of the subject, if pages
-    use another name than ``subject``. ``summary`` describes the operation in the API.
+    ``role`` looks up the first object in the URL, which is a season, a team (see
+    `HOLDERS`), or the subject. The subject is the object that the action changes.
+    ``subject`` and ``actor`` name the parameters of the service that receive the
+    subject and the user. The fields of ``form`` provide the other arguments of the
+    service. A field with the name of the subject replaces the subject. ``row`` is the
+    URL parameter of the subject, if pages use another name than ``subject``.
+    ``summary`` describes the operation in the API.
 
     ``done`` is the success message (see `Facts`), or a function that takes the result
     and the form data and returns the message, optionally with values for the message.
-    ``refused`` is the error message; it includes the errors of the form. Without
+    ``refused`` is the error message, which may contain the errors of the form. Without
     ``refused`` the service reports errors itself. ``ready`` converts form data to
     arguments of the service, outside any transaction.
 
@@ -356,7 +359,7 @@ with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
 class Facts(dict[str, Any]):
-    """The values that a message can refer to by name.
+    """The values that the message of a user action can refer to by name.
 
     The values come from ``stated``, from attributes of the service's results, from
     ``fields``, and from attributes of ``thing``, in this order. If the service returned
@@ -391,5 +394,7 @@ class Facts(dict[str, Any]):
 
 
 def _has_value(thing: Any, name: str) -> bool:
-    """Return False if the attribute is missing or is a related manager."""
+    """Return True if the object has the attribute and the attribute is not a related
+    manager.
+    """
     return hasattr(thing, name) and not isinstance(getattr(thing, name), Manager)

@@ -32,7 +32,7 @@ MAX_TEXT = 50_000
 
 
 class DeclarationForm(ActForm):
-    """Files of a task's folder; those that are left out stay as they are."""
+    """Files of a task's folder. Omitted files stay unchanged."""
 
     declaration, card, measures = (
         forms.CharField(max_length=MAX_TEXT, required=False, strip=False)
@@ -48,9 +48,10 @@ class DeclarationForm(ActForm):
 
 
 class NewTaskForm(DeclarationForm):
-    """Gold, and files of the task's folder; what is left out is proposed from the gold.
+    """Gold and files of a new task's folder. Omitted files are guessed from the gold.
 
-    A guess that is unsure is refused with its reason: it needs a declaration.
+    If a guess is unsure, the request is refused with the reason, and needs a
+    declaration file.
     """
 
     reason = None  # type: ignore[assignment]
@@ -92,7 +93,8 @@ def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    # API clients see no form in which to correct a guess about a task.
+    # API clients cannot correct an unsure guess about a task in a form, so the guess is
+    # refused.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}

@@ -70,7 +70,7 @@ class Told:
 class Moved:
     """A run whose rank or score an action changes.
 
-    Rank and score are empty texts if the run is not on a board.
+    The rank and the score are empty texts if the run is not on a board.
     """
 
     phase: str
@@ -91,7 +91,8 @@ class GoldStep:
     instances: int
     rows: int | None
     counts: Compared | None
-    #: The sentences name other splits that contain some of the same instances.
+    #: The sentences in `shared` name other splits that contain some of the same
+    #: instances.
     shared: list[str]
     findings: list[dict[str, Any]]
     trivial: dict[str, Any]
@@ -131,7 +132,7 @@ class Steps:
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """Sentences about information that people will see earlier, or will no longer see."""
+    """Sentences about the information that an organiser's action discloses or hides."""
 
     seen: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -179,7 +180,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     """Perform the action, compare the season before and after the action, and roll
     back.
 
-    Raises every error that the action raises.
+    The function raises every error that the action raises.
     """
     before = _State.of(season)
     with transaction.atomic():
@@ -214,7 +215,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             for row in sorted(changed, key=lambda row: row.pk)
         }
         transaction.set_rollback(True)
-    # A phase without a limit on runs has no extra tries.
+    # A phase without a limit on runs grants teams no extra tries.
     limited = {row: left for row, left in tries_then.items() if left is not None}
     return Effects(
         steps=Steps(
@@ -222,7 +223,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
                 *(entry.words for entry in entries),
                 *(_extra_tries_text(row, left) for row, left in limited.items()),
             ],
-            # The rehearsal lists gold versions in a separate table.
+            # The confirmation page lists changed gold versions in a separate table.
             changes=[change for change in changes if ".gold." not in change["key"]],
             made=made,
         ),
@@ -234,7 +235,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
 
 
 def effects_of_new_season(made: Season, last_notification: int) -> Effects:
-    """Return the effects of a new season. Only organisers see a draft."""
+    """Return the effects of creating a season. Only organisers see a draft season."""
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
     disclosure = Disclosure()
     if made.is_public:
@@ -262,8 +263,8 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
 def _leave_cached_boards(season: Season) -> None:
     """Give each phase of the season a new version number.
 
-    Boards are cached by version, and a rollback of the database does not clear the
-    caches.
+    The new versions hide boards that the rehearsal caches, because a rollback of the
+    database does not clear the caches.
     """
     unique = 1 + secrets.randbelow(1 << 40)
     Phase.objects.filter(task__season=season).update(version=F("version") + unique)
@@ -326,8 +327,10 @@ def _extra_tries_text(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: The mapping `known` stores when each audience may first see a kind of data.
-    #: Each key of `known` is a task, a split of the task's data, and a kind of data.
+    #: The mapping `known` contains the time at which each audience may first see a kind
+    #: of data.
+    #: Each key of `known` consists of a task, a split of the task's data, and a kind of
+    #: data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)
@@ -407,7 +410,9 @@ def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
 
 
 def _results_phrase(phase: Phase) -> str:
-    """Return a phrase about the confirmed or official results of the phase, or ""."""
+    """Return a phrase that the phase's results are confirmed or official, or an empty
+    text.
+    """
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
     results, named = results_of(phase), {"task": phase.task, "phase": phase}
@@ -459,8 +464,8 @@ def _sentences_on_embargoes(
 ) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
-    The boolean is True if people see data earlier than before, and False if the data
-    become hidden.
+    The boolean beside each sentence is True if people see data earlier than before, and
+    False if the data become hidden.
     """
     was_public, is_public = before.season.is_public, after.season.is_public
     if was_public != is_public:
@@ -517,7 +522,7 @@ def _score_changes(
     """Return the score changes between two states of the season.
 
     ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
-    contains the settings that the action changed.
+    contains the keys of the settings that the organiser's action changed.
     """
     scored = dict(_scored_phases(before, after, queued))
     moved = list(_moved_runs(before, after))
@@ -573,8 +578,8 @@ def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
 def _scored_phases(
     before: _State, after: _State, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
-    """Yield the primary key of each phase that is scored again, and a sentence with the
-    number of runs.
+    """Yield the primary key of each phase whose runs are scored again, and a sentence
+    with the number of these runs.
     """
     for pk, phase in after.phases.items():
         runs = max(after.unscored.get(pk, 0) - before.unscored.get(pk, 0), 0)
@@ -629,7 +634,9 @@ def _affected_results(
 
 
 def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
-    """Return True if a key concerns the gold or a setting that affects results."""
+    """Return True if a changed key belongs to the gold or to a setting that affects
+    results.
+    """
     of_task = f"{task_prefix(phase.task.slug)}."
     of_phase = f"{phase_prefix(phase.task.slug, phase.slug)}."
     names = {

@@ -19,7 +19,9 @@ LABELS_AT_FIRST = 100
 
 
 class EstimatesForm(ActForm):
-    """The kind of the labels, and the number of units of each run."""
+    """The kind of labels that people assign, and the number of sampled units of each
+    run.
+    """
 
     of = forms.ChoiceField(label=_("People label"), choices=EstimateSheet.Of.choices)
     labels = forms.IntegerField(
@@ -35,7 +37,8 @@ class EstimatesForm(ActForm):
     }
 
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
-        # The attribute is named `phase`, because the form has a field named `of`.
+        # The phase is stored in the attribute `phase`, because the form has a field
+        # named `of`.
         self.phase = of
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")
@@ -67,7 +70,7 @@ MAKE_ESTIMATES = by_organisers(
 
 
 class DisagreementsForm(ActForm):
-    """The further judge, the number of pairs, and the seed of the draw."""
+    """The judge to compare with, the number of pairs to draw, and the random seed."""
 
     judge = forms.CharField(
         label=_("Further judge"), max_length=MAX_RULES, widget=forms.Select
@@ -128,7 +131,7 @@ MAKE_DISAGREEMENTS = by_organisers(
 
 
 class PeoplesLabelsForm(ActForm):
-    """The sheet with people's labels."""
+    """A file with the labels that people assigned to the units of a sheet."""
 
     file = forms.FileField(
         label=_("Labels"),

@@ -1,4 +1,4 @@
-"""Acknowledge failures of runs, and withdraw the acknowledgement."""
+"""Acknowledge failures of runs, and withdraw acknowledgements."""
 
 from django import forms
 from django.db.models import BigIntegerField
@@ -14,7 +14,7 @@ from tasks.submissions import run_acts
 
 
 class AcknowledgeForm(ActForm):
-    """The failure that is acknowledged, and a note."""
+    """The failed run or job that an organiser acknowledges, and a note."""
 
     submission = forms.IntegerField(min_value=1, max_value=BigIntegerField.MAX_BIGINT)
     job = forms.IntegerField(

@@ -23,7 +23,7 @@ from tasks.submissions.uploads import received, upload_limit
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
-#: The salt signs the names of stored gold files.
+#: STORED is the salt for signing the names of stored gold files.
 STORED = "gold-to-publish"
 
 
@@ -139,7 +139,8 @@ class GoldForm(ActForm):
 def packed_gold(
     season: object, filled: Mapping[str, Any], by: User
 ) -> Mapping[str, Any]:
-    """Return the form data with the parsed gold of each split instead of its file.
+    """Return the form data, with the gold files replaced by the parsed gold of each
+    split.
 
     The gold of a split is stored under the key ``packed``. This function reads files
     before the database locks any row.
@@ -183,9 +184,9 @@ def _pack_stored(
 
 
 def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
-    """Read the newest gold of each split again with the current parser rules.
+    """Parse the newest gold of each split again with the current parser rules.
 
-    Raises ValidationError if the current parser rules have already read the gold.
+    Raises ValidationError if the current parser rules have already parsed the gold.
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         paths = []
@@ -213,7 +214,7 @@ def stored_gold(filled: Mapping[str, Any]) -> str:
 
 
 class VersionForm(ActForm):
-    """Why a version is sealed or deleted."""
+    """The reason for sealing or deleting a version of gold."""
 
     reason = forms.CharField()
 

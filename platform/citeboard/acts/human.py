@@ -41,7 +41,7 @@ def annotator_of(user: object, sheet: int) -> Annotator:
 def judge_of(user: object, sheet: int) -> Annotator:
     """Return the user's role as a judge of a sheet of pairs.
 
-    Raises the same errors as `annotator_of`.
+    Raises Http404 and PermissionDenied in the same cases as `annotator_of`.
     """
     return _who_judges(user, sheet, Sheet.Kind.PAIRS)
 
@@ -62,7 +62,7 @@ def _who_judges(user: object, sheet: int, kind: str) -> Annotator:
 
 
 class AnnotatorForm(ActForm):
-    """Somebody with an account, who rates."""
+    """The account of a person who becomes an annotator of a sheet."""
 
     email = forms.EmailField(label=_("E-mail address of their account"))
     is_adjudicator = forms.BooleanField(
@@ -84,7 +84,7 @@ def _distance_choices() -> list[tuple[int | str, str]]:
 
 
 class DistanceForm(ActForm):
-    """From which difference on an adjudicator decides."""
+    """The difference between two ratings from which an adjudicator decides."""
 
     distance = forms.TypedChoiceField(
         label=_("An adjudicator decides"),
@@ -109,7 +109,7 @@ class DistanceForm(ActForm):
 
 
 class RatingsForm(ActForm):
-    """Ratings of somebody who has no account here."""
+    """Ratings of an annotator who has no account on the site."""
 
     name = forms.CharField(label=_("Name of the annotator"), max_length=80)
     file = forms.FileField(label=_("Ratings, as CSV"))
@@ -126,7 +126,9 @@ class OwnRatingsForm(ActForm):
 
 
 class DataSheetForm(ActForm):
-    """Answers by their questions' names; what is left out stays, and an empty one takes an answer away."""
+    """Answers to the questions of the data sheet, by question name. Omitted answers
+    stay unchanged, and an empty text deletes an answer.
+    """
 
     mirrors = True
     only_in_api = {

@@ -1,4 +1,6 @@
-"""Import people's judgements of a run's responses, and publish them on the board."""
+"""Import people's judgements of a run's responses, and publish the judgements on the
+board.
+"""
 
 from typing import Any
 

@@ -24,7 +24,9 @@ MAX_BUDGET = 1_000_000
 
 
 class JudgeConsentForm(ActForm):
-    """The prompt, the two answers, the budget, and the consent to send texts of runs and gold."""
+    """The prompt of an LLM judge, its two answers, the budget, and the consent to send
+    texts of runs and gold to the LLM.
+    """
 
     prompt = long_text(
         _("Prompt"),
@@ -105,7 +107,8 @@ def _agree_to_judge(
     words = dict(zip((YES, NO), DEFAULT.answers, strict=True))
     asked = Prompt(
         ENTAILS,
-        # Browsers send line breaks of forms as CRLF.
+        # CRLF is replaced by LF, because browsers send the line breaks of a form as
+        # CRLF.
         prompt.replace("\r\n", "\n") or DEFAULT.template,
         {yes or words[YES]: YES, no or words[NO]: NO},
     )

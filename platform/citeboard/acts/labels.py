@@ -20,7 +20,7 @@ from tasks.submissions.uploads import received, upload_limit
 
 
 class LabelsForm(ActForm):
-    """A file of labels of one of the models that the season's tasks ask for."""
+    """A file of labels by an entailment model that the season's tasks require."""
 
     model = forms.ChoiceField(label=_("Model"))
     file = forms.FileField(
@@ -61,7 +61,7 @@ NO_LABELS = _("No task of the season asks for labels of this model, or there are
 
 
 class ModelForm(ActForm):
-    """One of the models that the season's tasks ask for."""
+    """The name of an entailment model that the season's tasks require."""
 
     model = forms.CharField(label=_("Model"))
 

@@ -28,14 +28,15 @@ from tasks.seasons.presets import MAX_DAYS, forget
 from tasks.seasons.timeline import time_line
 
 MOVE, COPY = "move", "copy"
-#: The page shows at most MAX_PROBLEMS errors of each gold file.
+#: The page before the start shows at most MAX_PROBLEMS errors of each gold file.
 MAX_PROBLEMS = 5
 
 
 class CalendarForm(ActForm, OverwritingForm):
-    """Dates of a season and its phases, by their keys in the season file; those chosen move or are copied.
+    """The dates of a season and its phases, by their keys in the season file. The
+    chosen dates are moved or copied.
 
-    Only what was changed since the form was shown is saved.
+    The form saves only the dates that the user has changed.
     """
 
     do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
@@ -84,8 +85,8 @@ class CalendarForm(ActForm, OverwritingForm):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of the season's calendar: the phases, then the season's other
-        dates.
+        """Return the rows of the season's calendar, first the phases and then the
+        season's other dates.
         """
         bars = {row["label"]: row["bar"] for row in self.line["dates"]}
         chosen = set(self["chosen"].value() or ())
@@ -124,7 +125,8 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # API clients may omit fields that keep their initial values.
+            # A field that the request omits keeps its value, because API clients may
+            # omit unchanged fields.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data
@@ -181,7 +183,9 @@ class CalendarForm(ActForm, OverwritingForm):
 
 
 class FirstGoldForm(ActForm):
-    """Files for all splits that have no gold yet; those left empty come later."""
+    """Gold files for all splits that have no gold yet. Empty fields can be filled
+    later.
+    """
 
     reason = forms.CharField(
         label=_("Reason"), max_length=500, initial=_("The first version.")
@@ -204,7 +208,7 @@ class FirstGoldForm(ActForm):
     def publish(self, by: User) -> int:
         """Publish the gold in all files or in none, and return the number of files.
 
-        The form field of an invalid file gets the errors of the file.
+        The method attaches the errors of an invalid file to the form field of the file.
         """
         ready = []
         for name in filter(self.cleaned_data.get, self.splits):

@@ -23,7 +23,7 @@ MAX_NUMBER = 2**31 - 1
 
 
 class LedgerForm(ActForm):
-    """A file of judgements of one judge and one kind."""
+    """A file of judgements of the same judge and the same kind."""
 
     judge = forms.CharField(
         label=_("Judge"),
@@ -57,7 +57,7 @@ def _import_ledger(
 
 
 class WithdrawalForm(ActForm):
-    """The number of an import, and the reason for its withdrawal."""
+    """The number of an import of judgements, and the reason for withdrawing the import."""
 
     number = forms.IntegerField(label=_("Import"), min_value=1, max_value=MAX_NUMBER)
     reason = forms.CharField(label=_("Reason"), max_length=500)

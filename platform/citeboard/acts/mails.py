@@ -15,7 +15,7 @@ from tasks.seasons.access import staff
 
 
 class MailForm(ActForm):
-    """The teams and the text of a mail to their members."""
+    """The text of an e-mail, and the teams whose members receive the e-mail."""
 
     group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
     phase = forms.IntegerField(

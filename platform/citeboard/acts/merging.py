@@ -12,7 +12,7 @@ from tasks import models
 
 
 class MergeTeamsForm(ActForm):
-    """The team that is merged, and the team that stays."""
+    """The team that is merged, and the team into which it is merged."""
 
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), to_field_name="slug"

@@ -23,7 +23,7 @@ from tasks.types import task_types
 
 
 class NewSeasonForm(ActForm):
-    """The name of a new season."""
+    """The title and the slug of a new season."""
 
     title = forms.CharField(label=_("Title"), max_length=120)
     slug = forms.CharField(
@@ -34,7 +34,7 @@ class NewSeasonForm(ActForm):
 
 
 class CloneForm(NewSeasonForm):
-    """The name of next year's season."""
+    """The title, the slug and the dates of a copy of a season."""
 
     days = forms.IntegerField(
         label=_("Days later"),
@@ -54,7 +54,7 @@ class CloneForm(NewSeasonForm):
 
 
 class PresetForm(NewSeasonForm):
-    """A season that is made from a preset."""
+    """The options of a new season that is created from a preset."""
 
     task_type = forms.MultipleChoiceField(
         label=_("Tasks"),

@@ -16,7 +16,9 @@ from tasks.submissions.uploads import received
 
 
 class OldRunsForm(ActForm):
-    """A zip with the runs of each team, and the scores that the runs had elsewhere."""
+    """A zip file with the runs of each team, and with the runs' scores on another
+    platform.
+    """
 
     file = forms.FileField(
         label=_("Runs"),

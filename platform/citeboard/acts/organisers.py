@@ -24,7 +24,7 @@ def person_with_address(address: str) -> User | None:
 
 
 class RoleForm(ActForm):
-    """Somebody with an account, and what they become."""
+    """The account of a person, and the person's new role in a season."""
 
     email = forms.EmailField(label=_("E-mail address of their account"))
     role = forms.ChoiceField(

@@ -1,6 +1,6 @@
 """Forms that several people may edit at the same time.
 
-Nobody overwrites a newer value without seeing it.
+Users must see a value that another user saved before they can overwrite the value.
 """
 
 import datetime as dt

@@ -8,7 +8,7 @@ from tasks.seasons.own_measures import decide_measures, measures_of_site
 
 
 class MeasuresForm(ActForm):
-    """A decision of staff on measures of a task's own."""
+    """The staff's decision on metrics that a declared task defines."""
 
     decision = forms.ChoiceField(
         choices=[("approve", "approve"), ("withdraw", "withdraw")]

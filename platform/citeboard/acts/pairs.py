@@ -28,13 +28,14 @@ from tasks.models import Phase, Submission
 from tasks.submissions.uploads import received
 
 BATTLES_AT_FIRST = 4
-#: By default, JUDGES_AT_FIRST judges compare each pair if judges share the pairs.
+#: If judges share the pairs of a sheet, JUDGES_AT_FIRST judges compare each pair by
+#: default.
 JUDGES_AT_FIRST = 2
 
 
 class PairsForm(DrawnForm):
-    """The systems, instances and battles of a new sheet, and the number of judges who
-    share them.
+    """The systems, instances and battles of a new sheet of pairs, and the number of
+    judges who share the pairs.
     """
 
     battles = forms.IntegerField(
@@ -124,7 +125,7 @@ MAKE_PAIRS = by_organisers(
 
 
 class BattlesForm(ActForm):
-    """A file of judgements of pairs."""
+    """A file with judgements of pairs of texts."""
 
     file = forms.FileField(
         label=_("Judgements"),
@@ -169,7 +170,7 @@ BRING_BATTLES = by_organisers(
 
 
 class JudgeForm(ActForm):
-    """The address of an account that becomes a judge."""
+    """The e-mail address of the account that becomes a judge of a sheet."""
 
     email = forms.EmailField(label=_("E-mail address of their account"))
 
@@ -225,7 +226,7 @@ REOPEN_PAIRS = by_organisers(
 
 
 class JudgementForm(ActForm):
-    """A judge's label of one pair."""
+    """The label that a judge gives to a pair of texts."""
 
     pair = forms.IntegerField(
         widget=forms.HiddenInput, min_value=1, max_value=MAX_PAIRS

@@ -27,7 +27,9 @@ from tasks.submissions import run_acts
 
 
 class TimesForm(ActForm):
-    """When runs shall be accepted; what is left out stays as it is."""
+    """The times at which a phase opens and closes for runs. Omitted times stay
+    unchanged.
+    """
 
     mirrors = True
     opens = MomentField(label=_("Opens"))
@@ -35,7 +37,9 @@ class TimesForm(ActForm):
 
 
 class BoardForm(ActForm):
-    """Audience of the board now and later. Fields that are left out keep their values."""
+    """The audience of a phase's board, now and at later times. Omitted fields keep
+    their values.
+    """
 
     mirrors = True
     board = forms.ChoiceField(
@@ -54,7 +58,7 @@ class BoardForm(ActForm):
 
 
 class FreezeForm(ActForm):
-    """From when the board is frozen, and until when; what is left out stays as it is."""
+    """The times between which the board is frozen. Omitted times stay unchanged."""
 
     mirrors = True
     frozen_from = MomentField(
@@ -76,15 +80,18 @@ def _freeze(*, phase: Phase, by: User, **instants: Any) -> Phase:
 
 
 class EndConfirmationForm(ActForm):
-    """Why the results are official without every team's word."""
+    """The reason why the results become official although some teams have not confirmed
+    them.
+    """
 
     reason = forms.CharField(max_length=confirming.MAX_REASON)
 
 
 class ExtraTriesForm(ActForm):
-    """A team, its extra tries, and the reason."""
+    """A team, the number of its extra tries in a phase, and the reason."""
 
-    # The form omits phases without a limit on runs, since extra tries do nothing there.
+    # The form offers only phases that limit the number of runs, since extra tries raise
+    # this limit.
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), empty_label=None
     )
@@ -130,7 +137,9 @@ def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
 
 
 class ErratumForm(ActForm):
-    """It cannot be changed later; another one can follow."""
+    """An erratum to a phase's results. Organisers cannot change an erratum later, but
+    can publish another erratum.
+    """
 
     text = long_text(
         _("What was wrong, and what holds now"),
@@ -141,7 +150,9 @@ class ErratumForm(ActForm):
 
 
 class OutsideForm(ActForm):
-    """A measure with all of its values; without values the one of this name is taken away."""
+    """A metric that was measured elsewhere, with its values. Without values, the metric
+    of this name is deleted.
+    """
 
     name = forms.CharField(
         label=_("Measure"),

@@ -11,7 +11,7 @@ from tasks.seasons import announcements as news
 
 
 class QuestionForm(ActForm):
-    """A question to the organisers."""
+    """A question to the organisers of a season."""
 
     text = forms.CharField(
         label=_("Your question"),
@@ -28,7 +28,7 @@ PUBLIC, PRIVATE = "public", "private"
 
 
 class AnswerForm(ActForm):
-    """The answer, and whether everybody reads it with the question."""
+    """The answer to a question, and the audience of the question and the answer."""
 
     answer = long_text(_("Answer"), news.MAX_TEXT, 8)
     how = forms.ChoiceField(

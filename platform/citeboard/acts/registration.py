@@ -26,7 +26,7 @@ from tasks.seasons.access import season_for, teams_to_ask
 
 
 class EnterForm(ActForm):
-    """A team that would take part."""
+    """A team's request to take part in a season."""
 
     team = forms.CharField()
     message = forms.CharField(required=False, max_length=entries.MAX_MESSAGE)
@@ -44,7 +44,7 @@ def entry_of_own(user: object, season: str, team: str) -> models.Registration:
 
 
 class DecisionForm(ActForm):
-    """A decision of organisers on a team."""
+    """The organisers' decision on a team's registration."""
 
     decision = forms.ChoiceField(choices=[("approve", "approve"), ("refuse", "refuse")])
     reason = forms.CharField(required=False, max_length=500)
@@ -54,7 +54,8 @@ class DecisionForm(ActForm):
 def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
-    # The rehearsal was rolled back but has changed attributes of this instance.
+    # The rehearsal of the decision was rolled back but has changed attributes of this
+    # instance.
     registration.refresh_from_db()
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)
@@ -82,7 +83,7 @@ def _ask_to_join(
 
 
 class EntryForm(ActForm):
-    """The way in which teams enter a season."""
+    """The setting that defines how teams enter a season."""
 
     begins_with = {"registration": "registration"}
     registration = forms.ChoiceField(
@@ -94,7 +95,7 @@ class EntryForm(ActForm):
 
 
 class TeamRulesForm(ActForm):
-    """Rules that teams keep to."""
+    """The rules for teams of a season, such as who may enter."""
 
     mirrors = True
     entry_list = forms.CharField(

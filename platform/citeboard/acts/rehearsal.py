@@ -1,8 +1,8 @@
 """Rehearse an organiser's action in a transaction that is rolled back.
 
-An action that does not affect people runs immediately. Other actions require a
-confirmation. If the action is final, affects confirmed results, or breaks an embargo,
-the organiser must also type a name and a reason.
+An action that does not affect people runs immediately. Actions that affect people
+require a confirmation. If the action is final, affects confirmed results, or breaks an
+embargo, the organiser must also type a name and a reason.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from tasks.seasons.file.plan import LoadConflicts
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """The effects of an action that has not run.
+    """The predicted effects of an action that was rolled back.
 
     Organisers type the text ``name`` to confirm the action.
     """
@@ -58,8 +58,8 @@ class Rehearsal:
 
     @property
     def digest(self) -> str:
-        """Return a digest of the effects without times, which differ between
-        rehearsals.
+        """Return a digest of the effects of the action. The digest omits times, which
+        differ between rehearsals.
         """
         steps, scores = self.effects.steps, self.effects.scores
         facts = [
@@ -83,7 +83,7 @@ class Rehearsal:
 
 
 class NeedsConfirmation(Refused):
-    """The action did not run, because the user must first confirm the action."""
+    """The action did not run, because the user must confirm the action first."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
         self.rehearsal = rehearsal
@@ -95,11 +95,11 @@ class NeedsConfirmation(Refused):
 
 @dataclass(frozen=True)
 class Said:
-    """The confirmation in a request.
+    """The user's confirmation of an action, as sent in a request.
 
     ``shown`` is the digest of the effects that the confirmation page showed. ``shown``
     is None for API requests, because the API has no confirmation page. ``typed``
-    contains the name and the reason.
+    contains the name and the reason that the user typed.
     """
 
     shown: str | None = None
@@ -159,7 +159,8 @@ def done(
 ) -> Any:
     rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
-        # API clients get a separate error message about an embargo.
+        # If the action would break an embargo, API clients get a separate error
+        # message.
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
@@ -193,7 +194,8 @@ def rehearse(
     that the action raises.
     """
     try:
-        # The rehearsal of an action must not depend on an existing confirmation.
+        # The rehearsal runs with an empty confirmation, because the effects must not
+        # depend on a confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)
@@ -210,7 +212,8 @@ def rehearsed_load(
 ) -> Rehearsal | None:
     """Return the effects of loading a season file without changing the database.
 
-    Returns None if the organiser must first resolve conflicts.
+    Returns None if the organiser must first resolve conflicts between the file and the
+    season.
     """
     with suppress(LoadConflicts):
         return (

@@ -8,7 +8,7 @@ from tasks.seasons import announcements as news
 
 
 class ReportForm(ActForm):
-    """A report of a problem and its place."""
+    """A report of a problem, with the URL of the page that it concerns."""
 
     address = forms.CharField(
         label=_("Page that it is about"),

@@ -1,4 +1,6 @@
-"""Score runs again, and sample the public instances of a phase again."""
+"""Score the runs of a phase again, and draw the sample of a phase's public instances
+again.
+"""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404

@@ -92,25 +92,29 @@ def _require_organising(run: Submission, user: object) -> None:
 
 
 class ReasonForm(ActForm):
-    """Why organisers change what stands for a team; a team gives no reason for its own acts."""
+    """The reason why organisers change a team's run. Teams give no reason for changes
+    of their own runs.
+    """
 
     reason = forms.CharField(required=False, max_length=500)
     api = {"reason": "The team reads it."}
 
 
 class ExclusionForm(ReasonForm):
-    """Why organisers exclude a run or bring it back, which is rehearsed."""
+    """The reason why organisers exclude or readmit a run."""
 
 
 class PriorityForm(ReasonForm):
-    """Another place among the team's runs."""
+    """A run's new priority among the runs of its team."""
 
     priority = forms.IntegerField(min_value=1, max_value=1000)
     api = {**ReasonForm.api, "priority": "1 comes first."}
 
 
 class SeedForm(ReasonForm):
-    """The system of which a run is one seed."""
+    """The system to which a run belongs. The runs of a system differ only in the random
+    seed.
+    """
 
     seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM)
     api = {
@@ -121,9 +125,9 @@ class SeedForm(ReasonForm):
 
 @dataclass(frozen=True)
 class ChangeOfRun(Act):
-    """An action on a run, performed by the run's team or by organisers of the season.
+    """An action that the run's team or the season's organisers perform on a run.
 
-    Organisers must give a reason, which the team can read.
+    Organisers must give a reason for the action, which the team can read.
     """
 
     _: KW_ONLY
@@ -157,7 +161,8 @@ class ChangeOfRun(Act):
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
         # The service accepts a change with a reason even after the end of a phase.
-        # Only organisers may change runs later, so reasons of others are ignored.
+        # Only organisers may change runs after the end, so reasons of other users are
+        # ignored.
         return service(run, by, reason if as_organiser else "", **filled)
 
 
@@ -252,7 +257,9 @@ DELETE_FILE = Act(
 
 
 class ConfirmForm(ActForm):
-    """The numbers as they are now, or those that were read."""
+    """A team's confirmation of a phase's results, optionally with the digest of the
+    results that the team has read.
+    """
 
     seen = forms.CharField(required=False, max_length=64)
     api = {
@@ -261,7 +268,7 @@ class ConfirmForm(ActForm):
 
 
 class ContestForm(ConfirmForm):
-    """An objection to results, with its reason."""
+    """A team's objection to the results of a phase, with the reason."""
 
     message = forms.CharField(required=False, max_length=confirming.MAX_MESSAGE)
     api = {

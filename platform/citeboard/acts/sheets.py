@@ -20,7 +20,9 @@ INSTANCES_AT_FIRST = 20
 
 
 class DrawnForm(ActForm):
-    """The systems of a new sheet, and the instances, which the seed draws."""
+    """The systems of a new sheet, the number of instances, and the random seed that
+    draws the instances.
+    """
 
     instances = forms.IntegerField(
         label=_("Instances"),
@@ -36,7 +38,7 @@ class DrawnForm(ActForm):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose the systems whose texts are judged.")},
     )
-    #: The API uses this phrase in the error message about an unknown run.
+    #: The API's error message about an unknown run contains the phrase `lacks`.
     lacks = "stands on the board"
     only_on_pages = ("runs",)
     only_in_api = {"runs": forms.CharField(required=False)}
@@ -81,7 +83,7 @@ class DrawnForm(ActForm):
 
 
 class SheetForm(DrawnForm):
-    """A sheet for human evaluation."""
+    """The options of a new sheet for human evaluation."""
 
 
 def _make_sheet(

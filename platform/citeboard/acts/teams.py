@@ -29,7 +29,7 @@ class TeamForm(ActForm):
 
 
 class TeamDescriptionForm(ActForm):
-    """A team's description of itself. Fields that are left out keep their values."""
+    """The description and the links of a team. Omitted fields keep their values."""
 
     mirrors = True
     description = forms.CharField(required=False, max_length=MAX_DESCRIPTION)
@@ -53,7 +53,7 @@ def request_of(user: object, asked: int) -> JoinRequest:
 
 
 class AnswerToAskerForm(ActForm):
-    """A member's answer to a request to join."""
+    """A team member's answer to a request to join the team."""
 
     decision = forms.ChoiceField(choices=[("accept", "accept"), ("decline", "decline")])
 
@@ -65,7 +65,7 @@ def _answer_join_request(*, asked: JoinRequest, decision: str, by: User) -> Join
 
 
 class ProposeForm(ActForm):
-    """The team that would stay."""
+    """A proposal to merge a team into another team in a season."""
 
     season = forms.CharField()
     into = forms.CharField()
@@ -99,7 +99,9 @@ def _propose_team_merge(
 
 
 class AnswerToMergeForm(ActForm):
-    """Accepting is for the team that stays; either may drop it."""
+    """An answer to a proposal to merge two teams. Only the team that stays may accept,
+    and either team may drop the proposal.
+    """
 
     decision = forms.ChoiceField(choices=[("accept", "accept"), ("drop", "drop")])
 

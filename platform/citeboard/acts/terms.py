@@ -14,7 +14,7 @@ from tasks.registration import entries
 
 
 class TermsForm(ActForm):
-    """Terms; another text than the last is a new version."""
+    """The terms of a season. A changed text becomes a new version of the terms."""
 
     text = forms.CharField(
         label=_("Terms"),
@@ -44,7 +44,9 @@ class TermsForm(ActForm):
 
 
 class AcceptForm(ActForm):
-    """The version that was read, and what the season asks with it."""
+    """The version of the terms that a user accepts, and the personal data that the
+    season requires.
+    """
 
     version = forms.IntegerField(
         min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput

@@ -8,7 +8,7 @@ from tasks.delivery.webhooks import services as webhooks
 
 
 class WebhookForm(ActForm):
-    """The address of a webhook."""
+    """The URL to which a webhook posts events."""
 
     url = forms.CharField(
         label=_("Address"),

@@ -1,5 +1,5 @@
-"""API operations for the user's account and messages, and for staff: the state of the
-site.
+"""API operations for the user's account and messages, and for staff who check the state
+of the site.
 """
 
 from typing import Any
@@ -53,7 +53,9 @@ DESCRIBED = (
 
 
 class AccountSerializer(serializers.ModelSerializer[User]):
-    """Your account. A POST changes the fields that it names; the address cannot be changed."""
+    """Your account. A POST changes only the fields in its body. The e-mail address
+    cannot be changed.
+    """
 
     address = serializers.EmailField(source="email", read_only=True)
     language = serializers.ChoiceField(
@@ -73,18 +75,20 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
 @get("account/", answers=AccountSerializer)
 def account(request: Request) -> User:
-    """Your name, affiliation and address."""
+    """Return your account, with your name, affiliation and e-mail address."""
     return person(request)
 
 
 @post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
 def describe_account(request: Request) -> User:
-    """Change what the site knows of you: name, affiliation, country, language, consent to be listed."""
+    """Change the name, affiliation, country, language, or consent to be listed of your
+    account.
+    """
     user = person(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
-    # REST framework reads a box that is missing from an HTML form as False.
-    # Fields that are missing from a request must stay unchanged.
+    # REST framework reads a check box that is missing from an HTML form as False.
+    # Fields of the account that are missing from a request must stay unchanged.
     sent = {
         name: value
         for name, value in form.validated_data.items()
@@ -103,7 +107,7 @@ def account_data(request: Request) -> Response:
 
 
 class MessageSerializer(serializers.ModelSerializer[Notification]):
-    """A message about one event. Messages contain no scores."""
+    """A message to a user about an event. Messages contain no scores."""
 
     season = serializers.SlugField(source="season.slug", default=None, allow_null=True)
     title = serializers.SerializerMethodField()
@@ -168,7 +172,7 @@ def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
 
 @get("messages/choices/", answers=ChoicesSerializer)
 def message_choices(request: Request) -> dict[str, Any]:
-    """Return how you receive messages of each kind."""
+    """Return the channel by which you receive each kind of message, such as e-mail."""
     choices = choices_of(person(request))
     return {
         "choices": [
@@ -179,7 +183,7 @@ def message_choices(request: Request) -> dict[str, Any]:
 
 @post("messages/choices/", form=ChoiceSerializer, answers=ChoicesSerializer)
 def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
-    """Change how you are told of one kind of event."""
+    """Change the channel by which you receive one kind of message."""
     choose(user=person(request), wanted={form["kind"]: form["channel"]})
     return message_choices(request)
 
@@ -194,7 +198,7 @@ NoticeSerializer = mirror(
 
 @get("notices/", answers=[NoticeSerializer], is_open=True)
 def notices(request: Request) -> Any:
-    """Return the site's privacy notice and imprint, if it has them."""
+    """Return the site's privacy notice and imprint, if they exist."""
     return notices_of_site()
 
 
@@ -261,7 +265,7 @@ MeasuresSerializer = mirror_of_model(
 
 @get("site/measures/", pages=MeasuresSerializer)
 def site_measures(request: Request) -> QuerySet[MeasuresFile]:
-    """List the measures of tasks, for the site's staff."""
+    """List the metrics that tasks define, for the site's staff."""
     staff(request.user)
     return MeasuresFile.objects.order_by("pk")
 
@@ -284,7 +288,7 @@ ClaimSerializer = mirror_of_model(
 
 @get("site/claims/", pages=ClaimSerializer)
 def site_claims(request: Request) -> QuerySet[Claim]:
-    """List the claims of seasons on texts of later ones, for the site's staff."""
+    """List the claims of seasons on texts of later seasons, for the site's staff."""
     staff(request.user)
     return Claim.objects.select_related("season", "later").order_by("pk")
 
@@ -302,5 +306,5 @@ does(
 
 @get("site/", role=staff, answers=SiteSerializer, responses={404: ABSENT})
 def site(request: Request, user: User) -> site_state.SiteState:
-    """Return the state of the site, for its staff."""
+    """Return the state of the site, for the site's staff."""
     return site_state.site_state()

@@ -301,7 +301,9 @@ SheetSerializer = mirror_of_model(
     name="sheets",
 )
 def sheets(request: Request, phase: Phase) -> Any:
-    """List the sheets of a phase with their annotators; for organisers."""
+    """List the human evaluation sheets of a phase with their annotators, for
+    organisers.
+    """
     return (
         Sheet.objects.ratings()
         .filter(phase=phase)
@@ -341,7 +343,7 @@ rates(human.RATE, "annotate/<int:sheet>/", "rate")
     responses={403: FORBIDDEN},
 )
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
-    """Return a sheet that you rate, with your ratings so far."""
+    """Return a human evaluation sheet that you annotate, with your ratings so far."""
     return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
 
 
@@ -353,10 +355,10 @@ def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     name="archive-zip",
 )
 def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
-    """Return an archive of a season by the number of its job; for organisers."""
+    """Return an archive of a season by the number of the archive's job, for organisers."""
     made = get_object_or_404(archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    # `_request` is the Django request inside the request of REST framework.
+    # `_request` is the Django request that REST framework's request object wraps.
     return download(
         request._request,  # noqa: SLF001
         storage.statistics,
@@ -393,7 +395,9 @@ def _requested_paper(request: Request, season: Season) -> OverviewPaper:
     is_open=True,
 )
 def overview_paper(request: Request, season: Season) -> dict[str, Any]:
-    """Return the material for an overview paper of the season, as far as you may see it."""
+    """Return the material for an overview paper of the season, without data that you
+    may not see.
+    """
     files = [
         {
             "name": file.name,
@@ -419,7 +423,9 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
     is_open=True,
 )
 def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
-    """Return one of these files by its name, or all of them as the stored zip archive."""
+    """Return a file for the overview paper by its name, or all the files as the stored
+    zip archive.
+    """
     paper = _requested_paper(request, season)
     if name := request.query_params.get("name"):
         if (file := paper.files.get(name)) is None:
@@ -448,5 +454,5 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     name="overview-paper-archive",
 )
 def make_overview_paper(request: Request, season: Season) -> Response:
-    """Make the zip for an overview paper, unless one of what the season shows now is kept."""
+    """Create the zip archive for an overview paper, unless a current archive is stored."""
     return _job_response(request, ask_for_paper(_requested_paper(request, season)))

@@ -1,4 +1,6 @@
-"""API operations for the board of a phase: files, comparisons, manual scores, errata."""
+"""API operations for the board of a phase, its files, comparisons, manual scores and
+errata.
+"""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -79,7 +81,7 @@ UNCACHED = {"Cache-Control": "private, no-store"}
 
 
 class ColumnSerializer(serializers.Serializer[Any]):
-    """Numbers that may be compared."""
+    """A column of scores by which runs can be compared."""
 
     name = typed(
         str, "As in the scores of a row; the metric, where that is unambiguous."
@@ -300,7 +302,7 @@ DECLARED = OpenApiParameter(
     is_open=True,
 )
 def leaderboard(request: Request, phase: Phase) -> HttpResponse:
-    """Return the board of a phase, best first."""
+    """Return the board of a phase, with the best run first."""
     audience = audience_of(phase, request.user)
     others = request.query_params.get("as") == "others"
     declared = BoardQuery.of(request.query_params).declared
@@ -327,7 +329,9 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
 
 
 def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
-    """Serialize the board by hand, because a serializer is slow for a large board."""
+    """Serialize the board without REST framework's serializers, which are slow for a
+    large board.
+    """
     figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, verdict = confirmation_of(board), board.verdict
     separation: dict[str, Any] | None = None
@@ -407,7 +411,7 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
     is_open=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:
-    """Return the board as a file, if you may see its scores."""
+    """Return the board of a phase as a file, if you may see the scores."""
     if name not in formats.FORMATS:
         raise Http404(f"A board is written as {', '.join(formats.FORMATS)}.")
     query = BoardQuery.of(request.query_params)
@@ -479,7 +483,9 @@ SeveralSerializer = serializer(
     is_open=True,
 )
 def several(request: Request, phase: Phase) -> Response:
-    """Several runs side by side, with their differences to the first."""
+    """Compare several runs side by side, with the differences of scores to the first
+    run.
+    """
     page = several_runs(phase, request.user, SeveralQuery.of(request.query_params))
     lines = {
         "metrics": [
@@ -569,7 +575,7 @@ InstancesSerializer = serializer(
     is_open=True,
 )
 def instances(request: Request, phase: Phase) -> Response:
-    """Return two runs instance by instance, if you may see both answers."""
+    """Return the answers of two runs to each instance, if you may see the answers."""
     try:
         read = read_two(phase, request.user, ReadQuery.of(request.query_params))
     except Unreadable as unreadable:
@@ -633,7 +639,10 @@ OutsideSerializer = serializer(
     name="outside",
 )
 def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
-    """List the manual scores of the runs on a board; the list is empty if you may not see scores."""
+    """List the manual scores of the runs on a board.
+
+    The list is empty if you may not see scores.
+    """
     board = cached_standings(phase, request.user)
     entered = manual_scores_of(board, board.rows)
     for measure in entered.measures:
@@ -671,7 +680,10 @@ ErratumSerializer = serializer(
     name="errata",
 )
 def errata(request: Request, phase: Phase) -> Any:
-    """Errata of a phase's results, newest first; none where you see nothing of its board."""
+    """List the errata to a phase's results, newest first.
+
+    The list is empty if you may not see the board.
+    """
     return errata_for(phase, audience_of(phase, request.user))
 
 

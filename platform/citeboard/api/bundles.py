@@ -18,7 +18,7 @@ from tasks.submissions.uploads import received
 
 
 class CompetitionForm(serializers.Serializer[Any]):
-    """A bundle, and the short name of the new season."""
+    """A competition bundle, and the slug of the new season."""
 
     file = serializers.FileField(
         max_length=200, help_text="The zip of a competition, with competition.yaml."
@@ -73,7 +73,7 @@ ImportedSerializer = serializer(
 def new_season_from_bundle(
     request: Request, creator: User, form: dict[str, Any]
 ) -> Response:
-    """Create a draft from a bundle of Codabench or CodaLab; for staff."""
+    """Create a draft season from a bundle of Codabench or CodaLab, for staff."""
     by, is_dry_run, made = person(request), operations.is_dry_run(request), ""
     named = {name: form.get(name, "") for name in ("slug", "title")}
     gold = form.get("gold", [])

@@ -129,7 +129,7 @@ begins(
     name="estimate-sheets",
 )
 def estimate_sheets(request: Request, phase: Phase) -> Any:
-    """List the samples of a phase that people label; for organisers."""
+    """List the samples of a phase that people label, for organisers."""
     names = ("of", "labels", "seed", "rules", "runs", "judgements", "created_at")
     return [
         {name: getattr(sheet, name) for name in (*names, "is_open")}
@@ -145,7 +145,7 @@ def estimate_sheets(request: Request, phase: Phase) -> Any:
 
 @get("estimate-sheets/<int:pk>/rows/", role=sheet_to_organise, files=[ROWS])
 def estimate_sheet_rows(request: Request, sheet: EstimateSheet) -> HttpResponse:
-    """Return the lines of a sheet without labels, with texts that may be secret; for
+    """Return the unlabelled lines of a sheet, whose texts may be secret, for
     organisers.
     """
     with storage.statistics.open(sheet.file) as kept:

@@ -14,7 +14,7 @@ NAMES = {
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 LACKING = object()
-#: RARE contains fields that typical responses of the API lack.
+#: RARE contains fields that most responses of the API lack.
 RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 
 
@@ -22,8 +22,8 @@ RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
 def _read_example_values() -> dict[str, Any]:
     """Return example values for fields of the API schema.
 
-    A key is the name of a field, or `COMPONENT.FIELD` for a field of a single
-    component.
+    Each key of the mapping is the name of a field, or `COMPONENT.FIELD` for a field of
+    a single component.
     """
     values: dict[str, Any] = json.loads(
         Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
@@ -57,7 +57,8 @@ def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     The example omits fields without example values, and a test reports these fields.
     """
     while "properties" not in components[name]:
-        # The example uses the first alternative of a component, as the most common one.
+        # If a component has alternatives, the example uses the first alternative, which
+        # is the most common.
         name = _component_of_schema(components[name]) or ""
     fields = components[name]["properties"]
     values = {
@@ -94,6 +95,8 @@ def _mapping_example(
 
 
 def _component_of_schema(part: dict[str, Any]) -> str | None:
-    """Return the component to which a schema refers, even if the schema allows null."""
+    """Return the name of the component to which a schema refers, even if the schema
+    allows null.
+    """
     reference = (part.get("allOf") or part.get("oneOf") or [part])[0].get("$ref")
     return reference.rpartition("/")[2] if reference else None

@@ -83,7 +83,8 @@ RepeatsSerializer = serializer(
     pairs=int,
     same_label=(int, "Pairs with equal labels each time."),
 )
-#: Fields of each judge: its agreement with people and its consistency.
+#: QUALITY contains fields of each LLM judge for its agreement with people and its
+#: consistency.
 QUALITY = {
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."
@@ -137,7 +138,9 @@ JudgesOfBoardSerializer = serializer(
     name="judges",
 )
 def judges(request: Request, phase: Phase) -> Response:
-    """The judges of a phase's board, correlations of their rankings, and agreement on pairs."""
+    """List the LLM judges of a phase's board, the correlations of their rankings, and
+    their agreement on pairs.
+    """
     audience = audience_of(phase, request.user)
     rules = request.query_params.get("rules") or None
     board = board_of(phase, request.user, rules, None, audience=audience)

@@ -1,4 +1,6 @@
-"""Declare API operations. Each declaration creates the view, the route and the schema."""
+"""Declare API operations. Each declaration of an operation creates the view, the route
+and the schema.
+"""
 
 import datetime as dt
 import re
@@ -69,7 +71,8 @@ LET_OUT = (
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
-# A docstring of this class would appear in the API schema, at each operation.
+# OperationView has no docstring, because a docstring would appear at each operation of
+# the API schema.
 class OperationView(APIView):
     name: str
     summary = ""
@@ -89,7 +92,7 @@ class OperationView(APIView):
 
 
 def _conditional_response(request: Request, response: Response) -> HttpResponseBase:
-    """Return status 304 if the client has already cached this response."""
+    """Respond with status 304 if the client has already cached this response."""
     set_response_etag(response)
     answer = get_conditional_response(
         request._request,  # noqa: SLF001
@@ -129,7 +132,7 @@ LetOutSerializer = serializer(
 
 
 class TooEarly(api.Closed):
-    """The act is impossible now, or would reveal something before its time."""
+    """The action is not possible now, or would reveal information under embargo."""
 
     lets_out = LetOutSerializer(
         many=True, required=False, help_text="Only where it would."
@@ -165,7 +168,7 @@ GoldStepSerializer = mirror(
 
 
 class RehearsalSerializer(serializers.Serializer[Any]):
-    """The effects of an act that was not carried out."""
+    """The predicted effects of an action that was not carried out."""
 
     done = text_list(source="effects.steps.done")
     made = MadePhaseSerializer(many=True, source="effects.steps.made")
@@ -248,7 +251,9 @@ def _body_values(request: Request, name: str) -> list[Any]:
 
 
 def fields_sent(request: Request) -> list[str]:
-    """Return the operation's own field names in the request body."""
+    """Return the field names in the request body, without the fields that every
+    operation accepts.
+    """
     return [name for name in request.data if name not in _OF_EVERY_BODY]
 
 
@@ -274,7 +279,9 @@ class Body:
 
 
 class DryRunForm(serializers.Serializer[Any]):
-    """A switch that shows the effects and changes nothing."""
+    """A switch for a dry run, which returns the effects of an action and changes
+    nothing.
+    """
 
     dry_run = serializers.BooleanField(
         required=False, help_text="Say what would be done and follow, and do nothing."
@@ -326,10 +333,10 @@ class Parameters:
 
 
 def said_in(request: Request) -> acts.Said:
-    """Return the confirmation in a request.
+    """Return the user's confirmation of an action from the request.
 
-    The API has no confirmation page. Actions that affect confirmed results require a
-    name and a reason.
+    The confirmation has no digest, because the API has no confirmation page. Actions
+    that affect confirmed results require a name and a reason.
     """
     return acts.Said(
         None,
@@ -367,17 +374,18 @@ class Operation:
     Without ``role`` the function receives all URL parameters. ``body`` describes a body
     that the function reads itself.
 
-    ``role`` takes the user and the other URL parameters. It returns the object, or
-    raises Http404 or PermissionDenied. ``answers`` serializes the result, and ``pages``
-    serializes the result as a page of a list. Without ``answers`` and ``pages``, the
-    response has status 204. If the function returns a response, the response stays
-    unchanged. ``files`` lists the media types of a file in the response. The schema
-    includes the errors that follow from these arguments. ``responses`` adds errors to
-    the schema, and ``without`` removes an error.
+    ``role`` takes the user and the other URL parameters. ``role`` returns the object,
+    or raises Http404 or PermissionDenied. ``answers`` serializes the result, and
+    ``pages`` serializes the result as a page of a list. Without ``answers`` and
+    ``pages``, the response has status 204. If the function returns an HTTP response,
+    the operation returns the response unchanged. ``files`` lists the media types of a
+    file in the response. The API schema includes the errors that follow from the
+    arguments. ``responses`` adds error responses to the API schema, and ``without``
+    removes an error response.
 
     ``is_open`` allows anonymous users and cross-origin reads. ``is_upload`` applies the
-    limits on uploads. Organisers can confirm their actions, and operations with
-    ``lets_out``, despite an embargo. An operation that ``takes_dry_runs`` calls
+    limits on uploads. Despite an embargo, organisers can confirm their actions and
+    operations with ``lets_out``. An operation that ``takes_dry_runs`` calls
     `is_dry_run` itself. Operations reject unknown parameters and fields, but accept
     unknown fields if ``warns_of_unknown`` is True. ``name`` is the name of the route.
     ``name`` and ``operation_id`` default to the name of the function.
@@ -568,7 +576,8 @@ def does(
     """Declare the API operation of a user action.
 
     ``takes`` returns the arguments of the action's service, and ``gives`` returns the
-    response. ``label`` is the operation id, by default the name of the service.
+    response. ``label`` is the operation id of the API operation, by default the name of
+    the service.
     """
 
     def function(
@@ -621,10 +630,10 @@ makes, deletes = partial(does, status=201), partial(does, method="DELETE")
 def lookup_of(act: Act, address: str) -> Lookup:
     """Return the function that looks up the subject of an action from URL parameters.
 
-    If ``role`` returns the subject, return ``role``. Otherwise ``role`` returns a
-    season or a team, and the subject is a database row that belongs to this season or
-    team. The URL contains the primary key of the row, with or without the slug of the
-    season or team.
+    If ``role`` returns the subject of the action, the function returns ``role``.
+    Otherwise ``role`` returns a season or a team, and the subject is a database row
+    that belongs to this season or team. The URL contains the primary key of the row,
+    with or without the slug of the season or team.
     """
     if HOLDERS.get(act.role, act.subject) == act.subject:
         return act.role

@@ -1,4 +1,4 @@
-"""API operations for the user's own runs: lists, progress, scores, changes and files."""
+"""API operations for lists, progress, scores, changes and files of the user's own runs."""
 
 import hashlib
 from typing import Any
@@ -80,7 +80,7 @@ def own_run(user: object, pk: int) -> Submission:
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
-    """A run: who sent it, what became of it, and why."""
+    """A run with its sender, its status and the reason for the status."""
 
     phase = serializers.IntegerField(source="phase_id")
     team = serializers.SlugField(source="team.slug", allow_null=True, default=None)
@@ -133,7 +133,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         ]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        """Serialize the run with the status that the user may see."""
+        """Serialize the run with the status that is visible to the user."""
         return super().to_representation(
             as_told(instance, self.context["request"].user)
         )
@@ -143,7 +143,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
 
 
 class ClassValue(serializers.Serializer[Any]):
-    """A metric over the instances of one class."""
+    """The value of a metric over the instances of one class."""
 
     value = serializers.FloatField(
         allow_null=True, help_text="Null where it is undefined or infinite."
@@ -158,7 +158,9 @@ class ClassValue(serializers.Serializer[Any]):
 
 
 class MetricValue(ClassValue):
-    """A metric over the whole run, unrounded, on the scale its field publishes."""
+    """The unrounded value of a metric over all instances of a run, on the scale that
+    the field's papers use.
+    """
 
     n = serializers.IntegerField(help_text="Instances with gold.")
     low = serializers.FloatField(allow_null=True)
@@ -192,7 +194,9 @@ Result = serializer(
 
 
 class SubmissionDetail(SubmissionSerializer):
-    """A run with its place in the queue, its warnings, and its scores where they may be seen."""
+    """A run with its place in the queue, its warnings, and its scores if you may see
+    the scores.
+    """
 
     place = serializers.IntegerField(
         allow_null=True,
@@ -330,7 +334,7 @@ for end, act in CHANGES.items():
 
 
 class DescriptionForm(CardForm):
-    """A team's description of its run. Fields that are left out keep their values."""
+    """A team's description of its run. Omitted fields keep their values."""
 
     description = serializers.CharField(
         required=False, allow_blank=True, max_length=MAX_DESCRIPTION
@@ -450,8 +454,9 @@ ChangesSerializer = serializer(
     ],
 )
 def run_changes(request: Request, run: Submission) -> Response:
-    """Return the changes since another run of the team, with single instances if the
-    phase shows them.
+    """Return the differences between a run and an earlier run of the team.
+
+    The response contains single instances if the phase shows single instances.
     """
     try:
         found = changes_since(run, request.user, ChangesQuery.of(request.query_params))
@@ -503,7 +508,7 @@ def _changes_as_json(changes: Changes) -> dict[str, Any]:
     files=[BYTES],
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
-    """Return the file of a run, as it was sent."""
+    """Return the file of a run exactly as the sender uploaded the file."""
     return download(
         request,
         storage.runs,
@@ -522,9 +527,10 @@ deletes(
 
 
 def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
-    """Return the output of `score --json` for each rule set, on the newest gold.
+    """Return the output that `score --json` prints for a run on the newest gold, for
+    each rule set.
 
-    The output contains only what the audience may see.
+    The output contains only the values that the audience may see.
     """
     return [found for _, found in printed_evaluations(submission, audience)]
 
@@ -586,7 +592,7 @@ def _score_members(
 def _score_value(score: Score, metric: Metric | None) -> dict[str, Any]:
     """Return a score in the format of `score --json`.
 
-    A score on a scale without decimals is an integer.
+    On a scale without decimals, the value of a score is an integer.
     """
     scale = float(score.scale or 1)
     return {

@@ -178,7 +178,7 @@ begins(
     name="pair-sheets",
 )
 def pair_sheets(request: Request, phase: Phase) -> Any:
-    """List the sheets of pairs of a phase with their judges; for organisers."""
+    """List the sheets of pairs of a phase with their judges, for organisers."""
     sheets = Sheet.objects.pairs().filter(phase=phase).order_by("pk")
     return [_sheet_members(sheet) for sheet in sheets]
 
@@ -219,7 +219,7 @@ def sheet_to_organise(user: User, pk: int) -> Sheet:
 
 @get("pair-sheets/<int:pk>/rows/", role=sheet_to_organise, files=[ROWS])
 def pair_sheet_rows(request: Request, sheet: Sheet) -> HttpResponse:
-    """Return the judgements of a sheet, published or not, with pseudonyms of judges;
+    """Return the judgements of a sheet, published or not, with pseudonyms of judges,
     for organisers.
     """
     own = Sheet.objects.filter(pk=sheet.pk)
@@ -264,7 +264,9 @@ does(
     name="judge",
 )
 def pairs_to_judge(request: Request, annotator: Annotator) -> QuerySet[SheetPair]:
-    """List the pairs of the user's share in plan order, with the labels so far."""
+    """List the pairs that the user must judge, in the planned order, with the labels so
+    far.
+    """
     own = annotator.preferences.filter(pair=OuterRef("pk")).values("label")
     return (
         pairs_for(annotator)

@@ -1,4 +1,4 @@
-"""Parse the JSON of requests."""
+"""Parse JSON in the body of API requests."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,9 @@ from tasks.types.guarded.json_reader import JSON, read_json
 
 
 class ObjectParser(JSONParser):
-    """Parse a JSON object whose keys are form fields. The size limit is that of forms."""
+    """Parse a JSON object whose keys are form fields. The size limit of the body equals
+    that of HTML forms.
+    """
 
     def parse(
         self,

@@ -1,5 +1,5 @@
-"""API operations for participation: registrations, terms, questions, announcements,
-reports, and phases.
+"""API operations for participation, with registrations, terms, questions,
+announcements, reports and phases.
 """
 
 import datetime as dt
@@ -67,10 +67,10 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
         fields = ["team", "name", "alias", "state", "registered_at", "reason"]
 
     def get_alias(self, entry: models.Registration) -> int | None:
-        """Return a team's pseudonym, or None if the season hides names for some time
-        only.
+        """Return a team's pseudonym, or None if the season hides team names only for
+        some time.
 
-        The pseudonym and the name together would reveal the team's systems.
+        After that time, the pseudonym beside the name would reveal the team's systems.
         """
         return None if entry.season.anonymous_until is None else entry.alias
 
@@ -90,8 +90,10 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
 def registrations(
     request: Request, season: models.Season
 ) -> QuerySet[models.Registration]:
-    """List the teams of a season. Only organisers see refused teams, and all teams if
-    names are hidden.
+    """List the teams of a season.
+
+    Only organisers see refused teams. If the season hides names, only organisers see
+    the whole list.
     """
     return listed_entries(request.user, season)
 
@@ -176,7 +178,9 @@ does(
 def acceptances(
     request: Request, season: models.Season
 ) -> QuerySet[models.TermsAcceptance]:
-    """List who accepted which version of the terms, and when; for organisers."""
+    """List the users who accepted the terms, with the version and the time, for
+    organisers.
+    """
     return entries.acceptances(season)
 
 
@@ -194,8 +198,9 @@ QuestionSerializer = mirror_of_model(
     is_open=True,
 )
 def questions(request: Request, season: models.Season) -> QuerySet[models.Question]:
-    """List questions with public answers and your own questions; organisers and helpers
-    see all.
+    """List questions with public answers and your own questions.
+
+    Organisers and helpers see all questions.
     """
     if may_help(request.user, season):
         return models.Question.objects.filter(season=season)
@@ -281,7 +286,7 @@ def reports(request: Request) -> QuerySet[models.Report]:
 
 @post("reports/", form=form_of(ReportForm), answers=ReportSerializer, status=201)
 def report(request: Request, form: dict[str, Any]) -> models.Report:
-    """Report abuse to those who run the site."""
+    """Report abuse to the site's staff."""
     return report_abuse(by=person(request), **form)
 
 
@@ -384,7 +389,7 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
     answers=ConfirmedResultsSerializer,
 )
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
-    """List each team's confirmation of the results of a phase; for organisers."""
+    """List each team's confirmation of the results of a phase, for organisers."""
     results = results_of(phase)
     return {
         "confirms_results": phase.confirms_results,
@@ -412,7 +417,9 @@ for end, act in {
     answers=[ExtraTriesSerializer],
 )
 def extra_tries(request: Request, phase: Phase) -> Any:
-    """List the extra tries of teams in a phase; for organisers."""
+    """List the extra tries that organisers have granted to teams in a phase, for
+    organisers.
+    """
     return phase.extra_tries.select_related("team")
 
 

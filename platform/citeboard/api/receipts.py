@@ -22,7 +22,7 @@ from scoring.results.board.standings import standing_of
 from tasks.models import Season, Submission
 
 WITHOUT_SCORES = ("task", "run", "scorer", "time")
-#: Two scores are equal if their value, interval and number of units are equal.
+#: Two scores count as equal if their value, interval and number of units are equal.
 _COMPARED = ("value", "low", "high", "n")
 
 
@@ -50,7 +50,8 @@ def receipts_of(
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # Receipts show scores if the newest receipt has the scores that the audience sees.
+    # The receipts of an evaluation show scores only if the newest receipt has the
+    # scores that the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
@@ -63,7 +64,8 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The digest of the run's file could reveal the team to other teams.
+            # The digest of the file is hidden, because the digest could reveal to other
+            # teams which team sent the run.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(
@@ -118,7 +120,7 @@ def _comparable_numbers(
 
 
 def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
-    """Return the run, and True if it is the user's own run.
+    """Return the run, and a boolean that is True for the user's own run.
 
     Raises Http404 if the user cannot see the run on any page.
     """
@@ -222,26 +224,28 @@ ConsistencyQuery = serializer(
 
 @get("log/", answers=LogSerializer, is_open=True)
 def receipt_log(request: Request) -> dict[str, Any]:
-    """Return the log of receipts: its signed head and the keys."""
+    """Return the signed head of the log of receipts, and the keys."""
     return {"head": log.head(), "keys": log.keys()}
 
 
 @get("log/entries/", pages=EntrySerializer, is_open=True)
 def log_entries(request: Request) -> QuerySet[LogEntry]:
-    """List the entries of the log, in order."""
+    """List the entries of the log of receipts, in order."""
     return LogEntry.objects.exclude(index=None).select_related("key")
 
 
 @get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, is_open=True)
 def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
-    """Return the proof that the log contains an entry."""
+    """Return the proof that the log of receipts contains an entry."""
     _check_sizes(query["index"] + 1, query["size"])
     return {"path": log.inclusion(query["index"], query["size"])}
 
 
 @get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, is_open=True)
 def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
-    """Return the proof that the log only grew between two sizes."""
+    """Return the proof that the log of receipts changed only by appending entries
+    between two sizes.
+    """
     _check_sizes(query["first"], query["second"])
     return {"path": log.consistency(query["first"], query["second"])}
 

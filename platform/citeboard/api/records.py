@@ -1,5 +1,5 @@
-"""API operations for organisers: people, history, runs, failures and webhooks of a
-season.
+"""API operations for organisers, with the people, history, runs, failures and webhooks
+of a season.
 """
 
 import datetime as dt
@@ -82,7 +82,9 @@ HistorySerializer = mirror_of_model(
     responses={400: INVALID},
 )
 def history(request: Request, season: Season) -> Any:
-    """List the history of a season, newest first. Organisers see all entries, a team its own."""
+    """List the history of a season, newest first. Organisers see all entries of the
+    history, and teams see their own entries.
+    """
     return readable_history(season, request.user)
 
 
@@ -108,7 +110,7 @@ PersonSerializer = mirror_of_model(
 
 @get("seasons/<slug:slug>/people/", role=season_to_organise, answers=[PersonSerializer])
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
-    """List the people who run the season; for its organisers."""
+    """List the organisers and helpers of a season, for organisers."""
     return (
         Organiser.objects.filter(season=season)
         .select_related("user")
@@ -161,16 +163,16 @@ ProgressSerializer = mirror(
     responses={400: INVALID},
 )
 def progress(request: Request, season: Season) -> season_progress.Progress:
-    """Return the runs by day, their waiting times and their use of disk space; for
-    organisers.
+    """Return the number of a season's runs by day, their waiting times and their disk
+    space, for organisers.
     """
     return season_progress.progress_of(season)
 
 
 @get("seasons/<slug:slug>/runs/", role=season_to_help, files=["text/csv"])
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
-    """Return every run of a season as CSV, with its ranking score; for organisers and
-    helpers.
+    """Return every run of a season as CSV, with the score that ranks the run, for
+    organisers and helpers.
     """
     runs = Submission.objects.filter(phase__task__season=season).select_related(
         "phase__task", "team"
@@ -186,9 +188,7 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     "phases/<int:pk>/counting-runs/", role=phase_to_organise, files=["application/zip"]
 )
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
-    """Return the files of the runs on a phase's board, as a zip archive; for
-    organisers.
-    """
+    """Return the files of the runs on a phase's board as a zip archive, for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     archive = counting_runs_archive(standings(phase, request.user))
     return FileResponse(
@@ -225,7 +225,9 @@ SeasonFailureSerializer = serializer(
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
-    """List runs that failed or wait for a package or model, acknowledged or not; for organisers and helpers."""  # noqa: E501
+    """List the runs that failed or wait for a package or model, including acknowledged
+    runs, for organisers and helpers.
+    """
     notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
     runs = [
         _failure_as_json(run, notes.get((run.pk, None)))
@@ -287,7 +289,7 @@ WebhookSerializer = mirror_of_model(
 
 
 class MadeWebhookSerializer(serializers.ModelSerializer[Webhook]):
-    """With its secret, which is shown this once."""
+    """A new webhook with its secret, which only this response contains."""
 
     secret = serializers.SerializerMethodField()
 
@@ -310,7 +312,7 @@ DeliverySerializer = mirror_of_model(
 
 @get("seasons/<slug:slug>/webhooks/", role=season_to_organise, pages=WebhookSerializer)
 def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
-    """List the webhooks of a season; for organisers."""
+    """List the webhooks of a season, for organisers."""
     return Webhook.objects.filter(season=season)
 
 
@@ -330,7 +332,7 @@ does(
     pages=DeliverySerializer,
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
-    """List the deliveries of a webhook, newest first; for organisers."""
+    """List the deliveries of a webhook, newest first, for organisers."""
     return webhook.deliveries.select_related("job")
 
 

@@ -1,6 +1,7 @@
 """API operations for a season's settings, gold, and new seasons.
 
-Clients change settings by their keys in the season file, or send the whole file.
+API clients change settings by their keys in the season file, or send a whole season
+file.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +101,7 @@ REFUSED = OpenApiResponse(
     "seasons/<slug:slug>/settings/", role=season_to_organise, answers=SettingsSerializer
 )
 def settings(request: Request, season: Season) -> dict[str, Any]:
-    """Return the settings of a season; for its organisers."""
+    """Return the settings of a season, for the season's organisers."""
     return {"settings": settings_now(season)}
 
 
@@ -128,7 +129,9 @@ operations.does(
     name="settings-row",
 )
 def delete_settings(request: Request, season: Season, prefix: str) -> Response | None:
-    """Delete a task, such as tasks.1a, or a phase without runs, or (season) a draft; for organisers."""
+    """Delete a task (such as `tasks.1a`), a phase without runs, or a draft (`season`),
+    for organisers.
+    """
     row = season if prefix == SEASON else rows_of(season, held=False).get(prefix)
     if isinstance(row, Season):
         operations.is_dry_run(request, is_rehearsed=False)
@@ -180,7 +183,9 @@ operations.makes(
 
 
 class SeasonFileForm(serializers.Serializer[Any]):
-    """A season file alone, whose gold and other files stay as the site has them, or a season.zip."""
+    """A season file, or an archive season.zip. A season file alone leaves gold and
+    other files unchanged.
+    """
 
     file = serializers.FileField(
         max_length=200, help_text="season.toml, at most 1 MB, or season.zip."
@@ -240,7 +245,7 @@ UNLOADED = {
     operation_id="season-file",
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
-    """Load a season from its file; for its organisers."""
+    """Change an existing season by its season file, for organisers."""
     return _load_response(request, season, form)
 
 
@@ -257,7 +262,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
     operation_id="new-season",
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
-    """Create a season from its file; for staff."""
+    """Create a season from its season file, for staff."""
     return _load_response(request, None, form)
 
 
@@ -291,7 +296,7 @@ def _load_response(
             loaded = load(dry_run=is_dry_run)
             rehearsal = rehearsed_load(season, load) if is_dry_run else None
         else:
-            # Read the zip before the transaction of the rehearsal begins.
+            # The zip file is read before the transaction of the rehearsal begins.
             load(dry_run=True)
             loaded = done(season, person(request), load, operations.said_in(request))
     return Response(
@@ -341,7 +346,7 @@ task_to_organise = numbered("task", season_to_organise)
     pages=GoldVersionSerializer,
 )
 def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
-    """List the versions of a task's gold, newest first; for organisers."""
+    """List the versions of a task's gold, newest first, for organisers."""
     versions = Gold.objects.filter(task=task).order_by("-created_at", "-pk")
     return versions.filter(split=query["split"]) if query.get("split") else versions
 
@@ -428,7 +433,7 @@ DeclaredAnewSerializer = serializer(
     "tasks/<int:pk>/declaration/", role=task_to_organise, answers=DeclarationSerializer
 )
 def declaration(request: Request, task: Task) -> dict[str, Any]:
-    """Return the declaration of a declared task; for organisers."""
+    """Return the declaration files of a declared task, for organisers."""
     if task.declaration is None:
         raise Http404("The task is a built-in type.")
     return {"files": task.declaration.files}
@@ -471,7 +476,9 @@ QueuedSerializer = serializer(
     "phases/<int:pk>/rescore/", role=phase_to_organise, answers=RescoringSerializer
 )
 def rescoring(request: Request, phase: Phase) -> Progress:
-    """Return how many runs of a phase are scored on its newest gold; for organisers."""
+    """Return the number of a phase's runs that are scored on the newest gold, for
+    organisers.
+    """
     return progress(phase)
 
 

@@ -1,4 +1,6 @@
-"""API operations for seasons, tasks and phases. Results contain only visible seasons."""
+"""API operations for seasons, tasks and phases. The responses contain only seasons that
+the user may see.
+"""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -52,7 +54,7 @@ from tasks.submissions.submit import quota
 def phase_for_reader(user: object, pk: int) -> Phase:
     """Return a phase of a season that the user may see.
 
-    Raises Http404 for other phases.
+    Raises Http404 if the user may not see the phase.
     """
     return get_object_or_404(_with_score_flag(Phase.objects.visible_to(user)), pk=pk)
 
@@ -78,7 +80,7 @@ def _readable_tasks() -> QuerySet[Task]:
 def _with_score_flag(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """Annotate phases with ``has_scores``.
 
-    Phases without scores have no leader, so the API makes no query for their leader.
+    The API makes no query for the leader of a phase without scores.
     """
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     return (
@@ -115,7 +117,9 @@ END = typed(dt.datetime | None, "Null where it has no end.", source="end")
 
 
 class PhaseSerializer(serializers.ModelSerializer[Phase]):
-    """When runs are accepted, how many, and who sees their scores."""
+    """A phase, with the period and the number of accepted runs, and the audience of the
+    scores.
+    """
 
     is_open = serializers.BooleanField(read_only=True)
     own_scores = serializers.SerializerMethodField(
@@ -243,7 +247,9 @@ QuotaSerializer = serializer(
 
 
 class PhaseDetail(PhaseSerializer):
-    """A phase with its task, its gold, and what the reader's own teams may still send."""
+    """A phase with its task, its gold, and the number of runs that your teams may still
+    submit.
+    """
 
     season = serializers.SlugField(source="task.season.slug")
     task = serializers.IntegerField(source="task_id")
@@ -273,7 +279,8 @@ class PhaseDetail(PhaseSerializer):
         ]
 
     def get_inputs(self, phase: Phase) -> str:
-        # Clients of 0.3.0 read every file of the archive as an input.
+        # The URL excludes the starting kit, because clients of release 0.3.0 read every
+        # file of the archive as an input.
         return self._inputs(phase) + ("?kit=no" if self._has_kit(phase) else "")
 
     @extend_schema_field(serializers.CharField(allow_null=True))
@@ -337,7 +344,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
 
 class SeasonSerializer(serializers.ModelSerializer[Season]):
-    """One edition."""
+    """A season, which is an edition of a shared task."""
 
     url = Address("api:season", "slug")
     page = Address("season", "slug")
@@ -348,7 +355,7 @@ class SeasonSerializer(serializers.ModelSerializer[Season]):
 
 
 class SeasonDetail(SeasonSerializer):
-    """One edition with its tasks and their phases."""
+    """A season with its tasks and their phases."""
 
     tasks = TaskSerializer(many=True)
 
@@ -375,13 +382,13 @@ def season(request: Request, slug: str) -> Season:
 
 @get("tasks/<int:pk>/", role=task_for_reader, answers=TaskSerializer, is_open=True)
 def task(request: Request, task: Task) -> Task:
-    """Return a task with its phases."""
+    """Return a task of a season with the task's phases."""
     return task
 
 
 @get("phases/<int:pk>/", role=phase_for_reader, answers=PhaseDetail, is_open=True)
 def phase(request: Request, phase: Phase) -> Phase:
-    """Return a phase, and the runs that your teams may still send."""
+    """Return a phase, and the number of runs that your teams may still submit."""
     has_inputs = may_have_inputs(request.user, phase)
     gold = Gold.objects.current(phase) if has_inputs else None
     if gold is not None:
@@ -467,7 +474,9 @@ OverallSerializer = serializer(
     ],
 )
 def overall(request: Request, season: Season) -> Response:
-    """Return a season's teams over all its tasks, if its organisers enabled this."""
+    """Return the ranking of a season's teams over all tasks, if the organisers enabled
+    this ranking.
+    """
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
     counts_absences = request.query_params.get("absences") == LAST
@@ -495,7 +504,8 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # Exports have a field `class`, which Python refuses as a keyword argument.
+    # The field `class` of exports is passed in a mapping, because Python refuses
+    # `class` as a keyword argument.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),
@@ -528,7 +538,9 @@ def published(request: Request, pk: int) -> Response:
 
 
 class ArchiveSerializer(serializers.Serializer[Any]):
-    """A season of another site, from its archive; nothing in it changes."""
+    """A season of another site, as read from an archive. The archive of a season never
+    changes.
+    """
 
     slug = serializers.CharField()
     title = serializers.CharField()

@@ -112,7 +112,7 @@ class CardForm(serializers.Serializer[Any]):
 
 
 class DescribedForm(CardForm):
-    """A run, and what is said of it."""
+    """The file of a run, with the description and metadata of the run."""
 
     run = serializers.FileField(
         allow_empty_file=True, help_text="The file of answers, or a zip of them."
@@ -126,7 +126,7 @@ class DescribedForm(CardForm):
 
 
 class RepairedForm(DescribedForm):
-    """A run that may be repaired before it is read."""
+    """The file of a run, which the site may repair before it parses the file."""
 
     repair = serializers.BooleanField(
         required=False,
@@ -143,7 +143,9 @@ class RepairedForm(DescribedForm):
 
 
 class CheckForm(RepairedForm):
-    """A run to be checked; what is said of it is looked at where the phase requires something."""
+    """The file of a run to check. The description of the run is checked only if the
+    phase requires a description.
+    """
 
     system = optional_text(None, NOT_CHECKED)
     team = optional_text(None, NOT_CHECKED)
@@ -153,7 +155,7 @@ class CheckForm(RepairedForm):
 
 
 class SentForm(DescribedForm):
-    """The fields of every submitted run."""
+    """The fields that every submission of a run has."""
 
     system = serializers.CharField(
         max_length=MAX_SYSTEM, help_text="What the board calls the system."
@@ -173,7 +175,7 @@ class SentForm(DescribedForm):
 
 
 class RunForm(SentForm, RepairedForm):
-    """A run to be submitted."""
+    """The file and the metadata of a run to submit."""
 
     priority = serializers.IntegerField(
         required=False,
@@ -185,7 +187,9 @@ class RunForm(SentForm, RepairedForm):
 
 
 class BundleForm(SentForm, RepairedForm):
-    """A file for several tasks of a season; card and figures are those of each of its runs."""
+    """A file with runs for several tasks of a season. The run card and the costs apply
+    to each of the runs.
+    """
 
     phase = optional_text(
         None,
@@ -199,7 +203,7 @@ class BundleForm(SentForm, RepairedForm):
 
 
 class Accepted(serializers.Serializer[Any]):
-    """A run that was taken."""
+    """A submitted run that the site has accepted."""
 
     id = serializers.IntegerField()
     number = serializers.IntegerField(help_text="Counts the team's runs in the phase.")
@@ -210,7 +214,7 @@ class Accepted(serializers.Serializer[Any]):
 
 
 class AcceptedPart(Accepted):
-    """A run of a file that was taken."""
+    """An accepted run from a file with runs for several tasks."""
 
     task = serializers.SlugField()
     phase = serializers.IntegerField()
@@ -318,7 +322,7 @@ def _readable_bundle(
 ) -> Iterator[tuple[Upload, list[Problem]]]:
     """Yield the file with runs for several tasks, and a list of repairs.
 
-    A rejected file is handled as in `_readable`.
+    If the file is rejected, the error contains possible repairs of the file.
     """
     user, encoding, phase = person(request), form["encoding"], form["phase"]
     given: dict[str, Any] = {"season": season, "upload": upload, "by": user}
@@ -446,7 +450,8 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
 def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     """Check a run without submitting it.
 
-    The answer is that of a submission. The site stores nothing, and no try is used.
+    The response equals the response to a submission. The site stores nothing, and the
+    check does not count towards the limit on runs.
     """
     with (
         received(form["run"]) as upload,
@@ -498,9 +503,10 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     },
 )
 def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
-    """Submit one file to every task of a season whose format it carries.
+    """Submit a file to every task of a season for which the file contains a run.
 
-    All of its runs are taken, or none is and nothing counts.
+    The site accepts all runs of the file or none. A rejected file does not count
+    towards limits.
     """
     with (
         _receive_run(request, season, form, BundleForm) as (sent, details),

@@ -1,6 +1,6 @@
 """Fields and serializers that several API modules share.
 
-Many serializers mirror a model or a dataclass.
+Many of the serializers have the same fields as a model or a dataclass.
 """
 
 import dataclasses
@@ -53,7 +53,8 @@ def address(request: Request, name: str, *arguments: object) -> str:
 class Address(serializers.CharField):
     """A serializer field with the URL of a route.
 
-    ``attributes`` are attribute paths that provide the route's arguments.
+    ``attributes`` contains the paths of the object's attributes that are the route's
+    arguments.
     """
 
     def __init__(self, route: str, *attributes: str, **options: Any) -> None:
@@ -69,7 +70,9 @@ class Address(serializers.CharField):
 
 @extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": HELP})
 class MomentField(serializers.DateTimeField):
-    """A serializer field for a date and time, in the format of forms and season files."""
+    """A serializer field for a date and time, in the same format as in forms and season
+    files.
+    """
 
     read = staticmethod(read_instant)
 
@@ -95,7 +98,9 @@ class EndField(MomentField):
 
 
 class ObjectField(serializers.JSONField):
-    """A serializer field for a JSON object that can be encoded again."""
+    """A serializer field for a JSON object. The field refuses values that JSON cannot
+    encode.
+    """
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
@@ -152,7 +157,8 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
-#: SENT maps each form field to a serializer field and the limits of both fields.
+#: SENT maps each class of form fields to a class of serializer fields and the options
+#: that both classes share.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
@@ -163,7 +169,8 @@ SENT: dict[
     forms.EmailField: (serializers.EmailField, ("max_length",)),
     forms.CharField: (serializers.CharField, ("max_length",)),
     forms.FileField: (serializers.FileField, ()),
-    # Django's DecimalField is a subclass of IntegerField.
+    # DecimalField comes before IntegerField, because Django's DecimalField is a
+    # subclass of IntegerField.
     forms.DecimalField: (
         serializers.DecimalField,
         ("min_value", "max_value", "max_digits", "decimal_places"),
@@ -218,10 +225,10 @@ def _serializer_class(
 def mirror_of_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
-    """Return a serializer class that mirrors a model.
+    """Return a serializer class with fields of a model.
 
     ``fields`` contains the field names, separated by spaces. ``declared`` contains
-    fields that replace fields of the model.
+    serializer fields that replace the generated fields for the model.
     """
     name, meta = (
         name or model.__name__,
@@ -253,10 +260,10 @@ def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
 def mirror(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
-    """Return a serializer class that mirrors a dataclass.
+    """Return a serializer class with the fields of a dataclass.
 
-    ``described`` contains descriptions or serializer fields. A value of None omits a
-    field.
+    ``described`` maps names of fields to descriptions or serializer fields. Fields for
+    which ``described`` contains None are omitted.
     """
     hints = get_type_hints(source)
     given = {
@@ -274,7 +281,8 @@ def mirror(
 
 def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
-        # Serializers sort fields by creation time, so the field is created anew.
+        # REST framework's serializers sort fields by creation time, so this copy
+        # creates the field anew.
         return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]

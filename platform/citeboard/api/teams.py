@@ -1,4 +1,6 @@
-"""API operations for teams: create, join, leave, merge, and public results."""
+"""API operations that create, join, leave and merge teams and return their public
+results.
+"""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -30,7 +32,7 @@ from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
 
-#: An invitation link, or the token in the link, has at most MAX_LINK characters.
+#: MAX_LINK is the maximum length of an invitation link, or of the token in the link.
 MAX_LINK = 400
 MemberSerializer = mirror_of_model(
     Membership,
@@ -124,7 +126,7 @@ makes(
 
 @get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)
 def team(request: Request, team: Team) -> Team:
-    """Return a team of yours with its members."""
+    """Return a team of which you are a member, with the team's members."""
     return _own_team(request, team)
 
 
@@ -143,7 +145,7 @@ deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
 def join(request: Request, form: dict[str, Any]) -> Team:
-    """Join the team that an invitation is from."""
+    """Join the team to which an invitation invites you."""
     invitation = entries.any_invitation(_secret_in_link(form["invitation"]))
     return _own_team(
         request, entries.join_team(invitation=invitation, user=person(request)).team
@@ -279,7 +281,7 @@ InvitedSerializer = mirror_of_model(
     name="invitations",
 )
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
-    """List the people invited by e-mail, in pages; for the team's lead."""
+    """List the people invited to a team by e-mail, in pages, for the team's lead."""
     return MailedInvitation.objects.filter(team=team)
 
 
@@ -350,7 +352,9 @@ MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
 
 @get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
-    """List the merges that your team proposed or was asked for, in pages; for its lead."""
+    """List the proposals to merge a team that the team made or received, in pages, for
+    the team's lead.
+    """
     return merge_proposals(team)
 
 

@@ -19,7 +19,7 @@ FOLDER = "battles"
 
 @dataclass(frozen=True)
 class ArchivedBattles:
-    """The public board of battles of a phase, whose judges have pseudonyms.
+    """The public board of battles of a phase, in which judges have pseudonyms.
 
     In a battle, a judge compares two texts for the same instance.
     """

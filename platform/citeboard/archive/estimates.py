@@ -8,7 +8,8 @@ from citeboard.core import storage
 from scoring.results.board.estimates import published_sheet
 from tasks.models import Phase
 
-#: The folder FOLDER of an archive contains people's labels of samples.
+#: The folder FOLDER of a season's archive contains the labels that people assigned to
+#: samples.
 FOLDER = "estimates"
 
 

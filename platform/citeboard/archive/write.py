@@ -1,6 +1,6 @@
 """Write a season's archive to a new folder.
 
-If writing fails, the folder does not exist.
+If writing fails, the archive's folder does not exist.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # The archive withholds runs and gold that teams could use in a later phase.
+        # The archive lacks the runs and the gold of phases whose data teams could use
+        # in a later phase.
         at = timezone.now()
         self.withheld = [
             phase
@@ -148,7 +149,8 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # The wheel of the scorer contains the program that can verify the archive.
+        # The archive contains the scorer as a Python wheel, with which readers can
+        # verify the archive.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
@@ -289,7 +291,8 @@ class _Writing:
         (self.base / LEDGER).mkdir()
         written = []
         for number, judge in enumerate(judges, start=1):
-            # Names of models may contain characters that file names may not.
+            # `slugify` removes characters that a model's name may contain but a file
+            # name may not.
             name = f"{LEDGER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
             with (self.base / name).open("w", encoding="utf-8") as file:
                 file.writelines(ledger_lines([judge]))
@@ -305,7 +308,7 @@ class _Writing:
         return {"judgements": written}
 
     def _estimates(self) -> dict[str, Any]:
-        """Write the published estimates of scores of phases.
+        """Write the published estimated scores of phases.
 
         The board and the gold of each phase must be in the archive.
         """
@@ -346,8 +349,8 @@ class _Writing:
     def _has_gold(self, gold: Gold) -> bool:
         """Return True if the archive may contain this version of gold.
 
-        An archive may contain public gold. Organisers must release other gold, and no
-        later phase may use the gold.
+        An archive may contain public gold. An archive may contain other gold only if
+        the organisers release the gold and no later phase uses the gold.
         """
         withheld = {(phase.task_id, phase.split) for phase in self.withheld}
         if gold.sealed_at or (gold.task_id, gold.split) in withheld:
@@ -378,7 +381,8 @@ class _Writing:
             ),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
-        # In human evaluations, the answers of the annotators are the gold.
+        # The archive omits human runs, because the annotators' answers in human runs
+        # are the gold.
         has_file = (
             run.file
             and run.kind != Submission.Kind.HUMAN
@@ -411,8 +415,8 @@ class _Writing:
     def _evaluation(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the scorer's output for an evaluation, with archive paths of option
-        files.
+        """Return the scorer's output for an evaluation, in which the paths of option
+        files are paths in the archive.
         """
         options = kept.submission.phase.task.task_type.checked_options(kept.options)
         # Labels reveal gold, so only archives with the gold contain labels.
@@ -470,8 +474,8 @@ def _pairwise_tests(board: Board) -> dict[str, Any]:
 def _tests_of_means(board: Board) -> dict[str, Any]:
     """Return the statistical tests that compare a board's means over random seeds.
 
-    The mapping is empty if the board has no means. The first run of a system identifies
-    the mean of the system.
+    The mapping is empty if the board has no means over random seeds. In each test,
+    ``first`` and ``second`` are runs that represent the two compared systems.
     """
     if not board.has_means or board.ranking is None:
         return {}
@@ -559,7 +563,7 @@ def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
 
 
 ROCRATE = "https://w3id.org/ro/crate/1.1"
-#: The RO-Crate context of this version lacks this schema.org term.
+#: The JSON-LD context of this RO-Crate version lacks the schema.org term `sha256`.
 CHECKSUM = {"sha256": "https://schema.org/sha256"}
 MEDIA_TYPES = {
     ".jsonl": "application/jsonl",
@@ -686,7 +690,7 @@ class OptionFiles:
             )
             lines = entailment_labels.archived_label_lines(deciding)
             return (line.encode() for line in lines) if deciding else None
-        # Option files of other kinds do not belong to the season.
+        # Only option files of a parser or of judgements can belong to a season.
         if name not in (PARSER.name, *JUDGED) or not Path(value).is_file():
             return None
         if name in JUDGED and Path(value).suffix != ".jsonl":

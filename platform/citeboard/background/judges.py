@@ -13,7 +13,8 @@ def prepared_judging(job: BackgroundJob) -> Outcome:
     done = judged(job)
 
     def ask_again() -> None:
-        # Runs that began to wait just before a judging job ended need another job.
+        # After a judging job, runs that began to wait just before the end of the job
+        # need another judging job.
         if done.has_more():
             ask_for_judging(done.row)
 

@@ -175,7 +175,8 @@ def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome
             "resumed": go_on(labels, given),
         }
 
-    # Runs that began to wait during the import did not use the new labels.
+    # Runs that began to wait during the import did not use the new labels, so these
+    # runs are queued again.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
@@ -198,14 +199,16 @@ def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
     return Outcome(keep)
 
 
-#: A dry run first scores the BEST best runs and the baselines of each phase.
+#: A dry run of scoring first scores the BEST best runs and the baselines of each phase.
 BEST = 5
 
 
 def ask_for_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
-    """Queue a dry run of the best runs and baselines, then one of all other runs."""
+    """Queue a job that scores the best runs and baselines without storing the scores,
+    and a job that scores all other runs.
+    """
     parts = ("best", "rest") if scorings else ()
     return [
         ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
@@ -286,16 +289,20 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: People may download an outdated archive for STILL_GIVEN if they may see its contents.
+#: People who may see the contents of an outdated archive may download the archive for
+#: STILL_GIVEN.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 
 def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
-    """Return the stored overview paper if it is current, or else a job that writes it."""
+    """Return the stored overview paper if it is current, or else a job that writes a
+    new paper.
+    """
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
-        # Only one paper is written at a time, with the data at the start of its job.
+        # Only one job writes an overview paper at a time, with the data at the start of
+        # the job.
         return moving
     return ask(
         Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer_of_paper(paper)
@@ -340,7 +347,8 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
     paper = paper_of(job)
-    # The state is read first, so that later changes of data make the archive outdated.
+    # The job reads the state before the data, so that later changes of the data make
+    # the archive outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
     told(job, 1, gettext_noop("storing the archive"))
@@ -422,12 +430,12 @@ BEATS = 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a background job.
+    """The outcome of a background job, with the work that follows the job.
 
     `record` stores the results in the transaction that ends the job, and returns the
-    values that the job's page shows. ``problems`` are findings that did not prevent the
-    work, to which ``record`` may append. If the transaction fails, ``discard`` deletes
-    the files of the results.
+    values that the job's page shows. ``problems`` lists findings that did not make the
+    job fail, and ``record`` may append findings. If the transaction of ``record``
+    fails, ``discard`` deletes the files with the job's results.
     """
 
     record: Callable[[], Mapping[str, Any]]
@@ -452,7 +460,7 @@ def told(job: BackgroundJob, share: float, doing: str) -> None:
 def heartbeat(job: BackgroundJob) -> Iterator[None]:
     """Renew the lease of a background job until the block ends.
 
-    A job that reads a large file can take minutes.
+    The lease must be renewed, because a job that reads a large file can take minutes.
     """
     ended = threading.Event()
 
@@ -481,7 +489,7 @@ def job_for(user: object, number: int) -> BackgroundJob:
         if job.kind != Kind.PAPER:
             may_see = may_organise(user, season)
         elif job.asked_by_id is None:
-            # Archives without an owner are public.
+            # Archives without an owner are visible to everyone who can see the season.
             may_see = (
                 season.is_public
                 or Season.objects.visible_to(user).filter(pk=season.pk).exists()

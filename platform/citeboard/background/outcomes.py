@@ -1,4 +1,4 @@
-"""Sentences about the results of background jobs."""
+"""Sentences for users about the results of background jobs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -39,7 +39,7 @@ DEMOTED = gettext_noop(
     "Whoever asked for it does not organise the season any more; nothing was stored."
 )
 
-#: Queue messages of earlier releases use this name.
+#: Queue messages of earlier releases call the function `do_job`.
 do_job = take_jobs
 
 

@@ -1,7 +1,7 @@
-"""Sentences of the audit history.
+"""Sentences that describe the entries of the audit history.
 
-The database stores the key and the facts of each action. Pages render the sentence in
-the reader's language.
+The database stores the key and the facts of each action, and no sentence. Pages render
+the sentence of a history entry in the reader's language.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,8 @@ from citeboard.core.words import counted, cut
 #: The sentence of a history entry has at most MAX_WORDS characters.
 MAX_WORDS = 400
 
-#: The actor of management commands, which run without a signed-in user.
+#: The history names OPERATOR as the actor of management commands, which run without a
+#: signed-in user.
 OPERATOR = _("The site's operator")
 INVITED = _("Somebody invited")
 
@@ -244,11 +245,13 @@ ACTIONS = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: The database stores facts about audiences and groups in English for translation.
+#: The database stores the facts in _TRANSLATED in English, and pages translate these
+#: facts.
 _TRANSLATED = ("audience", "then", "group")
 #: Facts in _INSTANTS contain times in UTC, which pages format for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")
-#: Facts in _COUNTED are stored as a number and displayed with a noun.
+#: The database stores the facts in _COUNTED as numbers, and pages display each number
+#: with a noun.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),
@@ -259,7 +262,7 @@ _COUNTED: dict[str, Callable[[int], str]] = {
     "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
     "tries": lambda number: counted(number, "more try", "more tries"),
 }
-#: The fact VARIANT selects one of several sentences for an action.
+#: The value of the fact VARIANT selects one of several sentences for an action.
 VARIANT = "variant"
 
 

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
     PartsInline = admin.TabularInline[Any, Any]
 else:
-    # At run time, Django's admin classes accept no type parameters.
+    # Type parameters are only for type checkers, because Django's admin classes accept
+    # no type parameters at run time.
     RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
 
 
 class CreatedElsewhere(RowsAdmin):
-    """Admin of rows that only services create."""
+    """Admin of models whose rows only services create."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -81,7 +82,9 @@ class FactsAdmin(CreatedElsewhere):
         *args: Any,
         **options: Any,
     ) -> Any:
-        """Return a paginator that counts rows up to nine pages after the current page."""
+        """Return a paginator that counts at most the rows up to nine pages after the
+        current page.
+        """
         most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)

@@ -1,4 +1,4 @@
-"""Django's admin with the site's own sign-in and models."""
+"""Django's admin site with the sign-in page of this site."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ OURS = ("citeboard.", "tasks.", "scoring.")
 
 
 class OwnAdminSite(AdminSite):
-    """The admin site, which redirects to the site's own sign-in page.
+    """An admin site that redirects to the site's own sign-in page.
 
     Django's own admin login does not limit attempts and does not require a second
     factor.

@@ -23,7 +23,8 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # REST framework's views import this module, so a direct import would be circular.
+    # The import is only for type checkers, because REST framework's views import this
+    # module, and a direct import would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
@@ -35,7 +36,7 @@ READ = ["GET", "HEAD"]
 class SingleFormatNegotiation(DefaultContentNegotiation):
     """Ignore the Accept header, and respond in the view's only format.
 
-    Clients can therefore also download files.
+    Clients can therefore download files with any Accept header.
     """
 
     def select_renderer(
@@ -79,7 +80,7 @@ class Error(serializers.Serializer[Any]):
 
 
 class InvalidFields(Error):
-    """A request with fields that are missing or cannot be meant."""
+    """A request with missing, unknown or invalid fields."""
 
     errors = serializers.DictField(  # type: ignore[assignment]
         child=serializers.ListField(child=serializers.CharField()),
@@ -89,7 +90,7 @@ class InvalidFields(Error):
 
 
 class TooManyRequests(Error):
-    """A quota that is used up, or requests in too quick succession."""
+    """A request that exceeds a quota or the permitted rate of requests."""
 
     left = serializers.IntegerField(
         required=False,
@@ -107,7 +108,9 @@ class TooManyRequests(Error):
 
 
 class Closed(serializers.Serializer[Any]):
-    """A phase that accepts no runs now, or a run that is beyond what is asked."""
+    """A phase does not accept the run, because the phase is closed or the run exceeds a
+    limit.
+    """
 
     detail = serializers.CharField()
     opens = serializers.DateTimeField(required=False)
@@ -137,7 +140,8 @@ TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are l
 class Pages(PageNumberPagination):
     """Paginate lists, and link to the first, previous, next and last page.
 
-    The response contains the URLs of these pages in the header `Link`.
+    The header `Link` of the response contains the URLs of the first, previous, next and
+    last page.
     """
 
     page_size = 50
@@ -214,7 +218,9 @@ WINDOW = 60
 
 
 class MinuteThrottle(BaseThrottle):
-    """Limit requests in each minute of the clock, counted across all processes."""
+    """Limit the requests of a client in each minute of the clock, counted across all
+    web processes.
+    """
 
     scope: ClassVar[str]
     rest: float = 0
@@ -258,7 +264,8 @@ class UploadThrottle(MinuteThrottle):
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: A process that uses its share of a limit writes to the shared count STEPS times.
+#: A web process that uses its share of a rate limit adds its requests to the shared
+#: count in STEPS steps.
 STEPS = 25
 
 

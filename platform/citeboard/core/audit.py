@@ -35,7 +35,8 @@ class Change:
 @contextmanager
 def in_english() -> Iterator[None]:
     """Render texts in English in the block, because the history is stored in English."""
-    # `translation.override` as a decorator would share one instance between threads.
+    # `translation.override` is not used as a decorator, because threads would share one
+    # instance.
     with translation.override(middleware.ENGLISH):
         yield
 
@@ -94,7 +95,7 @@ def _create_entry(
 def set_fields(
     row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any
 ) -> list[Change]:
-    """Change and save a locked row, and return the changes for the history.
+    """Change and save a locked database row, and return the changes for the history.
 
     ``wanted`` contains the new values of the row's fields. If a value changes, the row
     also gets the values in ``beside``, which the history omits.
@@ -152,14 +153,15 @@ ROWS = "rows"
 
 
 class NotRestored(Exception):
-    """Rows that were deleted cannot be restored, for the reason in the message."""
+    """The deleted rows of a history entry cannot be restored, for the reason in the
+    message.
+    """
 
 
 def delete(*, row: Model, place: Model, by: Any) -> None:
     """Delete a row and all rows that depend on the row, and store the deleted rows.
 
-    The history stores the deleted rows. Raises ProtectedError if a dependent row is
-    protected.
+    Raises ProtectedError if a dependent row is protected.
     """
     with transaction.atomic():
         present = type(row)._default_manager.select_for_update().get(pk=row.pk)  # noqa: SLF001  (documented)
@@ -170,7 +172,8 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Rows are restored in stored order, so referenced rows must come first.
+        # Deleted rows are restored in stored order, so rows to which other rows refer
+        # must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]
@@ -207,8 +210,8 @@ def may_be_restored(entry: AuditEntry) -> bool:
 def restore(*, entry: AuditEntry, by: Any) -> None:
     """Restore the rows that the action of a history entry deleted.
 
-    Nothing happens if the rows were restored already. Raises NotRestored if the rows
-    cannot be restored.
+    The function does nothing if the rows were restored already. Raises NotRestored if
+    the rows cannot be restored.
     """
     if not may_be_restored(entry):
         return

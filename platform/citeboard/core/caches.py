@@ -1,6 +1,7 @@
 """Cache backends for Redis, live objects in memory, and rate limits.
 
-The Redis cache uses another cache during outages. The database stores the rate limits.
+The Redis cache uses another cache during outages. The database stores the counters of
+rate limits.
 """
 
 import json
@@ -33,7 +34,8 @@ class SharedCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
-        # The client retries once, because Redis may have closed an idle connection.
+        # The Redis client repeats a failed command once, because Redis may have closed
+        # an idle connection.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
@@ -67,8 +69,8 @@ for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
 class ObjectCache(LocMemCache):
     """An in-memory cache that stores Python objects without pickling.
 
-    Callers share the cached objects and must not change the objects. Keys are not
-    validated and must not contain user input.
+    All callers share the cached objects, so callers must not change cached objects. The
+    cache does not validate keys, so keys must not contain user input.
     """
 
     # The type stubs of Django's LocMemCache omit some attributes.

@@ -7,8 +7,10 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: The first frame has ENTRIES stack entries of 8 bytes, half of the allocated 1 MB.
-#: Nested calls can use the other half of the 1 MB that CPython allocates.
+#: The first call frame has ENTRIES stack entries of 8 bytes, which are half of the 1 MB
+#: that CPython allocates.
+#: Nested calls can use the other half of the 1 MB that CPython allocates for the call
+#: stack.
 ENTRIES = 1 << 16
 
 

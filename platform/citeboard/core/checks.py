@@ -17,7 +17,8 @@ _NAMES_FOR_TESTS = (
     "TEST_ROOT TEST_SINCE"
 )
 #: Environment variables with the prefix KEYS_OF_JUDGES contain API keys of LLM judges.
-#: The judges file chooses names of variables, so the settings do not declare the names.
+#: The file of judges names these environment variables, so the settings do not declare
+#: them.
 KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 
@@ -49,7 +50,7 @@ PREFIX = "CITEBOARD_"
 def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
     """Warn about variables that begin with `CITEBOARD_` but are not settings.
 
-    The warning suggests a setting with a similar name.
+    The warning about an unknown variable suggests a setting with a similar name.
     """
     warnings: list[CheckMessage] = []
     own_parts = {name.removeprefix(PREFIX): name for name in declared}

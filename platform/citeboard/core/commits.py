@@ -1,6 +1,6 @@
 """Callbacks that run after a database transaction is committed.
 
-If a callback fails, the committed data and the response stay as they are.
+If a callback fails, the committed data and the response stay unchanged.
 """
 
 import logging

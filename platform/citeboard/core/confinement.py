@@ -40,9 +40,11 @@ PRELOAD = (
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
-#: Without confinement, a client may send a file again after UNDECIDED seconds.
+#: If the kernel lacks required features, clients may send a file again after UNDECIDED
+#: seconds.
 UNDECIDED = 300
-#: Organisers' files have PATIENCE_WITH_ORGANISERS times the time limit of runs.
+#: The time limit for reading an organiser's file is PATIENCE_WITH_ORGANISERS times the
+#: time limit for a run.
 PATIENCE_WITH_ORGANISERS = 6
 _FAILURE_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "
@@ -51,9 +53,10 @@ _FAILURE_MESSAGE = gettext_lazy(
 
 
 class UploadUnreadable(Exception):
-    """Reading an uploaded file exceeded a limit or failed.
+    """A sandboxed process failed to read an uploaded file, or exceeded a resource
+    limit.
 
-    The message is a clause for the sender of the file.
+    The message of the exception is a clause for the sender of the file.
     """
 
 
@@ -64,7 +67,7 @@ def means() -> tuple[str, ...]:
 @cache
 def still_open() -> tuple[str, ...]:
     """Return the resources that a sandboxed process on this machine can still reach.
-    Each process of the site tests the resources once.
+    Each process of the site runs this test once.
     """
     return tuple(probe.self_test())
 
@@ -127,7 +130,8 @@ def limits_for_organisers() -> Limits:
 
 
 def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> Limits:
-    # On a busy machine, a second of processor time takes longer by the clock.
+    # The limit of wall-clock time is higher, because a process waits for processors on
+    # a busy machine.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
     return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)
 

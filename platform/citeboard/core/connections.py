@@ -7,8 +7,9 @@ from django.db import connections
 
 #: A request waits at most PATIENCE seconds for a connection to the database.
 PATIENCE = 3.0
-#: The pool tries to reconnect to an unavailable server for RECONNECT_SECONDS.
-#: The next request starts a new attempt to reconnect to an unavailable server.
+#: The pool of connections tries for RECONNECT_SECONDS to reconnect to an unavailable
+#: database server.
+#: The next request for a connection starts a new attempt to reconnect.
 RECONNECT_SECONDS = 2.0
 
 
@@ -30,7 +31,8 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
         "timeout": PATIENCE,
         "reconnect_timeout": RECONNECT_SECONDS,
     }
-    # Requests return connections to the pool, and `core.postgres` checks them again.
+    # Each request returns its connection to the pool, and `core.postgres` checks a
+    # connection before reuse.
     return {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": False,

@@ -79,7 +79,8 @@ def migration_lock(
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [KEY])
         return
-    # All processes that use SQLite run on one machine and share the data folder.
+    # A locked file is enough for SQLite, because all processes that use SQLite run on
+    # one machine and share the data folder.
     with (settings.DATA_DIR / "migrate.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,14 +90,14 @@ def migration_lock(
         yield
 
 
-#: This release works with schema epochs up to EPOCH.
+#: This release works with a database whose schema epoch is at most EPOCH.
 EPOCH = 2
 
 
 class UnusableSchema(Exception):
     """This release cannot work with the schema of the database.
 
-    The message gives the reason.
+    The message of the exception gives the reason.
     """
 
     #: The exit code 4 means that a restart cannot help, as the schema is unusable.
@@ -146,8 +147,8 @@ def refuse_unusable_schema() -> None:
 
 
 def raise_epoch(number: int) -> migrations.RunPython:
-    """Return an operation that raises the schema epoch. Each migration that removes a
-    table or column begins with this operation.
+    """Return a migration operation that raises the schema epoch of the database. Each
+    migration that removes a table or column begins with this operation.
     """
 
     def forwards(apps: Any, schema_editor: Any) -> None:

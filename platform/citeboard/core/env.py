@@ -227,7 +227,8 @@ class Environment:
         try:
             return convert(raw)
         except (ValueError, KeyError) as reason:
-            # URLs can contain passwords, and the error message is logged.
+            # The error message omits the value of a secret setting, because the message
+            # is logged and URLs can contain passwords.
             shown = "its value" if secret else f'"{raw}"'
             raise ImproperlyConfigured(f"{name}: {shown} is not {expected}") from reason
 
@@ -252,11 +253,14 @@ def _parse_database_url(text: str) -> DBConfig:
 
 
 MAX_WAIT = 20  # seconds that a writer waits for another writer
-#: PostgreSQL reads connect_timeout in seconds and tcp_user_timeout in milliseconds.
-#: The timeouts ensure that pages report an unavailable server within five seconds.
+#: For PostgreSQL, the unit of connect_timeout is a second and the unit of
+#: tcp_user_timeout is a millisecond.
+#: The timeouts in SERVER ensure that pages report an unavailable database server within
+#: five seconds.
 SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
 #: Opening SQLite's file takes four times as long as rendering a cached board.
-#: Connections therefore stay open, and Django checks each connection before reuse.
+#: Connections to SQLite therefore stay open, and Django checks each connection before
+#: reuse.
 KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 

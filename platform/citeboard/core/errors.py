@@ -1,6 +1,7 @@
 """Responses of the site to requests that fail.
 
-The API returns an object whose `detail` is a sentence. All other URLs return a page.
+URLs of the API respond to errors with a JSON object whose `detail` is a sentence. All
+other URLs respond with a page.
 """
 
 import logging
@@ -47,7 +48,8 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: The header `Retry-After` of the response contains `wait` seconds.
+    #: REST framework copies the seconds in `wait` to the header `Retry-After` of the
+    #: response.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -198,7 +200,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
             log.info("A request is answered %s: %s", status, message)
         else:
             outages.note_outage(outages.REQUESTS, message)
-        # `_has_been_logged` suppresses Django's log message and its traceback.
+        # The attribute `_has_been_logged` suppresses Django's log message and traceback
+        # for a response.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

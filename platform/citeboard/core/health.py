@@ -1,5 +1,5 @@
-"""Health checks: the missing requirements of the site, and the components that cannot
-work because of them.
+"""Health checks that report the missing requirements of the site, and the components
+that cannot work without these requirements.
 """
 
 import shutil
@@ -20,7 +20,8 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: PARTS_ASKED contains every value of `Missing.what`.
+#: PARTS_ASKED contains every name of a requirement that the attribute `Missing.what`
+#: can have.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -33,12 +34,13 @@ PARTS_ASKED = {
     "redis",
     "cache",
 }
-#: A check of Redis times out after PATIENCE seconds.
+#: The health check of Redis times out after PATIENCE seconds.
 PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.
 LEAST_FREE = GIGABYTE // 4
-#: Requirements that were met once cannot fail later, so they are not checked again.
+#: _IN_ORDER contains the requirements that were met once and cannot fail later, which
+#: are not checked again.
 _IN_ORDER: set[str] = set()
 
 
@@ -56,8 +58,9 @@ class Missing:
 def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
     """Return the requirements that the site does not meet.
 
-    ``clock`` is the difference to the database's clock in seconds, or None if the
-    database does not answer. If ``request`` is given, the check also renders a page.
+    ``clock`` is the difference in seconds between this machine's clock and the
+    database's clock, or None if the database does not answer. If ``request`` is given,
+    the check also renders a page.
     """
     return [
         *_missing_services(clock),
@@ -98,7 +101,8 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
             lacks="uploads, sign-ins and scores",
         )
     try:
-        # Probes come every few seconds, so the check does not write to the storage.
+        # The check does not write to the storage, because health probes arrive every
+        # few seconds.
         storage.runs.exists("probe")
     except OSError as fault:
         reason = f"the storage does not answer ({fault.strerror})"
@@ -155,14 +159,18 @@ def _redis_error(address: str) -> str:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """Respond as long as the process can answer requests."""
+    """Respond to a liveness probe, which succeeds as long as the process can answer
+    requests.
+    """
     return JsonResponse({"status": "live"})
 
 
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return the missing requirements. Status 503 means that the component cannot work."""
+    """Return the requirements that the site does not meet. The status is 503 if the
+    requested component cannot work.
+    """
     part_asked = request.GET.get("for", WEB)
     if part_asked not in PARTS:
         return JsonResponse({"detail": f"There are {words.listed(PARTS)}."}, status=400)
@@ -174,7 +182,8 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
-    # Probes come every few seconds, so only the start and end of an outage are logged.
+    # Only the start and the end of an outage are logged, because health probes arrive
+    # every few seconds.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:

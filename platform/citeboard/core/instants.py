@@ -35,7 +35,8 @@ MONTHS = (
 MAX_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
-#: A stored fact about a phase without an end has the suffix WITHOUT_AN_END.
+#: In the history, a stored fact about a phase without an end has the suffix
+#: WITHOUT_AN_END.
 WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
@@ -98,8 +99,8 @@ def _means_no_end(text: object) -> bool:
 
 
 def is_no_end(key: str, value: object) -> bool:
-    """Return True if a setting is the end of a phase and its value means no end.
-    ``value`` has the format of the history, the season file or the API.
+    """Return True if a setting is the end of a phase and the value means that the phase
+    never ends. ``value`` has the format of the history, the season file or the API.
     """
     return key.rpartition(".")[2] == "closes" and (
         value is None or str(value) >= _NEVER
@@ -107,7 +108,9 @@ def is_no_end(key: str, value: object) -> bool:
 
 
 def as_told(key: str, value: Any) -> Any:
-    """Return a setting's value for the API, in which no end of a phase is null."""
+    """Return a setting's value for the API, which is None if the setting is the end of
+    a phase that never ends.
+    """
     return None if is_no_end(key, value) else value
 
 
@@ -145,7 +148,7 @@ def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S}" if local.second else f"{local:%Y-%m-%d %H:%M}"
 
 
-# -- The format of dates on pages, in mails and in messages
+# -- Functions that format dates on pages, in e-mails and in messages
 
 
 def written_day(at: dt.datetime) -> str:
@@ -171,7 +174,7 @@ def utc_minute(at: dt.datetime) -> str:
 
 
 def stored_minute(at: dt.datetime) -> str:
-    """Format a time for a fact of the history in the database.
+    """Format a time for a fact of a history entry in the database.
 
     `instants_in_words` formats the stored time for readers.
     """
@@ -179,7 +182,8 @@ def stored_minute(at: dt.datetime) -> str:
 
 
 def instants_in_words(fact: str) -> str:
-    """Return a fact of the history with times in the format for readers.
+    """Return a fact of a history entry, with stored times replaced by times in the
+    reader's format.
 
     >>> instants_in_words("2026-05-01 23:59 UTC")
     '1 May 2026, 23:59 UTC'

@@ -1,7 +1,7 @@
 """Metrics for `/metrics`, and OpenTelemetry spans with ids that derive from the id of
 the request.
 
-Without a collector, or without OpenTelemetry installed, a span does nothing.
+Without a configured collector, or without OpenTelemetry installed, a span does nothing.
 """
 
 import logging
@@ -29,12 +29,14 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: prometheus_client reads the variable SHARED_FOLDER when it is imported.
+#: prometheus_client reads the environment variable SHARED_FOLDER at import.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-#: A process crashes if it writes to a mapped file on a full disk, but not in /dev/shm.
+#: The metrics are stored in /dev/shm if possible, because a process crashes if it
+#: writes to a mapped file on a full disk.
 _ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
 
-# prometheus_client cannot report the creation times of metrics of several processes.
+# prometheus_client cannot report the creation times of metrics that several processes
+# share.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 COUNTED = "citeboard_http_request_seconds"
@@ -49,7 +51,8 @@ PAGES = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: Metrics put all other HTTP methods under one label, because clients can invent names.
+#: Metrics put all HTTP methods that are not in METHODS under one label, because clients
+#: can invent methods.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -107,9 +110,9 @@ log = logging.getLogger(__name__)
 
 
 def ids_of(name: str) -> tuple[int, int]:
-    """Return the trace id and the first span's id for a request id.
+    """Return the trace id and the id of the first span for a request id.
 
-    A request id has the same trace id and span id on every machine.
+    The ids are digests of the request id, and therefore equal on every machine.
     """
     digest = sha256(name.encode()).digest()
     return int.from_bytes(digest[:16]), int.from_bytes(digest[16:24])

@@ -90,7 +90,8 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "formatter": form,
         "filters": ["request_id", "refusals"],
     }
-    # Django Q logs every step, but the site's own loggers report the events of jobs.
+    # The log omits Django Q's messages about each step of a job, because the site's own
+    # loggers report the events of jobs.
     level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
@@ -104,9 +105,11 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # At DEBUG, templates log each missing variable with a traceback.
+            # Django's templates log each missing variable with a traceback at the level
+            # DEBUG, so their level is INFO.
             "django.template": {"level": "INFO"},
-            # psycopg logs each failed attempt to connect, the site each outage once.
+            # The log omits psycopg's messages about each failed attempt to connect,
+            # because the site logs each outage once.
             "psycopg.pool": {"level": "DEBUG" if level == "DEBUG" else "ERROR"},
             "django-q": {
                 "handlers": ["stderr"],

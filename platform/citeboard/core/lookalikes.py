@@ -1,7 +1,7 @@
 """Skeletons of names, as defined in Unicode Technical Standard 39.
 
-The repository contains the table of similar characters, because the stored skeletons
-depend on the version of the table.
+The repository contains Unicode's table of similar characters, because the skeletons in
+the database depend on the version of the table.
 """
 
 import re

@@ -57,7 +57,7 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 def rendered(text: str, top: int = 2) -> SafeString:
     """Render Markdown as HTML without images, styles and scripts.
 
-    ``top`` is the level of the highest heading in the HTML.
+    ``top`` is the level (1 to 6) of the highest heading in the HTML.
     """
     if len(text) > MAX_TEXT:
         return format_html('<pre tabindex="0">{}</pre>', text)
@@ -84,8 +84,8 @@ def rendered(text: str, top: int = 2) -> SafeString:
 def with_scrolling(html: str) -> str:
     """Make wide tables and long lines of code scroll inside the page.
 
-    Readers can scroll by keyboard too, and the page does not become wider than the
-    screen.
+    Readers can also scroll the tables and lines by keyboard, and the page does not
+    become wider than the screen.
     """
     html = html.replace(
         "<table>", '<div class="scroll" tabindex="0" role="group"><table>'
@@ -93,7 +93,8 @@ def with_scrolling(html: str) -> str:
     html = html.replace("</table>", "</table></div>").replace(
         "<pre>", '<pre tabindex="0">'
     )
-    # A screen reader must not announce an empty cell as a header.
+    # Empty header cells of tables become data cells, because a screen reader must not
+    # announce an empty cell as a header.
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return html.replace("<th>", '<th scope="col">')
 
@@ -101,7 +102,8 @@ def with_scrolling(html: str) -> str:
 FOLDER = "docs"
 #: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
 DOWNLOADS = "receipts/"
-#: The page of guides shows guides by group, and guides without a group in the last one.
+#: The page of guides shows guides by the groups in GROUPS, and guides without a group
+#: in the last group.
 GROUPS = {
     _("Reading and citing"): (
         "readers",
@@ -232,7 +234,7 @@ def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
             token.children = list(_link_images(token.children))
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     html = with_scrolling(_PARSER.renderer.render(body, _PARSER.options, {}))
-    # The guides are trusted, because they are part of the program.
+    # The HTML of guides is trusted, because guides are part of the program.
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 
 

@@ -89,7 +89,7 @@ class SecurityHeadersMiddleware(Middleware):
 class FullPoolMiddleware(Middleware):
     """Respond with status 503 or 429 if the site reads too many files at once.
 
-    The site has neither stored nor counted the upload then.
+    The site neither stores nor counts the rejected upload.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -122,7 +122,7 @@ LEVEL = 2
 
 class CompressionMiddleware(Middleware):
     """Compress responses. The middleware compresses a response with an ETag once, and
-    caches it.
+    caches the compressed response.
 
     Responses to clients with a session or a CSRF token stay uncompressed, because their
     compressed size could reveal secrets.
@@ -177,7 +177,7 @@ class OnlyPostedMiddleware(Middleware):
 def page_above(path: str) -> str:
     """Return the URL of the nearest existing page above a path.
 
-    The page is a parent page, the season's page or the home page.
+    The nearest existing page is a parent page, the season's page or the home page.
     """
     parts = path.strip("/").split("/")
     for candidate in [
@@ -206,7 +206,8 @@ def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
     return None
 
 
-#: No upload takes longer than MAX_AGE, so an older start time from a proxy is wrong.
+#: No upload takes longer than MAX_AGE, so the site ignores an older start time from a
+#: proxy.
 MAX_AGE = dt.timedelta(hours=6)
 _STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
@@ -237,13 +238,15 @@ def stated_start(text: str) -> dt.datetime | None:
 
 ENGLISH = "en"
 #: Responses of the API, the admin, probes, metrics and files are always in English.
-#: A figure is a file at the URL of its page, with the parameter `?figure=`.
+#: The parameter `?figure=` of a page's URL requests a figure of the page as a file.
 _IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
 A_YEAR = 365 * 24 * 3600  # seconds
 
 
 class LanguageMiddleware(Middleware):
-    """Set the language of a page, and the Vary header for caches."""
+    """Set the language of a page, and the header `Vary` by which caches distinguish
+    languages.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):
@@ -255,14 +258,14 @@ class LanguageMiddleware(Middleware):
         is_page = response.get("Content-Type", "").startswith("text/html")
         if is_page:
             response.headers.setdefault("Content-Language", language)
-        # A 304 response has the same Vary and caching headers as the page.
+        # A 304 response gets the same header `Vary` as the page.
         if is_page or response.status_code == HTTPStatus.NOT_MODIFIED:
             patch_vary_headers(response, ["Accept-Language", "Cookie"])
         return response
 
 
 def remember(response: HttpResponseBase, name: str, value: str) -> None:
-    """Store a value in a cookie for a year, hidden from scripts."""
+    """Store a value for a year in a cookie that scripts cannot read."""
     response.set_cookie(
         name,
         value,

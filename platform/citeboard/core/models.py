@@ -16,7 +16,9 @@ MAX_NAME, MAX_SUBJECT = 120, 200
 def late_text(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
-    """Return a text field whose default is an empty text, also in existing rows."""
+    """Return a text field whose default is an empty text, also for rows that exist
+    before the field is added.
+    """
     return models.CharField(
         words, max_length=max_length, blank=True, default="", db_default="", **options
     )
@@ -32,8 +34,8 @@ def late_json(
 
 
 class AuditEntry(models.Model):
-    """A user action in the history. A service writes the entry in the same transaction
-    as the action.
+    """An entry of the history about a user action. A service writes the history entry
+    in the same database transaction as the action.
     """
 
     at = models.DateTimeField(default=timezone.now)
@@ -108,7 +110,7 @@ class AuditEntry(models.Model):
 class Limit(models.Model):
     """A counter of attempts or requests that all processes share.
 
-    The cache backend `LimitsCache` reads and writes these rows.
+    The cache backend `LimitsCache` reads and writes the rows of this model.
     """
 
     key = models.CharField(max_length=300, primary_key=True)
@@ -123,8 +125,9 @@ class Limit(models.Model):
 
 
 class SchemaEpoch(models.Model):
-    """A record that a migration has removed a table or column that earlier releases
-    use. The module `citeboard.core.database` compares the record with the release.
+    """The schema epoch of the database. A migration raises the schema epoch if it
+    removes a table or column that earlier releases use. The module
+    `citeboard.core.database` compares the schema epoch with the release.
     """
 
     number = models.PositiveIntegerField(primary_key=True)
@@ -144,7 +147,7 @@ class LastDone(models.Model):
 
 class Heartbeat(models.Model):
     """The time at which a machine last wrote to the database. The module
-    `citeboard.core.writability` writes these rows.
+    `citeboard.core.writability` writes the rows of this model.
     """
 
     machine = models.CharField(max_length=60, primary_key=True)

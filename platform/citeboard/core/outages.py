@@ -1,4 +1,6 @@
-"""Recognition of outages, their messages for users, and one log line for each outage."""
+"""Functions that recognise outages of services, tell users about an outage, and log
+each outage once.
+"""
 
 import errno
 import logging
@@ -28,7 +30,7 @@ FULL_DISK = "The disk of the database is full"
 READ_ONLY = "The database can be read but not written"
 NO_RIGHT = "The database refuses the site a right"
 UPGRADED = "The site is being upgraded"
-#: A result code of SQLite that is not listed here means an error in the SQL statement.
+#: A result code of SQLite that _SQLITE lacks means an error in the SQL statement.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -37,7 +39,8 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: Each key is an SQLSTATE of PostgreSQL, or a class of SQLSTATEs (two characters).
+#: Each key of _POSTGRES is an SQLSTATE code of PostgreSQL, or a class of SQLSTATE codes
+#: (two characters).
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -48,7 +51,8 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: A missing table or column is an outage during migrations, and a bug at other times.
+#: A missing table or column counts as an outage during migrations, and as a bug at
+#: other times.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -101,7 +105,9 @@ def _outage_for(reason: str) -> Outage:
 
 
 def _is_migrating() -> bool:
-    """Return True if migrations of the database differ from those of this release."""
+    """Return True if the migrations in the database differ from the migrations of this
+    release.
+    """
     try:
         state = schema_state()
     except DatabaseError:
@@ -114,7 +120,8 @@ def _storage_outage(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # Another program may have removed or locked files of the site's data folder.
+    # An error at a file of the data folder also counts as an outage, because another
+    # program may have removed or locked the file.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
@@ -123,12 +130,13 @@ def _storage_outage(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: The log calls the outage REQUESTS if a request fails.
+#: REQUESTS is the name in the log for an outage in which a request fails.
 REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: _seen contains the times of the first and last error of each service's outage.
+#: _seen maps the name of each service to the times of the first and last error of its
+#: outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
 #: An outage ends after FORGOTTEN_SECONDS seconds without an error.
@@ -136,9 +144,9 @@ FORGOTTEN_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
-    """Log the first error of an outage.
+    """Log the first error of an outage of a service.
 
-    Later errors in this process only extend the outage.
+    Later errors in this process only extend the outage and are not logged.
     """
     now = time.monotonic()
     with _lock:
@@ -155,7 +163,7 @@ def note_outage(what: str, reason: object) -> None:
 def note_database_error(error: BaseException, words: str) -> None:
     """Log an outage of the database.
 
-    A busy database is not an outage, because callers retry.
+    A busy database does not count as an outage, because callers retry.
     """
     outage = outage_of(error)
     if outage is not None and outage.is_busy:

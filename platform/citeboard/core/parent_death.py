@@ -1,7 +1,7 @@
 """Run a command that receives SIGTERM when its parent exits.
 
-`python -m citeboard.core.parent_death PARENT COMMAND ...`, where PARENT is the id of
-the parent process. The signal is sent on Linux only.
+The command is `python -m citeboard.core.parent_death PARENT COMMAND ...`, where PARENT
+is the id of the parent process. Only Linux sends the signal.
 """
 
 import os

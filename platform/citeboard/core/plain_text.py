@@ -44,7 +44,8 @@ def plain_paragraphs(text: str) -> str:
 def too_long(text: str, most: int, words: str) -> str:
     """Return an error message if ``text`` is too long, or else an empty text.
 
-    ``words`` is the message, which gets the length ``found`` and the maximum ``most``.
+    ``words`` is the template of the message, with placeholders for the length ``found``
+    and the maximum ``most``.
     """
     sizes = {"found": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
     return words % {**sizes, "characters": sizes["found"]} if len(text) > most else ""
@@ -95,7 +96,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def plain(value: object) -> object:
     """Return a value for a cell of a spreadsheet.
 
-    A text that looks like a formula is marked as text, and None becomes an empty text.
+    A text that looks like a formula gets a leading apostrophe, and None becomes an
+    empty text.
     """
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"

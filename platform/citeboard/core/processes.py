@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 class ProcessGroup:
-    """A command in a session of its own, which can be ended with all its child
-    processes.
+    """A command that runs in a separate process session, so that the command can be
+    ended with all its child processes.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: The names of a running group's processes begin with `group_name`.
+        #: `group_name` is a prefix of the names of all processes in a running group.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
@@ -157,10 +157,12 @@ def group_name(group: int) -> str:
 def _unique_id(pid: int) -> str:
     """Return a unique name of a process, from its id and its start time.
 
-    The system reuses ids of processes that have exited.
+    The process id alone is not unique, because the system reuses ids of processes that
+    have exited.
     """
     try:
-        # The second field of the file is the command, which may contain parentheses.
+        # The second field of `/proc/PID/stat` is the command, which may contain
+        # parentheses.
         started = (
             Path(f"/proc/{pid}/stat")
             .read_text(errors="replace")
@@ -177,7 +179,8 @@ def _unique_id(pid: int) -> str:
 
 def complaint(address: str, port: int) -> str | None:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
-        # The option ignores recently closed connections, as the site's server does.
+        # With SO_REUSEADDR, the test ignores recently closed connections, as the site's
+        # server does.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((address, port))

@@ -1,5 +1,5 @@
-"""Query parameters of pages. The URL contains all of the reader's choices, so that a
-shared link displays the same page.
+"""Query parameters of pages. The URL of a page contains all of the reader's choices, so
+that a shared link displays the same page.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -44,7 +44,8 @@ def invalid_value(
 def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
     """Raise InvalidParameters if a request contains names that are not in ``known``.
 
-    The message suggests the most similar known name for each unknown name.
+    The message of the exception suggests the most similar known name for each unknown
+    name.
     """
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -72,7 +73,7 @@ def _unknown_message(name: str, known: Collection[str]) -> str:
 def quoted(value: object) -> str:
     """Return a short text for an error response.
 
-    The text contains no lone surrogates, which cannot be encoded.
+    The returned text contains no lone surrogates, which UTF-8 cannot encode.
     """
     return str(value)[:MAX_QUOTED].encode("utf-8", "replace").decode()
 
@@ -112,8 +113,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """Base class for the query parameters of a page. Each field of a subclass is one
-    parameter, defined by one of the functions below.
+    """Base class for the query parameters of a page. Each field of a subclass is a
+    parameter, defined by a function of this module.
     """
 
     @classmethod

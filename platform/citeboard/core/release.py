@@ -1,5 +1,5 @@
-"""A digest of the code, the templates and the styles. The digest identifies the release
-of the site.
+"""A digest of the code, the templates and the styles, which identifies the release of
+the site.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Sessions in Django's table, read by a fixed SQL statement."""
+"""A session backend that reads sessions from Django's table by a fixed SQL statement."""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
 """The queue of uploads, which decides the order in which a web process reads them.
 
-A process reads a few uploads at a time. Other uploads wait before any of their content
-is read. Accounts whose uploads caused less waiting time for other accounts come first.
-Their uploads also start while uploads of accounts that caused more waiting time are
-running. The default cache, which all processes share, stores the caused waiting time of
-each account for ten minutes.
+A process reads a few uploads at a time. All other uploads wait before any of their
+content is read. Accounts whose uploads caused less waiting time for other accounts come
+first. Uploads of accounts that caused less waiting time also start while uploads of
+accounts that caused more waiting time are running. The default cache, which all
+processes share, stores the caused waiting time of each account for ten minutes.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ from django.db import DatabaseError, connections
 
 from citeboard.core.confined.turns import PoolFull
 
-#: A process with MAX_UPLOADS uploads rejects a second upload of the same account.
+#: A process with MAX_UPLOADS running and waiting uploads rejects a second upload of the
+#: same account.
 MAX_UPLOADS = 100
 #: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
 #: After LONG seconds, a running upload no longer keeps other uploads waiting.
 LONG = 3.0
 #: The queue counts waiting time in steps of a quarter of a second.
-#: Each upload that made others wait counts as at least one step.
+#: Each upload that made other uploads wait counts as at least one step of waiting time.
 STEPS_PER_SECOND = 4
-#: An upload is expected to make others wait STEPS_PER_MEGABYTE steps per megabyte.
+#: The queue expects an upload to make others wait for STEPS_PER_MEGABYTE steps of
+#: waiting time per megabyte.
 STEPS_PER_MEGABYTE = 2
 #: The counted waiting steps of an account expire after COUNTED_SECONDS seconds.
 COUNTED_SECONDS = 600
 
 
 class TooManyAtOnce(PoolFull):
-    """The account has other uploads in this process.
+    """The account that sent an upload has other uploads in this process.
 
-    The site has read nothing of the new upload.
+    The site has read none of the new upload's content.
     """
 
     status = 429
@@ -50,8 +52,8 @@ class TooManyAtOnce(PoolFull):
 @dataclass(eq=False)
 class Ticket:
     account: str
-    #: The steps measure how long the account has made other accounts wait.
-    #: The steps include the time that an upload is expected to make others wait.
+    #: `steps` measures how long the account of the upload has made other accounts wait.
+    #: `steps` also includes the time that this upload is expected to make others wait.
     steps: int
     number: int
     may_begin: threading.Event = field(default_factory=threading.Event)
@@ -60,7 +62,7 @@ class Ticket:
 
 class UploadQueue:
     """A queue that starts an upload if fewer than ``size`` running uploads have
-    priority over it.
+    priority over the upload.
     """
 
     def __init__(self, size: int) -> None:
@@ -100,7 +102,8 @@ class UploadQueue:
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # A database server allows fewer connections than uploads can wait.
+            # A waiting upload closes its database connections, because a server allows
+            # fewer connections than uploads can wait.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()
@@ -152,12 +155,14 @@ def steps_of(account: str) -> int:
 
 
 def count(account: str, steps: int) -> None:
-    # A stored upload must not fail because the waiting time cannot be counted.
+    # Database errors are ignored, because a stored upload must not fail if its waiting
+    # time cannot be counted.
     with suppress(DatabaseError):
         try:
             cache.incr(_steps_cache_key(account), steps)
         except ValueError:
-            # If two processes create a counter at once, one upload is not counted.
+            # If two processes create the counter of an account at the same time, one of
+            # the uploads is not counted.
             cache.add(_steps_cache_key(account), steps, COUNTED_SECONDS)
 
 

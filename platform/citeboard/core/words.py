@@ -9,7 +9,7 @@ from django.utils.translation import get_language, gettext, ngettext, pgettext
 from citeboard.core.instants import is_no_end
 
 THIN_SPACE = "\u2009"
-#: A setting's value has at most MAX_SETTING characters on one line.
+#: Texts show at most MAX_SETTING characters of a setting's value on one line.
 MAX_SETTING = 120
 
 

@@ -37,7 +37,8 @@ from citeboard.core.outages import (
 from citeboard.core.processes import machine
 
 BEAT_SECONDS = 2.0
-#: A record is valid for longer than a writer may wait for SQLite's lock, MAX_WAIT.
+#: A record of a write is valid for FRESH_SECONDS, which is longer than a writer may
+#: wait for SQLite's lock.
 FRESH_SECONDS = MAX_WAIT + 10.0
 #: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
 FORGOTTEN_SECONDS = 24 * 3600
@@ -49,7 +50,8 @@ LEAST_FREE = 1 << 20
 class WriteRecord:
     """The result of one write to the heartbeat row of this machine.
 
-    ``reason`` is empty if the write succeeded.
+    ``reason`` is the reason for a failed write, or an empty text if the write
+    succeeded.
     """
 
     at: float
@@ -64,8 +66,9 @@ def beat() -> WriteRecord:
     try:
         _write_row()
         record = WriteRecord(at=time.time())
-        # A heartbeat reports the end only of outages that a heartbeat has reported.
-        # Sweeps report the beginning and the end of outages that sweeps have noticed.
+        # A heartbeat reports only the end of outages that a heartbeat has reported.
+        # Sweeps of the queue report the beginning and the end of outages that sweeps
+        # have noticed.
         if before is not None and before.reason:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
@@ -78,7 +81,7 @@ def beat() -> WriteRecord:
             is_busy=outage.is_busy,
         )
         note_database_error(error, outage.reason)
-    # Without a record, other processes check the database themselves.
+    # If the record cannot be stored, other processes check the database themselves.
     with suppress(OSError):
         _save_write_record(record)
     return record
@@ -86,7 +89,8 @@ def beat() -> WriteRecord:
 
 def beat_until(ended: threading.Event) -> None:
     while True:
-        # SQLite's file may have been moved or replaced while the process has it open.
+        # Unusable connections are closed first, because SQLite's file may have been
+        # moved or replaced while the process had the file open.
         close_old_connections()
         beat()
         if ended.wait(BEAT_SECONDS):
@@ -107,9 +111,10 @@ def forget_machines() -> int:
 
 
 def last_record() -> WriteRecord | None:
-    """Return the last record of writes on this machine, or None without a valid record.
+    """Return the latest record of a write on this machine, or None if no valid record
+    exists.
 
-    A record that is too old is not valid.
+    A record of a write that is older than FRESH_SECONDS is not valid.
     """
     try:
         record = WriteRecord(**json.loads(_path_of_record().read_text()))
@@ -122,7 +127,7 @@ def last_record() -> WriteRecord | None:
 def write_problem() -> WriteRecord | None:
     """Return the reason why this machine cannot write to the database, or None.
 
-    The result is also None if nothing is known.
+    Without a valid record, the function looks for a problem without writing.
     """
     if (record := last_record()) is not None:
         return record if record.reason else None

@@ -1,6 +1,7 @@
-"""Conclude the demo season that has ended.
+"""Conclude the ended demo season.
 
-Teams confirm their results, the board is cited, and an archive is written.
+The demo's teams confirm their results, the site creates a citation of the board, and
+writes an archive of the season.
 """
 
 import time
@@ -25,11 +26,12 @@ from tasks.models.notifications import Channel, Kind
 
 
 def conclude(*, patience: float = 0) -> bool:
-    """Confirm, cite and archive the ended demo season once its board is complete.
+    """Confirm the results of the ended demo season, cite its board and archive the
+    season, once the board is complete.
 
-    Wait up to ``patience`` seconds for a worker. Return False if the board is still
-    incomplete. Seasons from earlier releases stay unchanged, because their teams do not
-    confirm results.
+    Wait up to ``patience`` seconds for a worker to score the runs. Return False if the
+    board of the ended demo season is still incomplete. Demo seasons from earlier
+    releases stay unchanged, because their teams do not confirm results.
     """
     phase = Phase.objects.select_related("task__season").get(task__season__slug=ENDED)
     season, deadline = phase.task.season, time.monotonic() + patience
@@ -55,7 +57,7 @@ def _has_unsettled(phase: Phase) -> bool:
 
 
 def _lead_of(team: Team) -> User:
-    """Return the lead of a demo team, or create an account for the missing lead."""
+    """Return the lead of a demo team, whose account is created if missing."""
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if lead := leads.select_related("user").first():
         return lead.user

@@ -1,7 +1,7 @@
 """Publish estimated scores of the demo's judged phase, and draw a sheet of the pairs on
 which its judges disagree.
 
-People's labels of a sample correct the judge.
+The estimated scores correct the judge's labels by people's labels of a sample.
 """
 
 import time
@@ -26,17 +26,19 @@ from scoring.models import EstimateSheet
 from scoring.worker.estimating import Sampling, estimates_of
 from tasks.models import Gold, Phase, Submission
 
-#: PEOPLE is a sheet of people's labels in the format that organisers upload.
+#: The file PEOPLE contains people's labels in the format that organisers upload.
 PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
 #: The sheet of disagreements between judges has DISAGREEMENTS pairs.
 DISAGREEMENTS = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
-    """Publish the estimated scores once the runs of the judged phase are scored.
+    """Publish the estimated scores once workers have scored the runs of the demo's
+    judged phase.
 
-    Wait up to ``patience`` seconds for a worker. Return False if a run is not scored
-    yet. Seasons from earlier releases lack these runs and stay unchanged.
+    Wait up to ``patience`` seconds for a worker to score the runs. Return False if a
+    run of the phase is not scored yet. Demo seasons from earlier releases lack judged
+    runs and stay unchanged.
     """
     phases = Phase.objects.select_related("task__season").filter(
         task__season__slug=SEASON, task__slug=NEWEST_TASK, slug=PRACTICE

@@ -29,15 +29,15 @@ from tasks.models import Submission
 TASK = "positional"
 #: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
 ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
-#: The demo checks every POLL_SECONDS seconds whether the worker is done.
+#: The demo checks every POLL_SECONDS seconds whether the workers have finished.
 POLL_SECONDS = 2
 
 
 def publish_judgements(*, patience: float = 0) -> bool:
-    """Publish ratings of each team's run once the run has claims.
+    """Publish invented ratings of each team's run once the run has claims.
 
-    Existing judgements of runs stay. Wait up to ``patience`` seconds for a worker.
-    Return False if a run still has no claims.
+    Existing judgements of runs stay unchanged. Wait up to ``patience`` seconds for a
+    worker to find the claims. Return False if a run of the demo still has no claims.
     """
     deadline = time.monotonic() + patience
     qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
@@ -50,7 +50,8 @@ def publish_judgements(*, patience: float = 0) -> bool:
             system__in=qualities,
         ).select_related("phase__task__season")
         waiting = runs.exclude(pk__in=JudgedRun.objects.values("submission"))
-        # A worker may score a run while the loop publishes ratings of other runs.
+        # The status is read before the loop, because a worker may score a run while the
+        # loop publishes ratings of other runs.
         is_settled = not waiting.filter(status__in=UNSETTLED).exists()
         for run in waiting.order_by("pk"):
             if evaluation := claim_review.judged_evaluation(run):

@@ -1,5 +1,5 @@
-"""Create the demo seasons on a new site. The demo does not overwrite later changes by
-visitors.
+"""Create the demo seasons on a new site. The demo does not overwrite changes that
+visitors of the site made.
 """
 
 import datetime as dt
@@ -48,7 +48,7 @@ EXAMPLES: Path = settings.BASE_DIR / "examples"
 SEASON = "demo"
 #: The archive of the ended demo season contains all data behind the scores.
 ENDED = "demo-2024"
-#: The demo loads the season with declared tasks last.
+#: FIELD_TASKS is the season with declared tasks, which the demo loads last.
 FIELD_TASKS = "field-tasks"
 #: The tasks of the season REPORTS are to write reports and to judge reports.
 REPORTS = "reports"
@@ -62,7 +62,8 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Demo seasons of early releases lack the newest task and get the runs in EARLIER.
+#: Demo seasons of early releases lack the newest task, and get the baseline runs in
+#: EARLIER.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -71,15 +72,18 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: While the file UNFINISHED exists, the demo is incomplete and continues at a start.
+#: While the file UNFINISHED exists, the demo is incomplete, and the next start of the
+#: site continues the demo.
 UNFINISHED = ".unfinished"
-#: The demo dates two runs of a phase APART, or closer together in short phases.
+#: The submission times of successive demo runs in a phase differ by APART, or by less
+#: in short phases.
 APART = dt.timedelta(days=33)
 OLDEST = 9
 
 
-#: The demo waits at most PATIENCE seconds for a free reading process.
-#: The demo asks for a free reading process every PAUSE seconds.
+#: The demo waits at most PATIENCE seconds for a free sandboxed process that reads
+#: uploads.
+#: Every PAUSE seconds, the demo tries again to get a free sandboxed process.
 PATIENCE, PAUSE = 600.0, 2.0
 #: The demo checks every POLL_SECONDS seconds whether the worker is done.
 POLL_SECONDS = 2
@@ -88,9 +92,10 @@ R = TypeVar("R")
 
 
 def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
-    """Call the function ``action`` as soon as a process that reads files is free.
+    """Call the function ``action`` as soon as a sandboxed process is free to read
+    files.
 
-    Raises PoolFull after 10 minutes.
+    Raises PoolFull if no process was free for 10 minutes.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -128,14 +133,16 @@ def begin_demo() -> Demo:
 
 
 def finish_demo() -> None:
-    """Finish the demo in short transactions, so that the site can write in between.
+    """Finish the demo seasons in short transactions, so that other processes can write
+    to the database in between.
 
-    The function can be called again after an interruption.
+    After an interruption, a second call of the function continues the work.
     """
     files = _demo_files_folder()
     if (mark := files / UNFINISHED).exists():
         season = Season.objects.get(slug=SEASON)
-        # Each judge has a file of labels, of which earlier releases had only the first.
+        # The demo has a file of labels by each judge.
+        # Earlier releases had only the labels of the first judge.
         for labels in sorted((files / NEWEST_TASK).glob("labels*.jsonl")):
             entailment_labels.import_labels(
                 path=labels, filename=labels.name, by=None, season=season
@@ -152,7 +159,8 @@ def finish_demo() -> None:
     bring_published()
 
 
-#: Python 3.11.4 introduced this filter; Debian 12 has an older Python.
+#: Python 3.11.4 introduced the filter `data` of tarfile, and Debian 12 has an older
+#: Python.
 WITH_CARE: dict[str, Any] = (
     {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 )
@@ -161,7 +169,8 @@ WITH_CARE: dict[str, Any] = (
 def _demo_files_folder() -> Path:
     """Return the folder with the invented files of the demo season.
 
-    The folder is permanent, because workers read parses of papers from the folder.
+    The folder of demo files is permanent, because workers read parses of papers from
+    the folder.
     """
     folder: Path = settings.DATA_DIR / "demo"
     if not folder.exists():
@@ -185,30 +194,35 @@ def _load_dated_season(folder: str, files: Path) -> Season:
 
 
 def bring_field_tasks() -> None:
-    """Load the demo season of declared tasks, and add its missing runs."""
+    """Load the demo season with declared tasks, and add missing demo runs."""
     folder = EXAMPLES / FIELD_TASKS
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The newest season comes first on the home page and must have all task types.
+        # The season is dated earlier, because the newest season comes first on the home
+        # page and must have all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
     names = {system.name for system in FIELD_SYSTEMS}
     for phase in _phases_of(season).order_by("pk"):
-        # An earlier release of the demo submitted other runs against other gold.
+        # The season stays unchanged if an earlier release submitted other runs, because
+        # that release had other gold.
         if names.issuperset(_sent_to(phase)):
             _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
             baseline_runs.ask(phase=phase, by=None)
 
 
 def bring_reports() -> None:
-    """Load the demo season of reports with all its runs, and keep existing data."""
+    """Load the demo season with tasks about reports and all its runs, and keep existing
+    data.
+    """
     folder = EXAMPLES / REPORTS
     season = Season.objects.filter(slug=REPORTS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The season with all task types must stay first on the home page.
+        # The season is dated earlier, because the season with all task types must stay
+        # first on the home page.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
@@ -225,7 +239,7 @@ def bring_reports() -> None:
 def _publish_battles(phase: Phase, path: Path) -> None:
     """Publish a file with judges' decisions on pairs of texts.
 
-    The board shows the names of judges that are programs.
+    The board shows the names of those judges that are programs.
     """
     organiser = account(ORGANISER)
     sheet = pairs.keep_judgements(
@@ -250,7 +264,7 @@ def _sent_to(phase: Phase) -> set[str]:
 def bring_published() -> None:
     """Load the demo seasons that contain only published results.
 
-    Existing seasons get the results of this release.
+    Demo seasons that already exist get the published results of this release.
     """
     present = set(
         Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
@@ -294,7 +308,7 @@ def address_of(role: str) -> str:
 def secret_of(role: str, kind: str) -> str:
     """Return a secret of the demo that is constant on one site.
 
-    The secrets of two sites differ.
+    The secrets of different sites are different.
     """
     return salted_hmac(
         f"citeboard.demo.{kind}", address_of(role), algorithm="sha256"
@@ -306,7 +320,8 @@ def account(role: str) -> User:
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, password, name=f"Demo {role}")
-        # Demo addresses do not exist, so send no e-mail to them.
+        # Demo users receive no e-mail, because the addresses of demo users do not
+        # exist.
         choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
     elif not user.check_password(password):
         user.set_password(password)
@@ -320,7 +335,8 @@ def account(role: str) -> User:
 def token_of(user: User) -> str:
     """Return the demo participant's API token.
 
-    The function revokes tokens that depend on another secret key of the site.
+    The function revokes tokens that were derived from an earlier secret key of the
+    site.
     """
     secret = secret_of(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
@@ -368,7 +384,7 @@ BASELINES = {
 }
 
 
-#: TRAINED_ON maps systems to the training data that their run cards state.
+#: TRAINED_ON maps demo systems to the training data that their run cards state.
 TRAINED_ON = {
     "DraftCheck-2": "paragraphs",
     "RAG-and-edit": "sentences",
@@ -392,7 +408,8 @@ def _send_missing(
 ) -> None:
     """Submit the missing demo runs of a phase, each in a short transaction.
 
-    ``dates`` are the times of submission, by default the current time.
+    ``dates`` contains the submission times of the demo runs, by default the current
+    time.
     """
     sent = _sent_to(phase)
     for index, system in enumerate(systems):
@@ -425,7 +442,7 @@ def send_runs(season: Season, files: Path) -> None:
             for system in SYSTEMS[phase.task.slug]
             if is_full or system.team in IN_ALL_PHASES
         ]
-        # Plain installations lack the packages of some baselines.
+        # The demo omits baselines whose packages are not installed.
         lacking = baseline_runs.lacking(phase)
         called = BASELINES.get(phase.task.slug, {})
         names = [name for name in called if name not in lacking]
@@ -456,7 +473,7 @@ def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
 def _submission_times(phase: Phase, count: int, first: int = 0) -> list[dt.datetime]:
     """Return submission times of demo runs over several months.
 
-    The chart over time therefore has several points.
+    The chart of scores over time therefore has several points.
     """
     last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
     apart = min(APART, (last - phase.opens) / (2 * OLDEST))
@@ -467,7 +484,8 @@ def _backdate_runs(phase: Phase, runs: QuerySet[Submission], first: int) -> None
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _submission_times(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
-        # Evaluations have their run's date, and a worker may have scored the run.
+        # The evaluations also get the date of their run, because a worker may already
+        # have scored the run.
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 

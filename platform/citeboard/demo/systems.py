@@ -1,5 +1,5 @@
-"""The systems of the demo's teams. The script `scripts/write_demo.py` generated the
-runs of these systems.
+"""Descriptions of the systems with which the demo's teams take part. The script
+`scripts/write_demo.py` generated the runs of these systems.
 """
 
 import re
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: Every practice phase uses the split SPLIT, and other phases have other topics.
+#: Every practice phase of the demo uses the split SPLIT, and other phases use splits
+#: with other topics.
 SPLIT = "demo"
 
 
@@ -30,14 +31,16 @@ class System:
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def luck(self, *names: object) -> Random:
-        """Return a random generator for the system's answers.
+        """Return a random generator for the answers of this demo system.
 
-        Systems with the same ``taste`` get the same random numbers.
+        Demo systems with the same ``taste`` get the same random numbers.
         """
         return chance(self.taste or self.name, *names)
 
     def quality_on(self, paper: str) -> float:
-        """Return the probability that the system gives a correct answer for a paper."""
+        """Return the probability that this demo system gives a correct answer for a
+        paper.
+        """
         return self.quality + self.swing * chance(self.name, "on", paper).choice(
             (-1, 1)
         )
@@ -67,7 +70,8 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: The runs of systems in the season of declared tasks are stored as files.
+#: The runs of FIELD_SYSTEMS, which take part in the season with declared tasks, are
+#: stored as files.
 FIELD_SYSTEMS = (
     System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
     System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),
@@ -94,17 +98,18 @@ WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Two JUDGES of the demo have judged the reports of teams, and the third counts words.
+#: Two of the demo's JUDGES have judged the reports of teams, and the third judge only
+#: counts words.
 JUDGES = (
     System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
     System("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
-#: The sample of SAMPLED_UNITS instances of each run contains 60 judgements.
+#: A sample contains SAMPLED_UNITS instances of each run, and 60 judgements in total.
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
-#: The baseline run in the season file has no team.
-#: New users can submit the file of the baseline run as a trial.
+#: LEAD is the baseline run in the season file, which has no team.
+#: New users of the demo can submit the file of the baseline run as a trial.
 LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
 
 

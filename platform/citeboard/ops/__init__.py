@@ -1,1 +1,3 @@
-"""Operation of a site with its processes, backups, and checks that find faults."""
+"""Tools for operating a site, with its processes, its backups, and checks that find
+faults.
+"""

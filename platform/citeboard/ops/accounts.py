@@ -1,5 +1,5 @@
-"""Export of a user's data as one file, and deletion of an account. Runs of a deleted
-account stay on the site without the user's name.
+"""Functions that export a user's data as a file, and that delete an account. Runs of a
+deleted account stay on the site without the user's name.
 """
 
 import datetime as dt
@@ -153,8 +153,10 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # An export contains descriptions of runs only of the user's current teams.
-        # Team members may have changed a description after the user left the team.
+        # A user's export contains descriptions of runs only if the user is still in the
+        # run's team.
+        # After the user left a team, other members may have changed the run's
+        # description.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
             {

@@ -1,10 +1,11 @@
 """Make a backup of a running site, and restore a site from a backup.
 
-The program first takes a snapshot of the database and then copies the files that the
-snapshot names. Files in the storage of the site never change. A missing file may have
-been replaced after the snapshot, for example by a rescoring. The backup then starts
-again with a new snapshot. If the current database also names the missing file, the site
-has lost the file. Each backup is verified before use.
+A backup first takes a snapshot of the database and then copies the stored files that
+the snapshot names. Files in the storage of the site never change. If a file is missing,
+the site may have replaced the file after the snapshot, for example by a rescoring. The
+backup then starts again with a new snapshot of the database. If the current database
+also names the missing file, the site has lost the file. The program verifies each
+backup before a restore.
 """
 
 import datetime as dt
@@ -43,9 +44,11 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: The row BACKUP of `LastDone` has the time of the last backup.
+#: The row with the name BACKUP of the model `LastDone` contains the time of the last
+#: backup.
 BACKUP = "backup"
-#: A site that replaces files during MAX_SNAPSHOTS snapshots is too busy for a backup.
+#: A backup fails if the site replaces stored files during each of MAX_SNAPSHOTS
+#: snapshots of the database.
 MAX_SNAPSHOTS = 5
 
 
@@ -54,7 +57,7 @@ def write_backup(
 ) -> "Manifest":
     """Write a complete backup of the site to an empty or missing folder.
 
-    After an error, the folder stays as it was. Raises BackupRefused.
+    After an error, the target folder is unchanged. Raises BackupRefused.
 
     An incremental backup is complete too, but shares unchanged files with the newest
     backup in the same parent folder by hard links.
@@ -130,7 +133,8 @@ def _write_files(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # Files that only an earlier snapshot names, and damaged copies, are deleted.
+    # The backup deletes damaged copies, and files that only an earlier snapshot of the
+    # database names.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path
@@ -138,7 +142,8 @@ def _write_files(
         if path.is_file() and path not in wanted
     ]:
         path.unlink()
-    # Mounted archives are complete folders in the data folder and never change.
+    # The backup copies mounted archives as whole folders, because mounted archives
+    # never change.
     for archive in mounted_archives():
         shutil.copytree(archive.folder, draft / ARCHIVES / archive.slug)
     manifest = Manifest(
@@ -204,7 +209,7 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The manifest of a backup.
+    """The manifest of a backup, which describes the site and lists all files.
 
     ``files`` maps the path of every other file in the backup to its size and SHA-256.
     """
@@ -307,7 +312,8 @@ def snapshot() -> Iterator[None]:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
         return
-    # The site's transactions begin as IMMEDIATE, which would block all writers.
+    # This transaction begins as DEFERRED, because an IMMEDIATE transaction would block
+    # all writers of SQLite.
     before = connection.transaction_mode  # type: ignore[attr-defined]  # (SQLite only)
     connection.ensure_connection()
     connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
@@ -343,7 +349,8 @@ def write_database(folder: Path) -> dict[str, Any]:
         return {"vendor": "postgresql", "tables": tables}
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
-        # Without a write-ahead log, the copy of the database is a single file.
+        # The copy of the SQLite database has no write-ahead log, so that the copy is a
+        # single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
@@ -373,9 +380,11 @@ def _make_tables(migrations: list[str]) -> None:
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
-        # Foreign keys are checked at the end, because tables are loaded by name.
+        # PostgreSQL checks foreign keys at the end of the transaction, because the
+        # tables are loaded in the order of their names.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # The backup also contains the rows that migrations have inserted.
+        # The tables are emptied first, because the backup also contains the rows that
+        # migrations insert.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted_table_name, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
@@ -406,9 +415,11 @@ def _own_tables() -> list[str]:
 
 
 def _tables_of_any_release() -> list[str]:
-    """Return the tables of the site, including unknown tables of a newer release.
+    """Return the database tables of the site, including unknown tables of a newer
+    release.
 
-    Tables of a newer release have the prefix of an app with migrations.
+    The function recognises tables of a newer release by the name of an app with
+    migrations as a prefix.
     """
     own, there = _own_tables(), connection.introspection.table_names()
     if "django_migrations" not in there:
@@ -452,15 +463,16 @@ def print_of(key: str) -> str:
     ).hexdigest()
 
 
-#: A restored site adds VERSIONS_APART to the versions of all pages.
-#: Browsers and caches may have stored pages with versions newer than the backup.
+#: A restore adds VERSIONS_APART to the version numbers of all pages.
+#: Browsers and caches may have stored pages with version numbers that are higher than
+#: those in the backup.
 VERSIONS_APART = 1_000_000
 
 
 def restore_backup(
     folder: Path, *, overwrite: bool = False
 ) -> tuple[Manifest, list[str], bool]:
-    """Restore a backup over this site.
+    """Replace the data of this site by a backup.
 
     Returns the manifest of the backup, the names of files and boards that differ from
     the manifest, and True if the site's secret key differs from the backup's.

@@ -2,7 +2,7 @@
 a manifest for each backup.
 
 The manifest is written last and names only existing contents, so that an interrupted
-backup has no manifest. Only one program may write to a bucket at a time.
+backup has no manifest. Only one program may write backups to a bucket at a time.
 """
 
 import json
@@ -38,8 +38,8 @@ def moments(bucket: Any) -> list[str]:
 def send(folder: Path, bucket: Any) -> tuple[str, int]:
     """Upload a backup to the bucket.
 
-    Returns the time of the backup, and the number of file contents that the bucket did
-    not have.
+    Returns the time of the backup, and the number of file contents that were new in the
+    bucket.
     """
     manifest = read_manifest(folder)
     there = {entry.name: entry.size for entry in bucket.entries(CONTENTS)}

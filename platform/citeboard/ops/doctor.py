@@ -75,7 +75,7 @@ class Finding:
 def examine(names: list[str] | None = None) -> list[Finding]:
     """Return the findings of all checks of the site, or of the checks in ``names``.
 
-    If a check raises an exception, its finding reports the exception.
+    If a check raises an exception, the finding of the check reports the exception.
 
     If the database cannot be written, an examination without ``names`` returns only
     this finding, because the advice of all other checks would be misleading.
@@ -364,8 +364,9 @@ def _check_queue_names() -> Said:
 
 
 def _check_workers() -> Said:
-    # When django-q lists groups, it removes a dead group and skips the next group.
-    # Repeated listing therefore finds every living group.
+    # When django-q lists the groups of workers, it removes a dead group and skips the
+    # next group.
+    # The check lists the groups repeatedly, in order to find every living group.
     groups = list(
         {
             group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
@@ -451,7 +452,8 @@ def _check_stuck_jobs() -> Said:
     moving = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
     )
-    # With the filter by phase, the database uses the index on phase and status.
+    # The query filters by phase, so that the database uses the index on phase and
+    # status.
     runs = Submission.objects.filter(
         phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
     )
@@ -568,7 +570,7 @@ def _check_for_organiser() -> Said:
     return State.GOOD, _("there is somebody who may organise"), ""
 
 
-#: The checks, keyed by the names that `doctor --only` accepts.
+#: CHECKS maps the names that `doctor --only` accepts to the functions of the checks.
 CHECKS: dict[str, Callable[[], Said]] = {
     "settings": _check_settings,
     "database": _check_database,

@@ -1,5 +1,5 @@
-"""Mails from organisers to a group of teams. The teams are looked up when the mail is
-sent.
+"""E-mails from organisers to a group of teams. The group's teams are looked up when the
+e-mail is sent.
 """
 
 from collections.abc import Sequence

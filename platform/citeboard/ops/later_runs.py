@@ -1,5 +1,5 @@
-"""Runs that teams sent after a backup. They are saved before the backup is restored,
-and sent again afterwards.
+"""Save and resubmit the runs that teams submitted after a backup. The runs are saved
+before the backup is restored, and submitted again after the restore.
 
 The saved folder contains `runs.jsonl`, with a line of JSON for each run, and the files
 of the runs in `files/`.
@@ -28,7 +28,7 @@ from tasks.submissions.submit import submit_dated_run
 from tasks.submissions.uploads import Upload, checksum
 
 LIST, FILES = "runs.jsonl", "files"
-#: Runs with a status in TAKEN_BACK were withdrawn and are not sent again.
+#: Runs with a status in TAKEN_BACK were withdrawn and are not submitted again.
 TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 
@@ -80,7 +80,9 @@ def runs_missing_in_backup(backup: Path) -> list[Submission]:
 
 
 def _runs_since(backup: Path) -> set[tuple[int, str]]:
-    """Return the id and SHA-256 of each run in a backup, possibly of another release."""
+    """Return the id and SHA-256 of each run in a backup, which may be from another
+    release.
+    """
     manifest, table = read_manifest(backup), Submission._meta.db_table  # noqa: SLF001  (public by name)
     try:
         if manifest.database["vendor"] == "sqlite":
@@ -91,7 +93,7 @@ def _runs_since(backup: Path) -> set[tuple[int, str]]:
         columns = manifest.database["tables"][table]
         number, digest = columns.index("id"), columns.index("sha256")
         with (backup / TABLES / f"{table}.copy").open(encoding="utf-8") as lines:
-            # COPY writes tabs and ends of lines of a text as \t and \n.
+            # PostgreSQL's COPY writes a tab or a line break in a text as \t or \n.
             cells = (line.rstrip("\n").split("\t") for line in lines)
             return {(int(cell[number]), cell[digest]) for cell in cells}
     except (OSError, sqlite3.Error, KeyError, ValueError, IndexError) as reason:
@@ -150,13 +152,13 @@ def _saved_run(run: Submission, path: str) -> SavedRun:
 
 
 class NotSent(Exception):
-    """This site cannot accept a saved run, for the reason in the message."""
+    """This site cannot accept a saved run, for the reason in the exception's message."""
 
 
 def read_saved(folder: Path) -> Iterator[SavedRun]:
     """Yield the runs in a folder of saved runs.
 
-    Raises NotSent at an unreadable line.
+    Raises NotSent if a line of the list of saved runs is unreadable.
     """
     path = folder / LIST
     with path.open(encoding="utf-8") as lines:
@@ -168,8 +170,8 @@ def read_saved(folder: Path) -> Iterator[SavedRun]:
 
 
 def send_again(saved: SavedRun, folder: Path) -> Submission | None:
-    """Submit a saved run with its original time, whatever the dates and limits of its
-    phase.
+    """Submit a saved run with its original submission time, even if the phase is closed
+    or the team's limit is reached.
 
     Return None if the team has already sent the same file with the same system name to
     the phase. Raises NotSent if this site cannot accept the run.

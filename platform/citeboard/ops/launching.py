@@ -129,9 +129,10 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
 
 
 def participants_walk(season: Season) -> list[str]:
-    """Return the obstacles for a participant of the season.
+    """Return the obstacles that a participant of the season would meet.
 
-    A new account takes part in a transaction, which is then rolled back.
+    The function creates a participant with a new account in a transaction, which is
+    then rolled back.
     """
     stopped: list[str] = []
     with transaction.atomic():

@@ -1,5 +1,5 @@
-"""Merging two teams of a season. Runs, extra tries and members move to the team that
-stays.
+"""Merge two teams of a season. Runs, extra tries and members move to the team that
+remains.
 """
 
 from django.db import transaction
@@ -67,7 +67,8 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
         locked = _locked_proposal(proposal)
         facts, place = _team_names(locked), locked.season
-        # In a season that hides team names, the lead's name would reveal a pseudonym.
+        # In a season that hides team names, the history names the team's pseudonym
+        # instead of the lead, whose name would reveal the team.
         called = (
             ""
             if place.names_teams()
@@ -143,8 +144,9 @@ def merge_teams(
     with transaction.atomic():
         _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        # New members of a team can read the data of the team in all its seasons.
-        # In other seasons, only the lead of the team may admit new members.
+        # The members of the merged team could read the data of the remaining team in
+        # all its seasons.
+        # Only the lead of the remaining team may admit new members to other seasons.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
             message = _(
@@ -175,7 +177,8 @@ def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
 def _move_team_entries(
     season: Season, team: Team, into: Team, by: User, *, reason: str
 ) -> int:
-    # Concurrent uploads of both teams wait for a lock and join the merged team.
+    # Concurrent uploads of both teams wait for the lock on the registrations, and then
+    # belong to the remaining team.
     _locked_entries(season, team, into)[0].delete()
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
@@ -244,7 +247,8 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             and sent.filter(idempotency_key=run.idempotency_key).exists()
         ):
             run.idempotency_key = ""
-        # If both teams have a selected run in a phase, the run of ``into`` stays so.
+        # If both teams have a selected run in a phase, only the run of the remaining
+        # team ``into`` stays selected.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
             run.priority += behind.get(run.phase_id, 0)

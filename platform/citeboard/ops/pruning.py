@@ -66,7 +66,8 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
-#: One transaction deletes at most AT_ONCE rows, so that others wait only briefly.
+#: One transaction deletes at most AT_ONCE rows, so that other transactions wait only
+#: briefly.
 AT_ONCE = 500
 
 
@@ -77,8 +78,10 @@ class Pruned:
     size: int = 0
 
 
-#: An operator may delete the notifications and deliveries in BY_AGE by age.
-#: The site would send a deleted request to confirm results again.
+#: BY_AGE contains the notifications and webhook deliveries that an operator may delete
+#: by age.
+#: BY_AGE excludes requests to confirm results, because the site would send a deleted
+#: request again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -88,9 +91,10 @@ BY_AGE: dict[str, QuerySet[Any]] = {
 
 
 def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[Pruned]:
-    """Delete unneeded rows and files of the site, and yield the numbers of each kind.
+    """Delete unneeded rows and files of the site, and yield the number of deleted items
+    of each kind.
 
-    ``days`` contains a maximum age in days for keys of BY_AGE.
+    ``days`` maps keys of BY_AGE to the maximum age of the rows in days.
     """
     now = timezone.now()
     for what, number in (days or {}).items():
@@ -130,21 +134,25 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         what="superseded statistics", count=len(matrices), size=sum(matrices.values())
     )
     if not dry_run:
-        # No row may name a missing file, so the site clears the column first.
-        # A later pruning deletes any file that no row of the database names.
+        # The column is cleared before the file is deleted, because no row may name a
+        # missing file.
+        # If the deletion is interrupted, a later pruning deletes the file that no row
+        # names.
         for pk, name in list(old.values_list("pk", "statistics")):
             if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
                 statistics=""
             ):
                 storage.statistics.delete(name)
-    # The deleted files are so old that no running request can still need them.
+    # Only old files are deleted, so that no running request can still need a deleted
+    # file.
     left = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
         for entry in folder.entries("")
         if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
     }
-    # The files are listed before the rows are read, so that the list lacks newer files.
+    # The stored files were listed before the rows are read, so that the list lacks
+    # files of newer rows.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(
@@ -156,9 +164,9 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
 
 
 def _is_draft(folder: FolderStorage, name: str) -> bool:
-    """Return True if a file belongs to an unconfirmed draft.
+    """Return True if a stored file belongs to an unconfirmed draft of a task.
 
-    The regular sweep removes drafts after their expiry.
+    A regular sweep, not the pruning, deletes expired drafts.
     """
     return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
 
@@ -196,7 +204,8 @@ COLUMNS = (
     (models.BackgroundJob, "file", storage.statistics),
 )
 #: The name of a gold file ends with the first 16 digits of its checksum.
-#: A suffix follows the checksum if the storage had to avoid a duplicate name.
+#: In the name of a gold file, a suffix follows the checksum if the storage had to avoid
+#: a duplicate name.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
@@ -245,10 +254,11 @@ def _delete_computed(
 ) -> bool:
     """Delete the gold and the baseline runs of phases in a draft season.
 
-    Nothing happens if the season was ever public or if teams have sent runs. Returns
-    True if anything was deleted.
+    The function deletes nothing if the season was ever public or if teams have
+    submitted runs. Returns True if the function deleted any rows.
 
-    Receipts are deleted with their runs. The receipt log keeps its entries.
+    The receipts of a deleted run are also deleted, but the log of receipts keeps the
+    entries.
     """
     season = Season.objects.select_for_update().get(pk=season.pk)
     runs = Submission.objects.filter(phase__in=phases)
@@ -327,7 +337,8 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: Steps in POSTING wait for other servers, so they run in a separate thread.
+#: The steps in POSTING run in a separate thread, because they wait for mail servers and
+#: webhooks.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",
@@ -362,9 +373,9 @@ def sweep_all() -> list[str]:
 
 
 def attempt(step: Callable[[], Result]) -> Result | None:
-    """Return the result of a step of the sweep, or None if the step failed.
+    """Return the result of a step of the regular sweep, or None if the step failed.
 
-    The next sweep repeats a failed step.
+    The next sweep runs a failed step again.
     """
     name = getattr(step, "__name__", "a step")
     try:

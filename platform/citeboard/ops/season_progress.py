@@ -17,7 +17,7 @@ from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, 
 Status = Submission.Status
 
 DAYS = 30
-#: Pages show waiting times of TIMED jobs that are not older than TIMED_WITHIN.
+#: The waiting times on pages come from at most TIMED jobs of the period TIMED_WITHIN.
 TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
 
 
@@ -177,7 +177,8 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
         submission__phase__task__season=season,
         submission__has_failed=True,
         submission__status=Status.SCORED,
-        # With an equality instead of `contains`, SQLite would scan all failed jobs.
+        # The filter uses `contains` instead of an equality, with which SQLite would
+        # scan all failed jobs.
         state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")

@@ -1,5 +1,5 @@
-"""Start the site and its workers, restart each of them if it exits or hangs, and end
-them together.
+"""Start the site and its workers, restart each process if the process exits or hangs,
+and end all processes together.
 """
 
 import logging
@@ -48,7 +48,8 @@ HANG_SECONDS = (
 )
 MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: scripts/healthcheck.py reads the time of the last check of workers from SIGN.
+#: SIGN is the file whose modification time tells `scripts/healthcheck.py` when workers
+#: were last checked.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,7 +124,8 @@ class Serving:
             )
         )
         if WORKER in self.groups:
-            # Slow mail servers and webhooks must not delay sweeps.
+            # E-mails and webhooks are sent in a separate thread, because slow servers
+            # must not delay sweeps.
             post = partial(post_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
@@ -131,7 +133,9 @@ class Serving:
         return threads
 
     def _on_signal(self, number: int, frame: object) -> None:
-        """End all processes at the first signal, and exit at once at the second signal."""
+        """Count the signals to end. At the first signal all processes end, and at the
+        second signal the program exits at once.
+        """
         self._signals += 1
 
     def _fail(self, reason: str) -> None:
@@ -158,11 +162,12 @@ class Serving:
         if SITE in parts:
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
-            # Busy workers release their jobs when the workers receive a signal.
-            # The queue's own shutdown would wait until the jobs of workers are scored.
+            # The workers receive a signal, at which busy workers release their jobs.
+            # The shutdown of Django Q is not used, because it would wait until the
+            # workers' jobs are done.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
-        # The method `is_over` also kills the remaining processes of a group.
+        # The method `is_over` also kills the processes that remain in a group.
         while [group for group in groups if not group.is_over()]:
             if self._signals > 1 or time.monotonic() > until:
                 log.warning(
@@ -199,7 +204,7 @@ class Serving:
     def _watch_schema(self) -> None:
         """End all processes of the site if its database belongs to a newer release.
 
-        A newer release has removed a table or column that this release uses.
+        The newer release has removed a table or column that this release uses.
         """
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
@@ -208,7 +213,8 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # Requests report the database's outage, and the thread checks again.
+                # The outage of the database is not logged here, because requests report
+                # it and the thread checks again.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -239,7 +245,8 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # The thread that watches the workers must continue if the disk fails.
+                # Errors of the disk are ignored, because the thread that watches the
+                # workers must continue.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -260,11 +267,13 @@ def command(part: str) -> list[str]:
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # The site needs free threads for pages while uploads wait.
+        # The number of threads includes one thread per upload, because pages need free
+        # threads while uploads wait.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
-        # At lower levels, granian logs hints for people who start it by hand.
+        # The log level is `error`, because at lower levels granian logs hints for
+        # people who start granian by hand.
         "log-level": "error",
     }
     given = [f"--{name}={value}" for name, value in options.items()]
@@ -282,7 +291,7 @@ def command(part: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
-    # Each process of the site uses one processor and leaves the others to scoring.
+    # Each web process uses one processor and leaves the other processors to scoring.
     single = dict.fromkeys(SINGLE_THREADED, "1")
     return {
         **single,
@@ -293,7 +302,7 @@ def environment() -> dict[str, str]:
 
 
 def reap_orphans(own: Collection[int | None]) -> None:
-    """Reap orphaned processes, but not the site's own processes ``own``.
+    """Wait for exited orphaned processes, but not for the site's own processes ``own``.
 
     In a container, this process has id 1 and becomes the parent of all orphans.
     """
@@ -319,9 +328,10 @@ def _take_over(gone: str | None) -> bool:
 
 
 class StartPatience:
-    """A limit on the time that a starting site may idle.
+    """A limit on the time for which a starting web process may idle.
 
-    Each kill doubles the limit, so that a slow machine has more time to start.
+    Each time a starting process is killed, the limit is doubled, so that a slow machine
+    has more time to start.
     """
 
     def __init__(
@@ -335,9 +345,10 @@ class StartPatience:
         self._computed, self._since = -1.0, self._clock()
 
     def is_over(self, computed: float) -> bool:
-        """Return True if a starting site has idled for too long.
+        """Return True if a starting web process has idled for too long.
 
-        ``computed`` is the processor time in seconds that the site has used so far.
+        ``computed`` is the processor time in seconds that the web process has used so
+        far.
         """
         if computed > self._computed + LEAST_COMPUTED:
             self._computed, self._since = computed, self._clock()
@@ -353,12 +364,15 @@ class StartPatience:
         self.seconds = self._first
 
 
-#: A process that only polls uses less processor time than LEAST_COMPUTED seconds.
+#: A process that only polls uses less than LEAST_COMPUTED seconds of processor time
+#: between two checks.
 LEAST_COMPUTED = 0.05
 
 
 def processor_seconds(group: int) -> float:
-    """Return the processor seconds of a process group, including ended children."""
+    """Return the processor seconds that a process group has used, including ended
+    children.
+    """
     seconds = 0.0
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -370,7 +384,7 @@ def processor_seconds(group: int) -> float:
 
 
 #: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks failed.
-#: A single slow answer of a working site is normal.
+#: A single failed check does not count, because a working site can answer slowly once.
 LOOKS, MAX_UNANSWERED = 6, 3
 
 
@@ -383,14 +397,16 @@ class Probe:
     ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
-        # The proxy settings of the environment are for other hosts than this machine.
+        # The probe ignores the environment's proxy settings, because the probe sends
+        # requests only to this machine.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
         self._answered_so_far = answered_so_far
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The site accepts `localhost` as its host, whatever its public name is.
+        # The probe uses the host `localhost`, which the site accepts whatever its
+        # public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:
@@ -401,9 +417,10 @@ class Probe:
     def wait_for_answer(
         self, is_given_up: Callable[[], bool], ending: threading.Event
     ) -> bool:
-        """Wait until the site answers.
+        """Wait until the site answers a request.
 
-        Returns False if ``is_given_up`` returns True or the program ends.
+        Returns False if ``is_given_up`` returns True or the program ends before an
+        answer.
         """
         self._recent_checks.clear()
         while not ending.wait(0.1):
@@ -414,9 +431,10 @@ class Probe:
         return False
 
     def finds_it_hanging(self) -> bool:
-        """Return True if the site hangs.
+        """Return True if the site answers neither the probe nor other requests.
 
-        A site that answers other requests while the probe waits is only busy.
+        A site counts as busy, not as hanging, if it answers other requests while the
+        probe waits.
         """
         if not (is_answered := self.answers()):
             before, self._answered = self._answered, self._answered_so_far()

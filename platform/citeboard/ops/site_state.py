@@ -51,7 +51,8 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: The page runs only checks of `doctor` that read, as it may be requested often.
+#: The page of the site's state runs only the `doctor` checks in EXAMINED, which write
+#: nothing, because clients may request the page often.
 EXAMINED = [
     "database",
     "clock",
@@ -232,7 +233,7 @@ def exposition() -> bytes:
 
 
 class _SiteCollector(Collector):
-    """Metrics that each scrape reads from the database and the machine."""
+    """Collect the metrics that each scrape reads from the database and the machine."""
 
     def collect(self) -> Iterator[Metric]:
         now = database_now()
@@ -337,11 +338,13 @@ class _SiteCollector(Collector):
                 )
 
     def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
-        # The filter by start time uses an index but omits jobs of more than a day.
+        # The filter by start time uses an index, but omits jobs that have run for more
+        # than a day.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
         ).order_by()
-        # With the plain column, SQLite would use the index on kinds and scan all jobs.
+        # The query groups by an expression instead of the column `kind`, with which
+        # SQLite would use the index on kinds and scan all jobs.
         steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
             "step"
         )
@@ -419,7 +422,5 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
 
 
 def leases_lost() -> dict[str, int]:
-    """Return the number of leases of jobs in each queue that expired without a
-    heartbeat.
-    """
+    """Return the number of job leases that expired without a heartbeat, by queue."""
     return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)

@@ -1,4 +1,4 @@
-"""Undo organisers' actions within ten minutes, with the data of the history."""
+"""Undo organisers' actions within ten minutes, by the data that the history stores."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -45,10 +45,10 @@ POSTS = "posts"
 
 
 def note_posts(season: Season, last: int, events: list[str]) -> None:
-    """Store the events of an action's messages in the history entry of the action.
+    """Store the ids of the messages about an action in the history entry of the action.
 
-    The entry is the newest entry after ``last`` that can be undone. Call this function
-    in the transaction of the action.
+    The history entry of the action is the newest entry after ``last`` that can be
+    undone. Call this function in the database transaction of the action.
     """
     if events:
         of_act = (
@@ -70,7 +70,7 @@ def to_take_back(season: Season) -> list[AuditEntry]:
         )
     )
     done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
-    # Undoing a declaration also undoes its gold.
+    # Undoing the declaration of a task also undoes the publication of its gold.
     done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
     known = [
         entry
@@ -80,7 +80,8 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     return [
         entry
         for entry in known
-        # Settings of a season file can be undone only if the file created no rows.
+        # The upload of a season file can be undone only if the file changed settings
+        # and created no tasks or phases.
         if _UNDO_ACTIONS[entry.action] is not _take_settings_back
         or (
             any(map(_is_setting, entry.changes))
@@ -90,22 +91,24 @@ def to_take_back(season: Season) -> list[AuditEntry]:
 
 
 def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
-    """Undo a user action of a history entry.
+    """Undo the user action of a history entry.
 
-    Returns sentences about effects that cannot be undone, or an empty text. Raises
-    Refused if the action can no longer be undone.
+    Returns sentences about effects of the action that cannot be undone, or an empty
+    text. Raises Refused if the action can no longer be undone.
     """
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
-        # With the lock on the season, two requests cannot undo an action twice.
+        # The season's row is locked, so that two concurrent requests cannot undo an
+        # action twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
             raise Refused(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
             stays = _UNDO_ACTIONS[entry.action](season, entry, by)
         if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
-            # If no message about the action was sent, send no message about undoing it.
+            # If no message about the action was sent, the site sends no message about
+            # the undoing either.
             take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}
@@ -119,7 +122,8 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
 
 
 def take_posts_back(events: list[str]) -> int:
-    """Delete the unsent notifications and webhook deliveries about ``events``.
+    """Delete the notifications and webhook deliveries about ``events`` that were not
+    sent yet.
 
     Returns the number of messages that were already sent.
     """
@@ -139,9 +143,10 @@ def take_posts_back(events: list[str]) -> int:
 
 
 def _is_setting(change: Mapping[str, Any]) -> bool:
-    """Return True if a change in the history concerns a setting.
+    """Return True if a change in a history entry concerns a setting of the season.
 
-    Changes of terms, gold and organisers have their own history entries.
+    Changes of terms, gold and organisers are not settings, and have separate history
+    entries.
     """
     key = str(change["key"])
     is_person = key.startswith(f"{SEASON}.organisers.")

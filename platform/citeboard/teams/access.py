@@ -23,7 +23,7 @@ def teams_of(user: object) -> QuerySet[Team]:
 def first_or_absent(rows: QuerySet[M], words: str) -> M:
     """Return the first row of a queryset.
 
-    Raises Http404 with this message if there is no row.
+    Raises Http404 with the message ``words`` if the queryset is empty.
     """
     row = rows.first()
     if row is None:

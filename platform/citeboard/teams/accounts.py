@@ -1,6 +1,6 @@
 """Accounts and API tokens of users.
 
-An account has a name, an affiliation and a country.
+A user's account has a name, an affiliation and a country.
 """
 
 import datetime as dt
@@ -28,7 +28,8 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: A user with more than MOST valid tokens has probably not revoked old tokens.
+#: A user can have at most MOST valid tokens, because users with more tokens have
+#: probably not revoked old tokens.
 MOST = 20
 
 
@@ -45,7 +46,8 @@ def create_token(
 ) -> tuple[Token, str]:
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
-        # Without a lock, two requests could count the tokens before either adds one.
+        # The user's row is locked, because two concurrent requests could count the
+        # tokens before either request adds a token.
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
@@ -58,7 +60,8 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: The empty choice means that a token never expires, other choices are days.
+#: Each choice in LIFETIMES is the lifetime of a token in days, or empty if the token
+#: never expires.
 LIFETIMES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
@@ -79,7 +82,8 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # Old API clients omit the scope of a token, which earlier releases lacked.
+        # The scope of a token is optional, because API clients for earlier releases
+        # omit the scope.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -100,7 +104,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class NameForm(forms.Form):
-    #: The user who changes the name is None during sign-up.
+    #: `person` is the user who changes the name, or None during sign-up.
     person: User | None = None
     name = forms.CharField(
         label=gettext_lazy("Your name"),
@@ -174,7 +178,7 @@ class ProfileForm(NameForm):
 
 
 def checked_name(text: str, person: User | None) -> str:
-    """Return the name of an account on one line.
+    """Return the name of an account with each white space replaced by one space.
 
     Raises ValidationError if the name resembles the name of another account.
     """
@@ -193,7 +197,7 @@ def checked_name(text: str, person: User | None) -> str:
 def checked_orcid(text: str) -> str:
     """Return an ORCID iD in its standard form, from an iD or its URL.
 
-    Raises ValidationError if the check digit is wrong.
+    Raises ValidationError if the check digit of the ORCID iD is wrong.
     """
     digits = text.strip().rstrip("/").rpartition("/")[2].replace("-", "").upper()
     if not digits:
@@ -217,14 +221,18 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: The cookie marks a browser in which a user has signed in, and grants no access.
+#: The cookie KNOWN_BROWSER marks a browser in which a user has signed in, and grants no
+#: access.
 KNOWN_BROWSER = "known_browser"
-#: Known browsers have their own limit on wrong passwords.
+#: Browsers in which the user has signed in before have a separate limit on wrong
+#: passwords.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 
 def known_browser(request: HttpRequest, login: str) -> str:
-    """Return the name of a browser in which this user has signed in, or ""."""
+    """Return the stored name of a browser in which the user has signed in before, or an
+    empty text for other browsers.
+    """
     try:
         given = request.COOKIES.get(KNOWN_BROWSER, "")
         person, browser = signing.loads(
@@ -242,8 +250,8 @@ def _digest_of_login(login: str) -> str:
 class AccountAdapter(DefaultAccountAdapter):
     """The adapter of allauth, whose links in e-mails begin with CITEBOARD_BASE_URL.
 
-    Wrong passwords are counted for each account, separately for each network and each
-    known browser.
+    The site counts wrong passwords for each account, separately for each network and
+    each browser in which the user has signed in before.
     """
 
     def _get_login_attempts_cache_key(
@@ -280,7 +288,8 @@ class AccountAdapter(DefaultAccountAdapter):
             if name.endswith("_url")
         }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
-        # Anyone may request an e-mail to any address, so the recipient's language wins.
+        # An e-mail is in the recipient's language, because anyone may request an e-mail
+        # to any address.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):

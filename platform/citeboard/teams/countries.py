@@ -1,4 +1,4 @@
-"""Country names in the user's language. The keys are two-letter codes of ISO 3166-1."""
+"""Country names in the user's language, by the two-letter codes of ISO 3166-1."""
 
 import csv
 import unicodedata

@@ -106,16 +106,19 @@ def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> S
     return invitation
 
 
-#: A team has at most MAX_WAITING open invitations, because people did not request them.
-#: A person sends at most MAX_A_DAY invitations within a day.
+#: A team has at most MAX_WAITING open invitations by e-mail, because the invited people
+#: did not request an e-mail.
+#: A user sends at most MAX_A_DAY invitations by e-mail within a day.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: Ended invitations are stored so that people who declined get no new e-mail.
+#: Ended invitations stay in the database for the time KEPT, so that people who declined
+#: get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: QUEUE and UNQUEUE name functions that create and delete the job of an e-mail.
-#: A direct import of the functions of `tasks.jobs` would be circular.
+#: QUEUE and UNQUEUE are the names of functions of `tasks.jobs` that create and delete
+#: the job of an e-mail.
+#: A direct import of these functions of `tasks.jobs` would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
     "tasks.jobs.mails.unqueue_invitations",
@@ -136,7 +139,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # A lock on the user serialises simultaneous invitations to several teams.
+        # The user's row is locked, so that simultaneous invitations to several teams
+        # run one after the other.
         User.objects.select_for_update().get(pk=by.pk)
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address
@@ -160,7 +164,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
             raise Refused(message % {"invitations": waiting, "team": team})
-        # The history also contains invitations that were accepted and deleted.
+        # The limit counts entries of the history, which also contains invitations that
+        # were accepted and deleted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
@@ -178,7 +183,8 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
-        # The address is private, and its owner may not know of the invitation.
+        # The history entry omits the invited e-mail address, which is private and whose
+        # owner may not know of the invitation.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
 
@@ -188,8 +194,8 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
 
 
 def decline_mailed(*, invitation: MailedInvitation) -> None:
-    """Decline an invitation that was sent by e-mail. The team does not learn who
-    declined the invitation.
+    """Decline an invitation that was sent by e-mail. The team does not learn which
+    person declined the invitation.
     """
     _end_invitation(invitation, State.DECLINED, None)
 
@@ -236,7 +242,8 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "can be reported: %(report)s\n"
     ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
     return EmailMessage(
-        # People choose the names in the subject, so line breaks are removed.
+        # Line breaks are removed from the subject of the e-mail, because users choose
+        # the names in the subject.
         subject=f"[Citeboard] {' '.join(title.split())}",
         body=body,
         to=[invitation.address],
@@ -274,9 +281,9 @@ Role = Membership.Role
 
 
 class MembershipRefused(Refused):
-    """An action would leave a team in an invalid state.
+    """An action is refused, because it would leave a team in an invalid state.
 
-    The error message names a remedy.
+    The message of the exception names a remedy.
     """
 
 
@@ -342,7 +349,8 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         new = _membership_or_refuse(locked(team), to)
         if new.role == Role.LEAD:
             return
-        # A database constraint allows only one lead at any time.
+        # The old lead loses the role first, because a database constraint allows only
+        # one lead at any time.
         Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
         Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
         audit.record(
@@ -377,7 +385,7 @@ def found_team(*, name: str, founder: User) -> Team:
 def new_team(name: str) -> Team:
     """Return a new team without members.
 
-    Raises ValidationError if the team name is taken or invalid.
+    Raises ValidationError if the name of the team is taken or invalid.
     """
     name = "".join(
         " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
@@ -407,7 +415,8 @@ def new_team(name: str) -> Team:
 def team_slug(name: str) -> str:
     """Return the slug of a team name.
 
-    Slugs of names in other scripts than Latin contain a digest.
+    If the name contains letters of other scripts than Latin, the slug contains a
+    digest.
     """
     readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
     is_latin = all(

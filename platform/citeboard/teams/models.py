@@ -20,7 +20,7 @@ from citeboard.core.lookalikes import Skeleton
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.countries import countries
 
-#: The terms of a season may require the fields of a user in ASKED_BY_TERMS.
+#: The terms of a season may require users to fill the fields in ASKED_BY_TERMS.
 ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
@@ -133,8 +133,8 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A link by which people join a team. The link can be renewed or revoked, and it
-    expires.
+    """An invitation link by which people join a team. The team's lead can renew or
+    revoke the link, and the link expires.
     """
 
     team = models.OneToOneField(Team, on_delete=CASCADE, related_name="invitation")
@@ -152,7 +152,7 @@ class Invitation(models.Model):
 class MailedInvitation(models.Model):
     """An invitation of one person by e-mail.
 
-    The person can use the link once, to accept or to decline.
+    The invited person can use the link once, to accept or to decline the invitation.
     """
 
     class State(models.TextChoices):
@@ -169,7 +169,7 @@ class MailedInvitation(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
-    #: The field contains the primary key of the job that sends the e-mail.
+    #: `job` is the primary key of the job that sends the e-mail.
     job = models.BigIntegerField(null=True, blank=True, unique=True)
 
     class Meta:
@@ -189,7 +189,7 @@ class MailedInvitation(models.Model):
 
 
 def token_digest(secret: str) -> str:
-    """Return the digest of a token. The database stores the digest instead of the API
+    """Return the digest of an API token, which the database stores instead of the
     token.
     """
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,5 +1,5 @@
-"""Render figures as SVG, with data for Plotly. Names in the data are never treated as
-markup.
+"""Render figures as SVG, with data for Plotly. Plotly never interprets names in the
+data as markup.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,11 +32,11 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def chart(context: Mapping[str, Any], *name: object) -> SafeString:
-    """Render a figure from `figures` in the context. The figure's name is also its HTML
-    id.
+    """Render a figure from `figures` in the template context. The name of the figure is
+    also its HTML id.
 
-    A script replaces the SVG by an interactive figure. If the context contains
-    `figure_address`, readers can download the figure.
+    A script on the page replaces the SVG by an interactive figure. If the template
+    context contains `figure_address`, readers can download the figure.
     """
     key = "".join(map(str, name))
     figure = in_language(context["figures"][key])
@@ -58,7 +58,7 @@ def drawing(figure: Figure) -> SafeString:
 
 
 def in_language(figure: Figure) -> Figure:
-    """Return the figure with texts in the language of the page."""
+    """Return the figure with its texts translated to the language of the page."""
     if get_language() == ENGLISH or isinstance(figure, HeatMap):
         return figure
     wording = Wording(
@@ -98,7 +98,7 @@ def _download_links(
 def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
     """Return the meta tags for previews of links to the page.
 
-    The tags contain the title and the URL of the preview image.
+    The meta tags contain the title of the page and the URL of the preview image.
     """
     if "png" not in file_forms():
         return SafeString("")

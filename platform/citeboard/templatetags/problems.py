@@ -10,9 +10,9 @@ register = template.Library()
 
 @register.filter
 def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
-    """Return the number of problems in a file.
+    """Return the total number of problems in a file.
 
-    A problem's ``count`` says how often the problem occurred.
+    The attribute ``count`` of a problem is the number of times that the problem occurs.
     """
     return sum(
         problem.count if isinstance(problem, Problem) else problem.get("count", 1)
@@ -24,9 +24,9 @@ def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
 ) -> list[tuple[Problem, Lines]]:
-    """Group equal problems of a file.
+    """Return the problems of a file, with equal problems grouped.
 
-    Problems may be dictionaries, because runs store them as JSON.
+    Problems may be dictionaries, because runs store problems as JSON.
     """
     return alike(
         problem if isinstance(problem, Problem) else Problem(**problem)

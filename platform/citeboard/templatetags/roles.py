@@ -20,7 +20,9 @@ def organises(user: object, season: Season) -> bool:
 
 @register.simple_tag
 def taken_back_until(season: Season) -> list[tuple[AuditEntry, str, dt.datetime]]:
-    """Return the history entries that can be undone, with text and time limit."""
+    """Return the season's history entries that can be undone, each with its text and
+    its time limit.
+    """
     return [
         (entry, entry.words.rstrip("."), entry.at + TO_TAKE_BACK)
         for entry in to_take_back(season)

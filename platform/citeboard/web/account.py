@@ -1,5 +1,5 @@
-"""Pages of the user's account: name, tokens, data, account deletion, runs, background
-jobs.
+"""Pages on which users see and change their account, API tokens, personal data, runs
+and background jobs.
 """
 
 import logging
@@ -231,7 +231,8 @@ def delete(request: HttpRequest, user: User) -> Answer:
         try:
             send_mail(_("[Citeboard] Your account is deleted"), body, None, [address])
         except (OSError, SMTPException):
-            # The account stays deleted even if the mail server is unavailable.
+            # If the mail server is unavailable, the account is deleted without an
+            # e-mail.
             log.exception("A deleted account could not be told so")
         messages.success(request, _("Your account is deleted."))
         return redirect("home")

@@ -1,6 +1,4 @@
-"""Pages of an annotator: lists of sheets, and forms to rate texts one by one or in a
-file.
-"""
+"""Pages on which an annotator lists sheets and rates texts, one by one or in a file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -49,7 +47,7 @@ SCORES = range(LOWEST, HIGHEST + 1)
 
 @signed_in.page("human/annotations.html")
 def own_sheets(request: HttpRequest, user: User) -> Answer:
-    """Show the sheets that the user rates."""
+    """Show the sheets whose texts the user rates."""
     own = Annotator.objects.filter(user=user).select_related(
         "sheet__phase__task__season"
     )
@@ -105,7 +103,7 @@ annotators = Pages(annotator_of, "sheet", context=_annotation_context)
 
 @annotators.form("human/annotate.html")
 def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
-    """Show one instance: its sources and its anonymous texts."""
+    """Show an instance of a sheet, with its sources and its anonymous texts."""
     instance = _instance_to_rate(annotator, request.GET.get("instance", ""))
     texts = list(texts_for(annotator).filter(instance=instance))
     faults: list[str] = []
@@ -118,7 +116,8 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
-            # After the last instance, the page shows the first incomplete instance.
+            # After the last instance of a sheet, the page shows the first incomplete
+            # instance.
             position = instance.position + 1
             is_last = (
                 annotator.is_adjudicator or position > annotator.sheet.instances.count()
@@ -221,7 +220,8 @@ def _ratings_in(
 
 @annotators.page()
 def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
-    # The byte order mark shows spreadsheet programs that the file is UTF-8.
+    # The file begins with a byte order mark, by which spreadsheet programs recognise
+    # UTF-8.
     content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
     return attachment(content, name, is_private=True)
 

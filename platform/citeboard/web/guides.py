@@ -1,5 +1,5 @@
-"""Pages of the documentation in `docs/`, of archives, the client, and the log of
-receipts.
+"""Pages with the documentation in `docs/`, with archives, with the client, and with the
+log of receipts.
 """
 
 import datetime as dt
@@ -126,7 +126,7 @@ class Wheel:
 
 @cache
 def site_wheel() -> Wheel:
-    """Return the wheel of the offline scorer, built once for each process."""
+    """Return the Python wheel of the offline scorer, built once for each process."""
     return Wheel(*wheel(settings.BASE_DIR))
 
 
@@ -176,7 +176,8 @@ def archive_board(request: HttpRequest, archive: str, board: str) -> HttpRespons
 def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseBase:
     """Return a file of an archive as a download.
 
-    Browsers must not display files of other sites as pages of this site.
+    Browsers only download the file, and must not display a file of another site as a
+    page of this site.
     """
     path = _archive_or_404(archive).file(file)
     if path is None:

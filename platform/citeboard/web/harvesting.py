@@ -1,5 +1,5 @@
-"""Files for search engines and other crawlers: the sitemap, feeds, and released data of
-tasks.
+"""Files that search engines and other crawlers read, such as the sitemap, feeds, and
+released data of tasks.
 """
 
 import tempfile
@@ -33,7 +33,8 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: Crawlers read neither private pages nor variants of boards with URL parameters.
+#: The file robots.txt forbids crawlers to read the PRIVATE pages, and boards with URL
+#: parameters.
 PRIVATE = (
     "/accounts/",
     "/admin/",
@@ -43,7 +44,8 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: The PUBLIC pages are below private paths, and longer rules in robots.txt win.
+#: The file robots.txt allows the PUBLIC pages below private paths, because longer rules
+#: in robots.txt take precedence.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 
@@ -116,7 +118,7 @@ def _public_pages() -> Iterator[str]:
 def of_season(request: HttpRequest, season: str) -> HttpResponse:
     """Return the Atom feed of a season's announcements and phases.
 
-    Drafts have no feed, even for their organisers.
+    Draft seasons have no feed, even for their organisers.
     """
     return HttpResponse(
         feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM
@@ -127,7 +129,7 @@ def of_season(request: HttpRequest, season: str) -> HttpResponse:
 def calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Return the calendar of a season's phases and dates.
 
-    Drafts have no calendar, even for their organisers.
+    Draft seasons have no calendar, even for their organisers.
     """
     return HttpResponse(
         feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR

@@ -1,4 +1,6 @@
-"""Pages of the user's messages: the inbox, notification settings, and unsubscribing."""
+"""Pages on which users read messages, change notification settings, and unsubscribe
+from e-mails.
+"""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,8 +20,8 @@ from tasks.models.notifications import Channel
 
 @signed_in.page("notifications/list.html")
 def inbox(request: HttpRequest, user: User) -> Answer:
-    """List the messages, newest first. Viewing the list does not mark messages as
-    read.
+    """List the user's messages, newest first. Viewing the list of messages does not
+    mark messages as read.
     """
     notifications = reading.notifications_of(user)
     page = leaf(request, notifications)
@@ -64,7 +66,8 @@ def choices(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "channels": Channel.choices}
 
 
-# Mail programs send no CSRF token, so a signed link authorises the request.
+# The view is exempt from CSRF checks, because mail programs send no CSRF token.
+# The signed link authorises the request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
@@ -85,6 +88,7 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
         "notifications/unsubscribe.html",
         {"kind": kind, "has_ended": has_ended},
     )
-    # The URL contains the secret, so other sites must not receive it as referrer.
+    # Other sites must not receive the URL of this page as a referrer, because the URL
+    # contains the secret.
     response["Referrer-Policy"] = "no-referrer"
     return private(response)

@@ -37,7 +37,7 @@ judges = Pages(judge_of, "sheet", context=_judging_context)
 
 @judges.form("human/judge.html")
 def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
-    """Show two anonymous texts of an instance and ask which is better."""
+    """Show two anonymous texts of an instance and ask the judge which text is better."""
     pair = _requested_pair(annotator, request.GET.get("pair", ""))
     preference = Preference.objects.filter(annotator=annotator, pair=pair).first()
     first = {"pair": pair.position, "label": preference.label if preference else None}

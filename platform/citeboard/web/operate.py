@@ -1,5 +1,5 @@
-"""Pages for administrators: state of the site, failed e-mails, abuse reports,
-Prometheus metrics.
+"""Pages on which administrators see the state of the site, failed e-mails, abuse
+reports and Prometheus metrics.
 """
 
 from django.conf import settings
@@ -67,7 +67,7 @@ def report(request: HttpRequest, user: User) -> Answer:
 
 @staff.page("reports.html")
 def reports(request: HttpRequest, user: User) -> Answer:
-    """List reports of abuse, open ones first."""
+    """List reports of abuse, with open reports first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
     ordered = rows.order_by(
         F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"
@@ -83,8 +83,8 @@ def close(request: HttpRequest, user: User, report: int) -> Answer:
 
 @staff.page("measures.html")
 def measures(request: HttpRequest, user: User) -> Answer:
-    """List the metrics that declared tasks define. Metrics that need approval come
-    first.
+    """List the metrics that declared tasks define. Metrics that need the staff's
+    approval come first.
     """
     rows = MeasuresFile.objects.select_related("season", "brought_by")
     ordered = rows.order_by(
@@ -104,7 +104,7 @@ decide_measures = does(
 
 @staff.page("claims.html")
 def claims(request: HttpRequest, user: User) -> Answer:
-    """List claims on texts of later seasons, undecided ones first.
+    """List claims of seasons on texts of later seasons, with undecided claims first.
 
     Each claim shows all texts that both seasons share.
     """
@@ -145,8 +145,8 @@ def _has_token(request: HttpRequest) -> bool:
 def _is_local(request: HttpRequest) -> bool:
     """Return True if the request comes from this machine.
 
-    A local proxy forwards requests of all clients, so a forwarded request does not
-    count as local.
+    A forwarded request does not count as local, because a local proxy forwards the
+    requests of all clients.
     """
     if settings.PROXIES or any(name in request.headers for name in FORWARDED):
         return False

@@ -1,5 +1,5 @@
-"""Helpers for views: permissions, objects in the URL, and responses to forms and user
-actions.
+"""Helpers for views, which check permissions, look up objects in the URL, and respond
+to forms and user actions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ R = TypeVar("R", bound=HttpResponseBase)
 
 def page(address: str, view: View, name: str, **given: str) -> URLPattern:
     """Return a URL pattern for a view. ``given`` contains additional keyword arguments
-    of the view.
+    for the view.
     """
     return path(address, view, given, name=name)
 
@@ -85,7 +85,7 @@ def in_forms(
 ) -> list[URLPattern]:
     """Return a URL pattern for each format of a page.
 
-    The format is a suffix of the URL and of the pattern's name.
+    The name of the format is a suffix of the URL and of the pattern's name.
     """
     return [
         page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms
@@ -100,12 +100,14 @@ Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
 class Pages:
-    """Decorators for views of one type of object, which also check permissions.
+    """Decorators for views that show one type of object. The decorators also check
+    permissions.
 
     ``find`` takes the user and the URL parameters in ``parts``, and returns the object
     or raises Http404 or PermissionDenied. ``context`` returns template variables for
     the object. The view receives the request, the object and the other URL parameters.
-    ``rows`` replaces primary keys among these parameters by model instances.
+    ``rows`` maps URL parameters that are primary keys to lookups of the model
+    instances, which the view receives instead.
     """
 
     def __init__(
@@ -139,8 +141,8 @@ class Pages:
         """Return a decorator for a page with a form.
 
         The view returns the template context, or a message if the action succeeded.
-        After success the page redirects to ``back``, or to itself. The method `act`
-        explains the argument ``fields``.
+        After a successful action the page redirects to ``back``, or to itself. The
+        docstring of the method `act` explains the argument ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
         return lambda view: self._guarded(
@@ -151,7 +153,7 @@ class Pages:
         """Return a decorator for a view that performs a user action by POST.
 
         After the action the view redirects to ``back``, the name of a page with
-        arguments from the URL or the object. In ``back``, `#` begins a fragment.
+        arguments from the URL or the object. A `#` in ``back`` begins a URL fragment.
         ``fields`` lists all allowed form fields, or is None if the view calls
         `require_known_fields`.
         """
@@ -225,7 +227,8 @@ class Pages:
     def _thing(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
         """Return the object of the page from the URL parameters.
 
-        If the object belongs to a task, the page shows metrics under the task's names.
+        If the object belongs to a task, the page shows metrics under the names that the
+        task defines.
         """
         thing = self._find(request.user, *(address[name] for name in self._parts))
         phase = getattr(thing, "phase", thing)
@@ -301,7 +304,7 @@ def does(
 ) -> View:
     """Return a view that performs a user action, whose form is on another page.
 
-    The arguments are those of `Pages.act`.
+    ``back`` has the same meaning as for `Pages.act`.
     """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
@@ -329,8 +332,8 @@ def fills(
 ) -> View:
     """Return a view with the form of a user action.
 
-    ``shows`` returns additional template variables. Errors that concern no field of the
-    form appear at the field ``at``.
+    ``shows`` returns additional template variables. Errors that belong to no field of
+    the form appear at the field ``at``.
     """
 
     def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
@@ -352,8 +355,8 @@ def require_known_fields(
 ) -> None:
     """Raise InvalidParameters if the request contains an unknown field.
 
-    Known fields are the fields of ``form``, the fields in ``names``, and the fields of
-    every form.
+    Known fields are the fields of ``form``, the fields in ``names``, and the fields
+    that every form may contain.
     """
     fields = list(_field_names(form)) if form is not None else []
     sent = [
@@ -365,7 +368,7 @@ def require_known_fields(
 def _field_names(form: forms.BaseForm) -> Iterator[str]:
     """Yield the names of the fields that a browser sends for a form.
 
-    The fields include hidden initial values.
+    The names include those of hidden fields with initial values.
     """
     for name, field in form.fields.items():
         yield form.add_prefix(name)
@@ -383,7 +386,7 @@ def shown_first(
 ) -> HttpResponse:
     """Show the effects of an action before the action runs.
 
-    Workers compute the resulting scores in the background.
+    Workers compute the scores that would result from the action in the background.
     """
     assert isinstance(request.user, User)
     jobs = ask_for_dry_runs(season, rehearsal.effects.scores.scorings, request.user)
@@ -417,12 +420,13 @@ def _perform_act(
 def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     """Add errors that a service raises in the block to the form.
 
-    Errors that concern no field of the form are added to ``field``.
+    Errors that belong to no field of the form are added to the field ``field``.
     """
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
-        # A separate page asks for the confirmation of the action.
+        # The exception is raised again, because a separate page asks for the
+        # confirmation of the action.
         raise
     except InputRefused as refused:
         for problem in refused.problems:
@@ -483,7 +487,7 @@ def attachment(
 ) -> HttpResponseBase:
     """Return a file as a response that browsers download.
 
-    Browsers do not cache private files.
+    Browsers do not cache the file if ``is_private`` is True.
     """
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
     response = answer(content, content_type=content_type_of(filename))
@@ -494,6 +498,6 @@ def attachment(
 
 
 def private(response: R) -> R:
-    """Forbid caches to store the response, because the response depends on the user."""
+    """Forbid caches to store a response that depends on the user."""
     response["Cache-Control"] = "private, no-store"
     return response

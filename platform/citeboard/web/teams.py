@@ -1,4 +1,6 @@
-"""Pages of teams: create, enter a season, invite, join, leave and merge."""
+"""Pages on which users create, join, leave and merge teams, invite people, and enter
+seasons.
+"""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -133,7 +135,9 @@ def _ranked_runs(
 
 @require_safe
 def team_results(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the results of a team. Members of the team see them before the public."""
+    """Show the results of a team. Members of the team see the results before the
+    public.
+    """
     found = public_team(request.user, slug)
     context = {
         **_team_page_context(request, found),
@@ -197,8 +201,8 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 @pages.entering.act("season season", fields=("team",))
 def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Withdraw the team from a season. This is possible until the team has submitted a
-    run.
+    """Withdraw the team from a season. A team can be withdrawn until the team has
+    submitted a run.
     """
     team = access.team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
@@ -212,8 +216,8 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """Show an invitation to anyone with its link. Signed-in users can accept the
-    invitation on the page.
+    """Show an invitation to a team to anyone who has the link. Signed-in users can
+    accept the invitation on the page.
     """
     try:
         invitation = any_invitation(secret)
@@ -246,7 +250,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 @require_POST
 def decline(request: HttpRequest, secret: str) -> HttpResponse:
     """Decline an invitation by the link in its e-mail. A person without an account can
-    decline an invitation too.
+    also decline an invitation.
     """
     pages.require_known_fields(request)
     try:
@@ -327,7 +331,8 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
 def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
     """Return the seasons in which the team may merge with another team.
 
-    Each season has the merge proposals and the possible partners of the team.
+    The mapping for each season contains the merge proposals and the other teams with
+    which the team may merge.
     """
     entered = Season.objects.filter(
         registrations__team=team, registrations__is_approved=True

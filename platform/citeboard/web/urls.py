@@ -1,4 +1,6 @@
-"""URLs of the site's pages. `organise` contains the URLs for organisers."""
+"""The URL patterns of the site's pages. The module `organise.urls` contains the URLs of
+organisers' pages.
+"""
 
 from django.urls import include, path
 
@@ -92,9 +94,10 @@ of_phase = [
 ]
 
 urlpatterns = [
-    # Django tries URLs in this order, and most requests are for boards.
+    # The URLs of boards come early, because Django tries URLs in this order and most
+    # requests are for boards.
     path("seasons/<slug:season>/organise/", include(organise.of_season)),
-    # No phase can have the slug `published`.
+    # This URL hides no phase, because no phase can have the slug `published`.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),
     path("seasons/<slug:season>/<slug:task>/<slug:phase>/", include(of_phase)),
     page("", overview.home, "home"),
@@ -160,9 +163,9 @@ urlpatterns = [
     ),
     page("report/", operate.report, "report"),
     page("terms/<slug:season>/", messages.terms, "terms"),
-    # No task can have the slug `submit`.
+    # This URL hides no task, because no task can have the slug `submit`.
     page("seasons/<slug:season>/submit/", upload.season_upload, "season-upload"),
-    # No task can have the slug `overall`.
+    # This URL hides no task, because no task can have the slug `overall`.
     page("seasons/<slug:season>/overall/", papers.overall, "overall"),
     *in_forms(
         "seasons/<slug:season>/overall", papers.overall_file, "overall", papers.FORMS

@@ -1,12 +1,12 @@
 """A server process that imports modules once and forks a sandboxed process for each
 order.
 
-`python -P -m citeboard.core.confined.fork_server JSON FD`. The server has one thread
-and no secrets. Each order arrives over the socket FD together with two descriptors. The
-server reports the start and the end of the work on the first descriptor, a socket. The
-second descriptor is the working folder. If the client closes the socket of an order,
-the server kills the process of this order. If FD is closed or the parent of the server
-exits, the server kills all processes and exits.
+The command is `python -P -m citeboard.core.confined.fork_server JSON FD`. The server
+has one thread and no secrets. Each order arrives over the socket FD together with two
+descriptors. The server reports the start and the end of the work on the first
+descriptor, a socket. The second descriptor is the working folder. If the client closes
+the socket of an order, the server kills the process of this order. If FD is closed or
+the parent of the server exits, the server kills all processes and exits.
 """
 
 import gc
@@ -44,7 +44,7 @@ from citeboard.core.confined.rights import (
 
 #: A program writes its result to RESULT, and its output and errors to SAID.
 RESULT, SAID = "result.json", "said.txt"
-#: The server caches at most MAX_SHARED parsed shared files.
+#: The server caches the parsed contents of at most MAX_SHARED shared files.
 MAX_SHARED = 8
 #: NICENESS is the niceness of work of an account that has delayed no other account.
 #: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
@@ -126,7 +126,7 @@ class Server:
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
                 else:
-                    # The client has cancelled its order by closing the socket.
+                    # By closing the socket, the client has cancelled its order.
                     self._kill(key.data)
                     self._selector.unregister(key.fileobj)
             for running in self._running.values():
@@ -174,7 +174,8 @@ class Server:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # Linux gives a new session a full processor share, whatever its niceness.
+            # The process gets a new process group instead of a new session, because
+            # Linux gives each session a full processor share, whatever the niceness.
             os.setpgid(0, 0)
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -200,9 +201,10 @@ class Server:
         become_nobody()
 
     def close_calls(self) -> None:
-        """Restrict the system calls of a forked process.
+        """Restrict the system calls of this forked process.
 
-        Call this method after `apply_limits`, which needs some of the restricted calls.
+        Call this method after `apply_limits`, which needs some of the system calls that
+        this method forbids.
         """
         if self._means:
             give_up_calls(self._rights, self._means)
@@ -262,7 +264,7 @@ def _load_shared(path: str) -> object:
 
 
 def told_and_code(error: Exception) -> int:
-    """Return the exit code for an exception of the program.
+    """Return the process's exit code for an exception of the program.
 
     The server prints the traceback unless the exception has its own exit code.
     """
@@ -278,7 +280,8 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # Some codecs need another operating system or an extra library.
+                # Codecs that need another operating system or an extra library are
+                # skipped.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 
@@ -286,8 +289,8 @@ def preload(names: Sequence[str]) -> None:
 def orders_of_sender() -> socket.socket:
     """Return the socket from which a fork server reads orders.
 
-    Call this function first, because the process then ignores signals to its process
-    group, and running work can end normally.
+    Call this function first. The process then ignores signals to its process group, so
+    that running work can end normally.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

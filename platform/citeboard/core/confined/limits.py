@@ -1,6 +1,6 @@
 """Resource limits of a process, which the kernel enforces.
 
-A process cannot raise hard limits.
+A process without privileges can lower but not raise its hard limits.
 """
 
 import errno
@@ -26,8 +26,8 @@ class Limits:
     """Resource limits of one process.
 
     ``max_files`` limits the open files of the process. ``total_files`` and ``total_mb``
-    limit the files in the working folder. Each of the ``steps`` may use ``cpu_seconds``
-    and ``wall_seconds``.
+    limit the files in the working folder. The program runs in ``steps`` steps, and each
+    step may use ``cpu_seconds`` and ``wall_seconds``.
     """
 
     cpu_seconds: int
@@ -84,7 +84,7 @@ def exit_code_of(error: BaseException) -> int | None:
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     """Let the kernel send a signal to this process when its parent thread exits.
 
-    Only Linux supports such a signal.
+    Only Linux supports a signal at the exit of the parent thread.
     """
     if sys.platform == "linux":
         import ctypes

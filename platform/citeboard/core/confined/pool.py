@@ -29,7 +29,8 @@ from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 #: The log contains at most MAX_LOGGED characters of a failed program's output.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: A full disk counts as the cause of a failure if fewer bytes than LEAST_FREE are free.
+#: If fewer bytes than LEAST_FREE are free on the disk, a full disk counts as the cause
+#: of a program's failure.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -37,21 +38,24 @@ log = logging.getLogger(__name__)
 
 
 class LimitExceeded(Exception):
-    """A program exceeded a resource limit, which the message names in a clause."""
+    """A program exceeded a resource limit. The message of the exception names the
+    limit.
+    """
 
 
 class ProgramFailed(Exception):
-    """A sandboxed program failed or was killed, for the reason in the log."""
+    """A sandboxed program failed or was killed. The log contains the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """A function to run in a sandboxed process.
 
-    ``program`` names the function as MODULE:FUNCTION. The arguments and the result are
-    JSON values. The function runs in a folder with copies of ``files``, in which it may
-    write. ``shared`` is a JSON file of the site, which the fork server parses once and
-    passes to the function. If ``is_ours`` is False, the log omits the program's output.
+    ``program`` names the function as MODULE:FUNCTION. The arguments and the result of
+    the function are JSON values. The function runs in a working folder with copies of
+    ``files``, and may write to this folder. ``shared`` is a JSON file of the site,
+    which the fork server parses once and passes to the function. If ``is_ours`` is
+    False, the log omits the program's output.
     """
 
     program: str
@@ -130,11 +134,13 @@ class Pool:
                     and sender.submits
                     and sender.gives_way
                 ):
-                    # A job will read the submitted file with a longer time limit.
+                    # A background job reads the submitted file later, with a longer
+                    # time limit.
                     raise PoolFull
             yield Done(_read_result(code, folder, work), folder)
         finally:
-            # On a busy machine, a folder sometimes survived its first removal.
+            # The removal is repeated, because on a busy machine the folder can outlast
+            # the first removal.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
                 remove_folder(folder)
@@ -155,7 +161,9 @@ class Pool:
                 with self._starting:
                     server.close()
                 if is_last:
-                    # An overloaded machine may be unable to start a process in time.
+                    # The pool counts as full if the second fork server is lost too,
+                    # because an overloaded machine may be unable to start a process in
+                    # time.
                     raise PoolFull from None
             else:
                 self.turns.charge(turn, seconds)
@@ -170,7 +178,8 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                # Folders older than any running work belong to killed processes.
+                # Working folders that are older than any running work belong to killed
+                # processes.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
@@ -219,11 +228,13 @@ def _read_regular_file(path: Path, length: int) -> bytes:
 
 
 COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
-#: A server must begin work within MAX_SILENCE seconds, including its start.
+#: A fork server must begin the work of an order within MAX_SILENCE seconds, including
+#: the start of the server.
 MAX_SILENCE = 20.0
-#: A server is stuck if it computes for less than LEAST_COMPUTED seconds in MAX_SILENCE.
+#: A fork server is stuck if it uses less than LEAST_COMPUTED seconds of processor time
+#: in MAX_SILENCE seconds.
 LEAST_COMPUTED = 0.05
-#: The server reports a timeout of a process within GRACE seconds.
+#: The fork server must report a timeout of a process within GRACE seconds.
 GRACE = 5.0
 #: The pool checks the files that a program writes every LOOK seconds.
 LOOK = 0.2
@@ -239,7 +250,7 @@ SINGLE_THREADED = (
 class ServerLost(Exception):
     """The fork server exited or did not respond.
 
-    A new fork server can repeat the work.
+    The work can be repeated in a new fork server.
     """
 
 
@@ -254,9 +265,10 @@ class Setup:
     path: Sequence[Path]
     readable: Sequence[Path]
     preload: Sequence[str]
-    #: Without kernel mechanisms in `means`, only resource limits confine programs.
+    #: `means` names the kernel mechanisms of the sandbox.
+    #: If `means` is empty, only resource limits confine programs.
     means: Sequence[str] = MEANS
-    #: The environment of the fork server also contains `variables`.
+    #: `variables` contains additional environment variables of the fork server.
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -386,8 +398,8 @@ class Written:
     """The files and bytes that a program has written into its working folder.
 
     The kernel limits the size of each file but not the total size, which this class
-    limits. A deleted file counts while a process has the file open, if the site may
-    inspect the process.
+    limits. If the site may inspect the process, deleted files also count while the
+    process has them open.
     """
 
     def __init__(self, folder: Path, limits: Limits, process: int = 0) -> None:
@@ -446,11 +458,11 @@ def _refuse_uncounted(reason: OSError) -> None:
 
 
 def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
-    """Return the fork server's next message to the client.
+    """Return the next message that the fork server sends to the client.
 
     The message is empty after a timeout or a closed connection. The function checks the
     limits on written files while it waits. Raises LimitExceeded if the program has
-    written too much.
+    written too many files or bytes.
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:

@@ -39,7 +39,7 @@ _REFUSED_CALLS = {
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438),
-    # These system calls administer the machine.
+    # These refused system calls administer the machine.
     "pivot_root": (155, 41),
     "chroot": (161, 51),
     "acct": (163, 89),
@@ -141,9 +141,9 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     """Install a seccomp filter of system calls, or return False without kernel support.
 
     With ``may_start_processes`` the filter refuses only dangerous calls. Without
-    ``may_start_processes`` the filter allows only calls that read files and compute. No
-    process can set the limits of other processes. With ``may_set_limits``, a process
-    can set its own limits.
+    ``may_start_processes`` the filter allows only calls that read files and compute. A
+    process can never set the limits of other processes. With ``may_set_limits``, a
+    process can set its own limits.
     """
     if not has_call_filter():
         return False
@@ -154,8 +154,10 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     else:
         numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
         otherwise, if_named = _REFUSE, _ALLOW
-    # The target of a jump is the number of instructions that the jump skips.
-    # The last two instructions return the results for unlisted and for listed calls.
+    # The target of a jump instruction is the number of instructions that the jump
+    # skips.
+    # The last two filter instructions return the results for unlisted and for listed
+    # system calls.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -184,8 +186,8 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
 def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
     """Return the filter instructions for the system call ``prlimit64``.
 
-    A process id of 0 means the calling process, and an address of 0 means that the call
-    sets no limits.
+    In a call, the process id 0 means the calling process, and the address 0 of the new
+    limits means that the call sets no limits.
     """
     zeros = [_argument_offset(0)]
     if not may_set_limits:
@@ -302,7 +304,8 @@ def _load_libc() -> ctypes.CDLL:
 
 #: User id of `nobody`.
 NOBODY = 65534
-#: Kernel mechanisms for confinement. Tests pass a subset to simulate other kernels.
+#: Kernel mechanisms for confinement.
+#: Tests pass a subset of MEANS to simulate kernels without some mechanisms.
 LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
 _NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
@@ -312,13 +315,14 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 class Rights:
     """Files and folders that a sandboxed process may use.
 
-    All other files and the network are closed to the process.
+    The process can use no other files, and no network.
     """
 
     readable: Sequence[Path] = field(default_factory=tuple)
     writable: Sequence[Path] = field(default_factory=tuple)
     may_start_processes: bool = False
-    #: True if the process sets its own limits later, for example between two steps.
+    #: `may_set_limits` is True if the process sets its own limits later, for example
+    #: between two steps.
     may_set_limits: bool = False
 
 
@@ -336,13 +340,14 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
         readable=readable, writable=rights.writable
     ):
         return
-    # Scorers start processes and open single devices, which only Landlock can allow.
+    # Scorers get no new namespace, because they start processes and open single
+    # devices, which only Landlock can allow.
     if NAMESPACES in means and not rights.may_start_processes:
         close_files(readable=readable, writable=rights.writable[0])
 
 
 def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
-    """Restrict the system calls of this process.
+    """Install the filter of system calls in this process, as ``rights`` requires.
 
     Call this function last, because the kernel may then refuse the calls that set
     limits and change the user.
@@ -362,7 +367,8 @@ def become_nobody() -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     except OSError:
-        # If a container has no such user, the other restrictions still apply.
+        # The change of user fails in a container without this user, and the other
+        # restrictions still apply.
         return
     _call_prctl(_DUMPABLE, 0)
 
@@ -448,7 +454,7 @@ def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
     mount("none", Path("/"), None, _RECURSIVE | _PRIVATE)
     root = own / _ROOT
     root.mkdir()
-    # The new file system is visible only in this namespace.
+    # The mounted file system is visible only in the new namespace.
     mount("none", root, "tmpfs", _NO_SUID | _NO_DEVICES)
     for path in dict.fromkeys(
         [*(folder.resolve() for folder in readable if folder.is_dir()), own]

@@ -1,4 +1,4 @@
-"""The order in which uploads are read.
+"""The queue that decides the order in which the site reads uploads.
 
 Only a limited number of uploads is read at the same time. Senders who recently caused
 less waiting time for other senders come first, and no account can occupy all slots.
@@ -21,10 +21,11 @@ PATIENCE, RETRY_AFTER = 3.0, 5
 #: Each slot accepts PRESENT_PER_PLACE requests, including the running request.
 #: A web process needs more threads than all its running and waiting requests.
 PRESENT_PER_PLACE = 4
-#: Seconds between checks whether a waiting sender should replace a running one.
+#: LOOK is the number of seconds between checks whether a waiting request should replace
+#: a running request.
 LOOK = 0.1
 HOUR = 3600
-#: Half-life in seconds of the recorded waiting time.
+#: HALF is the half-life in seconds of the recorded waiting time.
 HALF = 600
 
 
@@ -64,7 +65,9 @@ class PoolFull(Exception):
 
 
 class HourUsed(PoolFull):
-    """The account has used up this hour's processor time for reading files."""
+    """The account of the sender has used up this hour's processor time for reading
+    files.
+    """
 
     status = 429
 
@@ -78,7 +81,7 @@ class HourUsed(PoolFull):
 
 @dataclass(eq=False)
 class Turn:
-    """A request to read a file.
+    """A request to read an uploaded file.
 
     A request for the site's own work has no sender.
     """
@@ -86,11 +89,14 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
-    #: `behind` counts seconds that others had waited for the account at the start.
+    #: `behind` is the number of seconds that others had waited for the account when
+    #: this request began.
     behind: int = 0
-    #: True if the request was ended in favour of another request.
+    #: `is_over` is True if the queue has ended this request in favour of another
+    #: request.
     is_over: bool = False
-    #: Socket to the fork server. Closing the socket ends the work.
+    #: `line` is the socket to the fork server, and closing the socket ends the
+    #: request's work.
     line: socket.socket | None = field(default=None, repr=False)
 
     @property
@@ -105,7 +111,9 @@ class Turn:
 
 
 class Used(Counter[str]):
-    """Processor seconds that accounts, teams and networks have used in this hour."""
+    """Count the processor seconds that accounts, teams and networks have used in this
+    hour.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +137,7 @@ class Used(Counter[str]):
 
 
 class KeptWaiting:
-    """Seconds that accounts, teams and networks made others wait, with decay.
+    """Count the seconds that accounts, teams and networks made other senders wait.
 
     The seconds decay exponentially with the half-life HALF.
     """
@@ -144,7 +152,7 @@ class KeptWaiting:
 
     def add(self, keys: Iterable[str], seconds: float) -> None:
         with self._lock:
-            # Drop entries that have decayed almost to zero.
+            # Delete the recorded waiting times that have decayed almost to zero.
             left = {
                 key: noted for key, noted in self._records.items() if self[key] > 0.1
             }
@@ -154,13 +162,14 @@ class KeptWaiting:
 
 
 class Turns:
-    """A queue in which at most ``size`` requests run at once, and at most ``size`` - 1
-    requests of one account.
+    """A queue of requests to read files, in which at most ``size`` requests run at
+    once, and at most ``size`` - 1 requests of one account.
 
-    Some more requests may wait for a few seconds, but not all of them from one account.
-    Submitted runs come first, then senders who recently caused fewer whole seconds of
-    waiting for others, and then earlier requests. Senders who caused more waiting also
-    get less processor time.
+    A limited number of further requests may wait for a few seconds, but one account
+    cannot occupy all waiting places. Requests to read submitted runs come first, then
+    requests of senders who recently caused fewer whole seconds of waiting for others,
+    and then earlier requests. Senders who caused more waiting also get less processor
+    time.
     """
 
     def __init__(self, size: int, hourly_seconds: float) -> None:
@@ -176,8 +185,8 @@ class Turns:
     def turn(self, sender: Sender | None) -> Iterator[Turn]:
         """Wait for a free slot to read a file.
 
-        Raises PoolFull if no slot was free in time, or if the work was ended in favour
-        of another sender.
+        Raises PoolFull if no slot was free in time, or if the queue has ended the work
+        in favour of another sender.
         """
         turn = Turn(sender, next(self._numbers))
         with self._changed:

@@ -25,9 +25,10 @@ READ_ONLY, NO_RIGHT = "25006", "42501"
 
 
 class OutageErrors(DatabaseErrorWrapper):
-    """Raise OperationalError if the server is read-only or refuses a privilege.
+    """Raise OperationalError if the PostgreSQL server is read-only or refuses a
+    privilege.
 
-    The database connection is closed after such an error.
+    The database connection is closed after this error.
     """
 
     wrapper: "DatabaseWrapper"
@@ -45,15 +46,18 @@ class OutageErrors(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    #: `is_given_up` is True after the server was read-only or refused a privilege.
-    #: After a failover, a new connection may reach a server that accepts writes.
+    #: `is_given_up` is True after the PostgreSQL server was read-only or refused a
+    #: privilege.
+    #: The connection is then replaced, because after a failover a new connection may
+    #: reach a server that accepts writes.
     is_given_up = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.is_given_up = False
         connection = super().get_new_connection(conn_params)
         if self.pool and not _is_connection_alive(connection.pgconn):
-            # The server hangs or was restarted, so the pool's connections are lost.
+            # If the check fails, the server hangs or was restarted, so all connections
+            # of the pool are replaced.
             connection.close()
             self.pool.putconn(connection)
             self.pool.drain()
@@ -67,7 +71,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
             if self.connection is not None:
-                # The pool of connections discards a connection that is already closed.
+                # The connection is closed first, because the pool discards closed
+                # connections.
                 self.connection.close()
             self.close()
         super().close_if_unusable_or_obsolete()

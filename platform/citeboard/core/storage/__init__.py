@@ -23,7 +23,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 class StorageAway(OSError):
     """The storage does not answer or refuses a request.
 
-    A later attempt to use the storage may succeed.
+    A later attempt to use the same storage may succeed.
     """
 
 
@@ -37,7 +37,7 @@ class FileMissing(StorageAway, FileNotFoundError):
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """Convert an OSError in the block to StorageAway or a subclass.
+    """Convert an OSError that is raised in the block to StorageAway or a subclass.
 
     The error message contains the file name ``name``.
     """
@@ -83,9 +83,9 @@ def _in_folder(method: str) -> Any:
 
 
 class FolderStorage(Storage):
-    """A folder of the default storage.
+    """A folder of Django's default storage.
 
-    Each method raises StorageAway if the storage fails.
+    Each method of the class raises StorageAway if the storage fails.
     """
 
     def __init__(self, folder: str) -> None:
@@ -146,7 +146,7 @@ class Disk(FileSystemStorage):
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):
-                # A file may be deleted while its folder is listed.
+                # Another process may delete a file while its folder is listed.
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)

@@ -21,7 +21,7 @@ from citeboard.core.storage import Entry
 #: A downloaded range has RANGE bytes, and an uploaded part has PART bytes.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
 #: CONNECT and READ are timeouts of requests to the bucket, in seconds.
-#: The site considers the bucket unavailable after ATTEMPTS failed requests.
+#: A bucket counts as unavailable after ATTEMPTS failed requests.
 CONNECT, READ, ATTEMPTS = 3, 10, 2
 _MISSING, _CHANGED, _FULL = 404, 412, 507
 
@@ -37,7 +37,7 @@ def answered() -> Iterator[None]:
             _CHANGED: errno.ESTALE,
             _FULL: errno.ENOSPC,
         }.get(status, errno.EIO)
-        # A missing bucket must not count as a missing file.
+        # A missing bucket counts as an input/output error, not as a missing file.
         if reason.response["Error"].get("Code") == "NoSuchBucket":
             number = errno.EIO
         raise OSError(number, str(reason)) from reason
@@ -52,12 +52,13 @@ class BucketStorage(S3Storage):
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             s3={"addressing_style": addressing_style},
-            # Servers other than Amazon's may not support the newer checksums.
+            # S3 servers other than Amazon's may not support the newer checksums of
+            # requests.
             # The site stores its own checksums of files in the database.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        # Only one part of an uploaded file is in memory at a time.
+        # A file is uploaded in parts, of which only one is in memory at a time.
         transfer = TransferConfig(
             multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
         )
@@ -110,7 +111,8 @@ class BucketFile(io.RawIOBase):
         self._object = {"Bucket": bucket, "Key": key}
         head = self._client.head_object(**self._object)
         self.length: int = head["ContentLength"]
-        # If the object is replaced, the site must not combine ranges of two objects.
+        # With `IfMatch`, a request for a range fails if the object was replaced, so
+        # ranges of two objects are never combined.
         self._object["IfMatch"] = head["ETag"]
         self._place = 0
 

@@ -1,6 +1,7 @@
 """Copy all files of a site to another storage.
 
-A copy verifies checksums, can be resumed, and never overwrites a different file.
+Copying verifies checksums, can be resumed after an interruption, and never overwrites a
+different file.
 """
 
 import hashlib
@@ -15,12 +16,13 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDERS, Entry
 
-#: Each pass copies the files that a running site added during the previous pass.
+#: Copying ends after at most PASSES passes, each of which copies the files that a
+#: running site added during the previous pass.
 PASSES = 5
 
 
 class NotCopied(Exception):
-    """The copy of a file differs from the file, or would replace another file.
+    """The copy of a file differs from the source file, or would replace another file.
 
     The source file of the failed copy still exists.
     """
@@ -28,10 +30,11 @@ class NotCopied(Exception):
 
 @dataclass
 class Copied:
-    """The number of files that a copy of a storage has processed.
+    """The numbers of files that copying a storage has processed so far.
 
-    ``unchanged`` is the number of files that the target already contained. ``known`` is
-    the number of these files that the journal lists, and that are not compared again.
+    ``unchanged`` is the number of files that the target storage already contained.
+    ``known`` is the number of unchanged files that the journal lists and that are not
+    compared again.
     """
 
     copied: int = 0
@@ -78,7 +81,8 @@ def copy_all(
                     try:
                         is_new = copied(source, target, entry.name)
                     except FileNotFoundError:
-                        # The site has deleted the file of a refused or replaced run.
+                        # The missing file belonged to a refused or replaced run, and
+                        # the site has deleted the file.
                         continue
                     except NotCopied as refused:
                         done.refused.append(str(refused))

@@ -1,4 +1,6 @@
-"""Send a stored file as a response, whole or by range, with one block in memory."""
+"""Send a stored file as a response, as a whole or by range, with only one block of the
+file in memory at a time.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +60,12 @@ def download_opened(
 ) -> HttpResponseBase:
     """Send the file that ``open_file`` returns as a response.
 
-    Equal values of ``name`` must always stand for equal content.
+    Files with equal ``name`` must have equal content, because the ETag is a digest of
+    ``name``.
     """
     # File names may contain digests of gold (reference answers).
-    # The HMAC prevents clients from learning digests of gold from the public ETag.
+    # The public ETag is an HMAC of the file name, from which clients cannot learn
+    # digests of gold.
     named = salted_hmac("citeboard.downloads", name, algorithm="sha256")
     tag = f'"{named.hexdigest()[:32]}"'
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:

@@ -21,7 +21,7 @@ from citeboard.core.instants import (
     zone_of,
 )
 
-#: Scripts look up the translation of a text by the English text.
+#: The page's scripts look up the translation of a text in WORDS by the English text.
 WORDS = (
     _("Copy"),
     _("Copied"),
@@ -40,7 +40,7 @@ WORDS = (
 )
 
 register = template.Library()
-#: _INSTANT matches a time in the format of the history.
+#: The regular expression _INSTANT matches a time in the format of the history.
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
@@ -57,7 +57,7 @@ register.filter("day", written_day)
 def counted(number: int, nouns: str) -> str:
     """Return a number with its noun, as in `{{ 3|counted:"run" }}`.
 
-    An irregular plural follows the noun after a comma.
+    A noun with an irregular plural has the plural after a comma.
     """
     noun, _, plural = nouns.partition(",")
     return words.counted(number, noun, plural)
@@ -65,7 +65,9 @@ def counted(number: int, nouns: str) -> str:
 
 @register.filter
 def sentence_case(label: str) -> str:
-    """Write `Current Password` as `Current password`, but leave `ORCID iD` unchanged."""
+    """Return the label in sentence case, such as `Current password` for `Current
+    Password`, but leave `ORCID iD` unchanged.
+    """
     words_of_label = [
         word.lower() if word == word.capitalize() else word for word in label.split(" ")
     ]
@@ -74,9 +76,9 @@ def sentence_case(label: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
-    """Format the value of a setting in the history.
+    """Format the value of a setting in a history entry for a page.
 
-    Pages display times of settings both in the season's zone and in UTC.
+    The formatted times are both in the season's time zone and in UTC.
     """
     if (
         not isinstance(value, str)
@@ -144,7 +146,7 @@ def foot() -> dict[str, Any]:
 
 @register.inclusion_tag("_words.html")
 def words_of_the_field(*names: str) -> dict[str, Any]:
-    """Explain terms of the glossary on a page.
+    """Return terms of the glossary with the explanations that a page shows.
 
     Without ``names``, the page explains all terms of `citeboard.core.glossary`.
     """

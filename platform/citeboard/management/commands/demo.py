@@ -11,8 +11,9 @@ from citeboard.demo.judgements import publish_judgements
 from citeboard.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
 from tasks.management.problems import problems_told
 
-#: The command waits at most PATIENCE seconds for the scores of a season.
-#: After a timeout, users can start the command again to continue.
+#: The command waits at most PATIENCE seconds until the runs of a demo season are
+#: scored.
+#: After a timeout, operators can continue the demo by starting the command again.
 PATIENCE = 600
 
 

@@ -63,9 +63,9 @@ class Command(BaseCommand):
 def _checked_parameters(
     phase: Phase, options: Mapping[str, Any]
 ) -> disagreements.Asked:
-    """Check the options of the command as the page checks its form.
+    """Check the options of the command with the form of the organisers' page.
 
-    Raises CommandError if an option is invalid.
+    Raises CommandError if an option of the command is invalid.
     """
     form = DisagreementsForm(
         {name: options[name] for name in ("judge", "pairs", "seed")}, of=phase

@@ -25,9 +25,9 @@ def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
 
 @contextmanager
 def as_zip(path: Path) -> Iterator[Path]:
-    """Yield the path of a bundle as a zip file.
+    """Yield the path of a zip file with the contents of a bundle.
 
-    A folder is zipped to a temporary file.
+    If the bundle is a folder, the function zips the folder to a temporary file.
     """
     if not path.is_dir():
         yield path
@@ -44,9 +44,10 @@ def as_zip(path: Path) -> Iterator[Path]:
 
 
 def organiser_named(address: str) -> User | None:
-    """Return the account with the address, or None if the address is empty.
+    """Return the account with the given e-mail address, or None if the address is
+    empty.
 
-    Raises CommandError if no account has the address.
+    Raises CommandError if no account has this e-mail address.
     """
     if not address:
         return None

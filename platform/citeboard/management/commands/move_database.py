@@ -41,11 +41,11 @@ class Command(BaseCommand):
 
 
 def move_database(address: str) -> dict[str, int]:
-    """Copy all rows to an empty PostgreSQL database.
+    """Copy all rows of the site's SQLite database to an empty PostgreSQL database.
 
-    Returns the number of rows of each table. If an error occurs, the new database stays
-    empty. Raises Refused if the rows cannot be moved, and ValueError for an invalid
-    URL.
+    Returns the number of copied rows of each table. If an error occurs, the new
+    database stays empty. Raises Refused if the rows cannot be moved, and ValueError for
+    an invalid URL.
     """
     if connection.vendor != "sqlite":
         raise Refused("this site's database is PostgreSQL already")
@@ -69,7 +69,8 @@ def move_database(address: str) -> dict[str, int]:
             for model in apps.get_models(include_auto_created=True)
             if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
         ]
-        # The transaction blocks writes to SQLite until rows are copied and compared.
+        # The transaction blocks writes to SQLite until all rows are copied and
+        # compared.
         with (
             transaction.atomic(),
             transaction.atomic(using=TARGET),

@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand
 from citeboard.core.words import file_size
 from citeboard.ops.pruning import BY_AGE, prune
 
-#: People and API clients may still request rows that are younger than MIN_DAYS.
+#: `prune` keeps rows that are younger than MIN_DAYS, because people and API clients may
+#: still request these rows.
 MIN_DAYS = 30
 
 

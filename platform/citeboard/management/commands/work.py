@@ -13,7 +13,7 @@ from tasks.jobs import interruptions
 from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
 from tasks.jobs.work import take_next
 
-#: The command checks for jobs every LOOK_SECONDS seconds.
+#: While no job waits, the command checks for new jobs every LOOK_SECONDS seconds.
 LOOK_SECONDS = 1.0
 
 
@@ -52,7 +52,8 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # `claimable` raises an error if the database is unavailable.
+                    # The queue is empty here, because `claimable` raises an error if
+                    # the database is unavailable.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

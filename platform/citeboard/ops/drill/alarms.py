@@ -18,15 +18,16 @@ from prometheus_client.parser import text_string_to_metric_families
 #: The program `promtool` evaluates the alerts at the minutes in LOOKS.
 LOOKS = (2, 5, 10, 20, 40, 60)
 UP = 'up{job="citeboard",instance="drill"}'
-#: The names of metrics that are counters have a suffix in COUNTS.
+#: A metric whose name ends with a suffix in COUNTS is a counter.
 COUNTS = ("_total", "_bucket", "_count", "_sum")
 FIRING = 'ALERTS{alertstate="firing"}'
 
 
 def samples_of(scrape: str) -> dict[str, float]:
-    """Return the value of each series in a scrape of the metrics.
+    """Return the value of each time series in a scrape of the metrics.
 
-    The keys are the names of the series in the notation of promtool.
+    The keys of the mapping are the names of the time series in the notation of
+    promtool.
     """
     found = {}
     for family in text_string_to_metric_families(scrape):
@@ -40,7 +41,7 @@ def samples_of(scrape: str) -> dict[str, float]:
 def a_minute(name: str, growth: float, seconds: float) -> float:
     """Return the growth of a metric series per minute.
 
-    Only counters and the ages of lasting states grow.
+    Gauges other than ages do not grow, and an age grows only if the aging state lasts.
     """
     base = name.partition("{")[0]
     if base.endswith("_age_seconds"):
@@ -51,7 +52,9 @@ def a_minute(name: str, growth: float, seconds: float) -> float:
 def continued(
     first: dict[str, float], last: dict[str, float], seconds: float
 ) -> dict[str, Any]:
-    """Return promtool's input, which continues the trend of two scrapes in each series."""
+    """Return promtool's input, which continues the trend between two scrapes in each
+    time series.
+    """
     minutes = LOOKS[-1]
     series = [{"series": UP, "values": f"{int(bool(last))}x{minutes}"}]
     for name, value in last.items():
@@ -96,7 +99,9 @@ def firing(
 
 
 def read_alarms(output: str) -> dict[str, int]:
-    """Return the minute at which each alert first fires, from promtool's failures."""
+    """Return the minute at which each alert first fires, as read from the failures that
+    promtool reports.
+    """
     found: dict[str, int] = {}
     for part in re.split(r"expr: ", output)[1:]:
         hours, minutes = re.search(r"time: (?:(\d+)h)?(?:(\d+)m)?", part).groups()  # type: ignore[union-attr]

@@ -12,9 +12,10 @@ class Door:
     """A TCP proxy that forwards connections to a server until `shut` is called."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Listen for connections to the server.
+        """Listen on a local port for connections to the server.
 
-        A host that begins with / is the folder of PostgreSQL's Unix socket.
+        If the server's host begins with /, the host is the folder of PostgreSQL's Unix
+        socket.
         """
         self._target = (host, port)
         self._lock = threading.Lock()
@@ -28,7 +29,8 @@ class Door:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
-        # The accepting thread ends when the listener closes.
+        # When the listening socket is closed, `accept` raises an OSError and the thread
+        # ends.
         with suppress(OSError):
             while True:
                 near, _ = listener.accept()

@@ -1,5 +1,5 @@
-"""The faults of a drill. Each fault defines how it is injected and which responses the
-site must give meanwhile.
+"""The faults that a drill injects into a copy of the site. Each fault defines how the
+drill injects it and which responses the site must give during the fault.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from citeboard.ops.drill.site_copy import SiteCopy
 
 TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Each command enters a new mount namespace, in which a small disk can be mounted.
-#: Without root rights, a new mount namespace needs a new user namespace too.
+#: Each command in NAMESPACES enters a new mount namespace, in which a drill can mount a
+#: small disk.
+#: A user without root rights also needs a new user namespace.
 NAMESPACES = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),
@@ -41,7 +42,7 @@ class Fault:
 
     ``upload`` and ``page`` are the required status codes of uploads and pages. The
     fault can be injected into sites with one of ``databases`` if all ``tools`` are
-    installed. ``small_disk`` returns the folder on which a small disk is mounted.
+    installed. ``small_disk`` returns the folder at which the drill mounts a small disk.
     """
 
     name: str
@@ -69,9 +70,9 @@ class Fault:
 
 @cache
 def namespace() -> tuple[str, ...]:
-    """Return the command prefix for a program in its own mount namespace.
+    """Return the command prefix that starts a program in its own mount namespace.
 
-    The prefix is empty if the kernel does not allow mount namespaces.
+    The command prefix is empty if the kernel does not allow mount namespaces.
     """
     for command in NAMESPACES:
         with suppress(OSError, subprocess.CalledProcessError):
@@ -94,7 +95,9 @@ def database_of(copy: SiteCopy) -> Path:
 
 @contextmanager
 def full_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
-    """Fill the site's small disk in the block, and free the space at the end."""
+    """Fill the small disk of the copied site, and free the space at the end of the
+    block.
+    """
     filler = _path_in_site(copy, folder) / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
@@ -141,7 +144,9 @@ def _remount_data_folder(copy: SiteCopy, how: str) -> None:
 
 @contextmanager
 def missing_file(copy: SiteCopy) -> Iterator[None]:
-    """Remove all stored runs of the site, and put the files back at the end."""
+    """Remove all stored runs of the copied site, and put the files back at the end of
+    the block.
+    """
     folder = runs_of(copy)
     kept = folder.with_name("runs-kept")
     folder.rename(kept)
@@ -171,7 +176,9 @@ def no_database(copy: SiteCopy) -> Iterator[None]:
 
 @contextmanager
 def read_only_database(copy: SiteCopy) -> Iterator[None]:
-    """Make the database read-only in the block, like a standby server after a failover."""
+    """Make the database of the copied site read-only until the end of the block, like a
+    standby server after a failover.
+    """
     name = copy.environment["DATABASE_URL"].rpartition("/")[2]
     _alter_database(name, "SET default_transaction_read_only = on")
     try:

@@ -1,4 +1,4 @@
-"""A Redis server that the drill starts and may stop."""
+"""A Redis server that a drill starts, and can stop to simulate an outage."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Inject one fault into a site, and record what happens.
+"""Inject a fault into a copy of the site, and record the outcome.
 
-The record contains the site's responses, the doctor's findings, the alerts and the
-recovery.
+The outcome contains the site's responses, the findings of `manage.py doctor`, the
+alerts and the recovery.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
 from citeboard.ops.drill.own_redis import OwnRedis
 from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
 
-#: Probes notice a fault within NOTICED_SECONDS seconds.
+#: Health probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
-#: Two scrapes are BETWEEN_SCRAPES seconds apart, which is more than two sweeps are.
+#: The time between two scrapes of metrics is BETWEEN_SCRAPES seconds, which is longer
+#: than the time between two sweeps.
 BETWEEN_SCRAPES = 15.0
-#: The small disk of a drill has ROOM_MB free megabytes.
+#: A drill mounts a small disk with ROOM_MB free megabytes.
 ROOM_MB = 24
 SEASON = "/seasons/demo/"
 DONE = ("scored", "failed")
@@ -29,7 +30,7 @@ DONE = ("scored", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The observations of the site during and after a fault.
+    """The observations of the copied site during and after a fault.
 
     ``alarms`` maps each alert to the minute at which the alert fires, and is None
     without promtool.
@@ -40,11 +41,14 @@ class Outcome:
     page: Answer
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
-    #: ready_after counts seconds from the fault's end until the site accepts uploads.
-    #: scored_after counts seconds from the fault's end until accepted runs are scored.
+    #: `ready_after` is the time in seconds from the fault's end until the site accepts
+    #: uploads.
+    #: `scored_after` is the time in seconds from the fault's end until all accepted
+    #: runs are scored.
     ready_after: float
     scored_after: float
-    #: `ends` has the final states of runs that the site accepted before the recovery.
+    #: `ends` contains the final states of the runs that the site accepted before the
+    #: recovery.
     ends: list[str] = field(default_factory=list)
 
     @property
@@ -53,7 +57,9 @@ class Outcome:
 
 
 def unmet(fault: Fault, outcome: Outcome) -> list[str]:
-    """Return the requirements of a fault that the outcome of a drill does not meet."""
+    """Return the requirements of a fault that the copy of the site did not meet in a
+    drill.
+    """
     found = []
     for what, answer, expected in (
         ("an upload", outcome.upload, fault.upload),
@@ -80,7 +86,7 @@ def _is_noticed(outcome: Outcome) -> bool:
 def play(fault: Fault, copy: SiteCopy) -> Outcome:
     """Inject a fault into the copy of the site, and return the outcome.
 
-    Raises DrillStopped if the site does not recover.
+    Raises DrillStopped if the copy of the site does not recover.
     """
     with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
@@ -100,7 +106,9 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
-    """Inject a fault that makes the site exit, and restart the site after the fault."""
+    """Inject a fault that makes the copy of the site exit, and restart the copy after
+    the fault.
+    """
     with copy.served():
         taken = [copy.upload()]
         known = _doctor_findings(copy)

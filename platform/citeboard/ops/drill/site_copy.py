@@ -1,6 +1,6 @@
 """A copy of the site for drills, which sends no mail and no webhooks.
 
-The copy has its own folder, database and port.
+The copy of the site has its own folder, database and port.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ from citeboard.ops.backups import write_backup
 from citeboard.ops.drill.door import Door
 from citeboard.ops.drill.own_redis import OwnRedis
 
-#: The drill waits at most PATIENCE seconds for the start of the site.
+#: A drill waits at most PATIENCE seconds for the copy of the site to start or recover.
 PATIENCE = 300.0
-#: A request times out later than the 20 s that an upload may wait for SQLite's lock.
+#: A request times out after REQUEST_SECONDS, which is longer than the 20 s that an
+#: upload may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
-#: The copy inherits only variables of the site that contain no address of a server.
+#: The copy of the site inherits only the environment variables in KEPT, which contain
+#: no address of a server.
 KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
-#: The script removes the webhooks and the upload limits of the copied site.
+#: The script PREPARE removes the webhooks and the upload limits of the copied site.
 PREPARE = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()
@@ -50,9 +52,10 @@ class DrillStopped(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """A response of the site.
+    """A response of the copy of the site.
 
-    ``status`` is 0 if the site did not answer. Names of headers are in lower case.
+    ``status`` is 0 if the site did not respond. The keys of ``headers`` are header
+    names in lower case.
     """
 
     status: int
@@ -72,7 +75,7 @@ class Answer:
 class SiteCopy:
     """A copy of the site in ``folder``, with its own database and port.
 
-    ``token`` is an API token with which ``run`` can be submitted to ``phase``.
+    ``token`` is an API token that permits submitting ``run`` to ``phase``.
     """
 
     folder: Path
@@ -169,7 +172,7 @@ class SiteCopy:
         return self._ask("GET", path, None, {})
 
     def upload(self) -> Answer:
-        """Submit the run of the drill under a new system name."""
+        """Submit the run that the drill uses, under a new system name."""
         boundary = uuid.uuid4().hex
         name = f"drill {uuid.uuid4().hex[:8]}"
         parts = (
@@ -214,7 +217,7 @@ def wait_for(
 ) -> float:
     """Wait until the condition is true, and return the waiting time in seconds.
 
-    Raises DrillStopped after a timeout.
+    Raises DrillStopped if the condition is still false after PATIENCE seconds.
     """
     began = time.monotonic()
     while not condition():
@@ -262,10 +265,11 @@ def _environment_variables(folder: Path, address: str) -> dict[str, str]:
 
 @contextmanager
 def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
-    """Yield the URL of an empty database, and the proxy to its server.
+    """Yield the URL of an empty database, and the proxy in front of the database
+    server.
 
-    The database is on the same kind of server as the site's. The proxy is None for
-    SQLite.
+    The empty database is of the same kind (SQLite or PostgreSQL) as the site's
+    database. The proxy is None for SQLite.
     """
     if connection.vendor == "sqlite":
         yield f"sqlite:///{folder / 'database' / 'citeboard.sqlite3'}", None
@@ -281,7 +285,8 @@ def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
             ) from reason
     door = Door(server.host, server.port)
     try:
-        # A password may contain characters with a meaning in URLs.
+        # The user name and password are quoted, because a password may contain
+        # characters with a meaning in URLs.
         parts = filter(None, (server.user, server.password))
         user = ":".join(quote(part, safe="") for part in parts)
         yield f"postgres://{user}@127.0.0.1:{door.port}/{name}", door

@@ -1,4 +1,4 @@
-"""The results of a drill as a Markdown table."""
+"""Format the results of drills as a Markdown table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ HEAD = (
     "| away | upload | page | probe | doctor | alarm after minutes | recovery |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
 )
-#: Recovery times are rounded up to this many seconds, because they vary between drills.
+#: The table rounds recovery times up to a number of seconds in STEPS, because recovery
+#: times vary between drills.
 STEPS = (5, 15, 30, 60, 120, 300)
 
 

@@ -1,1 +1,1 @@
-"""Pages of a phase: its board, tabs, files and charts."""
+"""Pages with the board of a phase and with its tabs, files and charts."""

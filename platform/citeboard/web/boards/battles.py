@@ -1,4 +1,6 @@
-"""The board of battles of a phase, as a page and as files."""
+"""The board of battles of a phase, in which judges compare texts of systems, as a page
+and as files.
+"""
 
 from typing import Any
 
@@ -24,8 +26,8 @@ from tasks.models import Phase
 
 @phase_readers.page()
 def battles(request: HttpRequest, phase: Phase) -> Answer:
-    """Show the board of battles: how often each system wins when judges compare two
-    texts.
+    """Show the board of battles, with the frequency at which each system wins when
+    judges compare two texts.
     """
     audience = audience_of(phase, request.user)
 
@@ -47,9 +49,9 @@ def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
 
 
 def _battle_board_or_404(request: HttpRequest, phase: Phase) -> BattleBoard:
-    """Return a phase's board of battles as the user may see the board.
+    """Return the board of battles of a phase, with the data that the user may see.
 
-    Raises Http404 if the phase has no such board.
+    Raises Http404 if the phase has no board of battles.
     """
     board = battles_for(phase, audience_of(phase, request.user))
     if board is None:
@@ -67,7 +69,9 @@ FORMS = {
 @readable_anywhere
 @phase_readers.page()
 def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
-    """Return the board of battles as JSON or CSV, or its judgements as JSON lines."""
+    """Return the board of battles as JSON or CSV, or the judgements behind the board as
+    JSON lines.
+    """
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-battles.{form}"
     audience = audience_of(phase, request.user)
     response = cache.phase_page(
@@ -114,7 +118,8 @@ def shown_board(found: BattleBoard) -> dict[str, Any]:
 def _win_share_matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
     """Return the matrix of the shares of battles that each system wins.
 
-    A row is a winning system and a column its opponent, in the order of the board.
+    In the matrix, a row is a winning system and a column is its opponent, in the order
+    of the board.
     """
     board = battle_board.board
     order = [board.systems.index(line.standing.system) for line in battle_board.lines]

@@ -1,4 +1,6 @@
-"""The board of a phase: the page, and the table alone for embedding in other sites."""
+"""The page of a phase's board, and the board's table alone for embedding in other
+sites.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ PUBLIC = visibility.Audience.PUBLIC
 
 @require_safe
 def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    """Show the standings of a phase."""
+    """Show the board of a phase, with the tab that the URL names."""
     query = PageQuery.of(request.GET)
     if query.file:
         return redirect(f"{query.file}{query.of_files}")
@@ -36,7 +38,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
     if version is None:
         return _own_board(request, query, season, task, phase)
 
-    # For visitors, a single query decides whether the page is cached.
+    # For anonymous users, a single query decides whether the page is cached.
     key = cache.page_key(request, query, version, PUBLIC)
     response = cache.cached_response(request, key)
     if response is not None:
@@ -55,7 +57,7 @@ def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRespo
 def _own_board(
     request: HttpRequest, query: PageQuery, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """Return the page of a board that the shared cache does not contain.
+    """Return the page of a board that is not in the shared cache.
 
     The shared cache lacks the board if the user is signed in, if the season is private,
     or if the tab depends on more data than the public board.
@@ -78,7 +80,7 @@ def _own_board(
 
 @require_safe
 def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
-    """Show only the public table, for frames on other sites.
+    """Show only the public table of a board, for frames on other sites.
 
     The season's setting must allow other sites to embed the table.
     """

@@ -79,7 +79,7 @@ COUNTED = {
 
 
 #: With more than MAX_UNCHOSEN ranked systems, the page warns about the leader's score.
-#: The score of the best of many systems is likely to be an overestimate.
+#: The score of the best of many systems is likely to be overestimated.
 MAX_UNCHOSEN = 5
 
 
@@ -87,8 +87,8 @@ MAX_UNCHOSEN = 5
 class Embargo:
     """An embargo on the scores of a board, which another phase imposes.
 
-    ``until`` is None if the end of the embargo is unknown. If another season claims the
-    texts, the embargo lasts until staff decide on the claim.
+    ``until`` is the end of the embargo, or None if the end is unknown. If another
+    season claims the texts, the embargo lasts until staff decide on the claim.
     """
 
     until: dt.datetime | None
@@ -103,10 +103,10 @@ class TabLink(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardPage:
-    """The page of a board for one user.
+    """The page of a board as a single user sees the board.
 
     ``teams`` contains the slugs of the user's teams. ``root`` is the URL of the board
-    if the page itself has another URL.
+    if the current page has another URL.
     """
 
     board: Board
@@ -149,9 +149,9 @@ class BoardPage:
 
     @cached_property
     def kept_back(self) -> Embargo | None:
-        """Return the embargo on this board, or None without an embargo.
+        """Return the embargo on the scores of this board, or None without an embargo.
 
-        Other phases with the same gold impose the embargo.
+        Other phases with the same gold can impose the embargo.
         """
         is_shown = self.phase.board_now in (
             Phase.Audience.EVERYONE,
@@ -181,7 +181,8 @@ class BoardPage:
 
     @cached_property
     def newest(self) -> Gold | None:
-        """Return the newest gold (reference answers), or None for a frozen board.
+        """Return the newest version of the gold (reference answers), or None for a
+        frozen board.
 
         A frozen board must not reveal that newer gold exists.
         """
@@ -216,7 +217,8 @@ class BoardPage:
         """Return the stored snapshots of the board.
 
         An open phase has no snapshots if the phase was never frozen and the gold has
-        only one version. The function makes no query for such a phase.
+        only one version. The function makes no query for a phase that cannot have
+        snapshots.
         """
         if (
             self.phase.frozen_from is None
@@ -400,7 +402,8 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # The table appends the key of the second run to the URL of the comparison.
+        # The URL of the comparison is incomplete, and the table appends the key of the
+        # second run.
         rules = self.board.rules if self.judge else self.query.rules
         same = CompareQuery(rules=rules, gold=self.query.gold)
         compare = (
@@ -420,8 +423,8 @@ class BoardPage:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge whose scores the board shows, or "" for the
-        first.
+        """Return the name of the judge whose scores the board shows, or an empty text
+        for the first judge.
         """
         return further_judge(self.board.rules or "")
 

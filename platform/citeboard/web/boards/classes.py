@@ -1,5 +1,5 @@
-"""Two tabs and two pages of a board: scores by class, label shares, threshold sweeps
-and transfer.
+"""Two tabs and two pages of a board, for scores by class, label shares, threshold
+sweeps and transfer between data sets.
 """
 
 import math
@@ -197,7 +197,8 @@ def _class_table_context(
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
-            # The score on the board weights instances equally, not classes.
+            # The macro average differs from the score on the board, which weights
+            # instances equally instead of classes.
             shown(cell.value, table.scale, is_infinite=cell.is_infinite)
             if cell
             else DASH
@@ -319,7 +320,9 @@ def _divergence_table(
 
 @phase_readers.page()
 def thresholds(request: HttpRequest, phase: Phase) -> Answer:
-    """Show how scores change with the threshold, for runs that the user may see."""
+    """Show how scores change with the decision threshold, for runs that the user may
+    see.
+    """
     query = BoardQuery.of(request.GET)
     board = board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)

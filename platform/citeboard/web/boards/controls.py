@@ -1,4 +1,4 @@
-"""The form that adjusts the table of a board."""
+"""The form by which readers adjust the table of a board."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ BY = {
 
 
 class Switch(NamedTuple):
-    """A checkbox of the form, which sends ``value`` as the parameter ``name``."""
+    """A check box of the table's form, which sends ``value`` as the parameter ``name``."""
 
     name: str
     value: str
@@ -32,7 +32,7 @@ class Switch(NamedTuple):
 class Controls:
     """The options of the form that adjusts the table of a board.
 
-    Users share cached boards, so the options must not depend on the user.
+    Users share cached boards, so the options of the form must not depend on the user.
     """
 
     query: PageQuery
@@ -90,9 +90,7 @@ class Controls:
 
     @property
     def carried(self) -> list[tuple[str, str]]:
-        """Return the query parameters that the form of the table sends as hidden
-        fields.
-        """
+        """Return the query parameters that the table's form sends in hidden fields."""
         return self.query.pairs(
             rules="",
             judge="",

@@ -1,4 +1,4 @@
-"""The rows of a board as files, snapshots of boards, and preview images."""
+"""Files with the rows of a board, snapshots of boards, and preview images."""
 
 import re
 from dataclasses import replace
@@ -108,7 +108,9 @@ def classes_file(
 def classes_tex(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """Return the table of classes in LaTeX, for the same query parameters as the page."""
+    """Return the table of scores by class in LaTeX, for the same query parameters as
+    the page.
+    """
     board = _with_systems(request, season, task, phase)
     query = BoardQuery.of(request.GET)
     dimension, metric = differences.shown_classes(board, query)
@@ -140,7 +142,7 @@ def classes_tex(
 def board_hugging_face(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
-    """Return the results in the format of the Hugging Face Hub.
+    """Return the results of a board in the format of the Hugging Face Hub.
 
     `?dataset=OWNER/NAME` sets the benchmark.
     """
@@ -226,7 +228,7 @@ def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
 def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
     """Return the published sheet for human evaluation of a phase.
 
-    Raises Http404 if the user may see no published sheet.
+    Raises Http404 if the phase has no published sheet or the user may not see scores.
     """
     audience = audience_of(phase, request.user)
     sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
@@ -256,7 +258,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     stored = kept_at(request, phase, digest)
     content = stored.content
-    # The file omits columns without any number.
+    # The file of the board omits columns without any number.
     columns = [
         column
         for column in content["columns"]
@@ -284,8 +286,8 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
 @readable_anywhere
 @phase_readers.page()
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    """Return the snapshot as JSON. The digest in the URL covers exactly the bytes of
-    the snapshot.
+    """Return a snapshot of a board as JSON. The digest in the URL covers exactly the
+    bytes of the snapshot.
     """
     stored = kept_at(request, phase, digest)
     return attachment(stored.text, f"board-{stored.short}.json")
@@ -384,7 +386,7 @@ def board_card(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the preview image of a board. If the query names one or two runs, the
-    image shows these runs.
+    preview image shows these runs.
     """
     found = phase_for(None, season, task, phase)
     runs = SeveralQuery.of(request.GET).runs
@@ -412,8 +414,8 @@ def board_card(
 
 @require_safe
 def season_card(request: HttpRequest, season: str) -> HttpResponse:
-    """Return the preview image of a season. The image shows the first row of each
-    public board.
+    """Return the preview image of a season. The preview image of a season shows the
+    first row of each public board.
     """
     found = season_for(None, season)
     phases = looked_up(

@@ -1,5 +1,5 @@
-"""The page of a judge of a board: its description, and its agreement with other judges
-and people.
+"""The page of a judge of a board, with the judge's description and the judge's
+agreement with other judges and people.
 """
 
 from typing import Any
@@ -21,8 +21,8 @@ from tasks.models import Phase
 
 @phase_readers.page("boards/judge.html")
 def judge(request: HttpRequest, phase: Phase) -> Answer:
-    """Show a judge of the board. The parameter `judge` is the name of a judge, by
-    default of the first judge.
+    """Show a judge of a board, with the judge's agreement with others. The parameter
+    `judge` is the name of a judge, by default of the first judge.
     """
     query, audience = PageQuery.of(request.GET), audience_of(phase, request.user)
     board = board_with_scores(phase, request.user, query, audience)

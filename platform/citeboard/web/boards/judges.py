@@ -30,7 +30,9 @@ WHY_NOT = {
 
 
 def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
-    """Return the ranks under each judge, rank correlations, and agreement on pairs."""
+    """Return the ranks of systems under each judge, rank correlations, and the judges'
+    agreement on pairs.
+    """
     found = judges_of(board, viewer)
     if found is None:
         raise Http404(_("This board has one judge."))

@@ -23,8 +23,8 @@ OF_TABS = (
     "divergence",
     "dataset",
 )
-#: The divergence compares labels of systems with gold (the reference answers).
-#: The divergence is computed for each data set, or with a published formula.
+#: The divergence compares the labels of a system with the gold (the reference answers).
+#: The divergence is computed separately for each data set, or with a published formula.
 OWN, PUBLISHED = "own", "published"
 DIVERGENCES = {
     OWN: gettext_lazy("each data set by itself"),
@@ -49,8 +49,9 @@ FILES: dict[str, str | Promise] = {
 class PageQuery(BoardQuery):
     """The query parameters of a board's page.
 
-    ``view`` is the name of a tab in `tabs.TABS`. `OF_TABS` lists parameters that belong
-    to a single tab. ``table`` is the number of a published table, starting at 1.
+    ``view`` is the name of a tab in `tabs.TABS`. `OF_TABS` contains the parameters that
+    belong to a single tab and not to the table. ``table`` is the number of a published
+    table, starting at 1.
     """
 
     view: str = text_from("view", default=FIRST_TAB)
@@ -67,8 +68,8 @@ class PageQuery(BoardQuery):
     def tab(self) -> str:
         """Return the name of the open tab below the board.
 
-        A URL without `view` opens the tab of classes if the URL contains parameters of
-        this tab.
+        A URL without `view` opens the tab of scores by class if the URL contains
+        parameters of this tab.
         """
         chooses = self.dimension or self.metric or self.systems or self.order
         return CLASSES if chooses and self.view == FIRST_TAB else self.view

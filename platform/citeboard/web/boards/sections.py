@@ -130,7 +130,7 @@ def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]
 def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     """Return the context of the tab that plots scores against submission times.
 
-    The tab also shows the best published score.
+    The tab over time also shows the best published score.
     """
     ranking = board.ranking
     if ranking is None:
@@ -173,7 +173,7 @@ def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 def _best_published_system(board: Board, ranking: Column) -> tuple[str, float] | None:
     """Return the name and the score of the best published system.
 
-    The result is None if the paper uses another metric or scale.
+    The function returns None if the paper uses another metric or scale.
     """
     table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
@@ -188,7 +188,7 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     """Return the context of the tab that shows a published table beside computed
     scores.
 
-    Columns and rows of both tables have the order of the published table.
+    The columns and rows of both tables are in the order of the published table.
     """
     tables = paper_view.paper_tables(board.phase.task)
     if query.table is None or not 1 <= query.table <= max(1, len(tables)):
@@ -251,7 +251,7 @@ def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-#: Correlations have as many decimals as scores between 0 and 1.
+#: SCALE makes correlations have as many decimals as scores between 0 and 1.
 SCALE = 1.0
 
 
@@ -274,7 +274,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         raise Http404(_("Nobody has judged the texts of this board."))
     criterion = query.criterion if query.criterion in known else next(iter(known))
     found = lines(board, known[criterion])
-    # Points are systems in the first figure, and single texts in the second figure.
+    # The points are systems in the first figure, and single texts in the second figure.
     over = {
         "people-1": (_("over systems"), [line.over_systems for line in found]),
         "people-2": (

@@ -1,4 +1,6 @@
-"""The page of one run on a board: all its scores and their signatures."""
+"""The page of a run on a board, with all scores of the run and the signatures of the
+scores.
+"""
 
 import datetime as dt
 import tempfile
@@ -143,7 +145,8 @@ def _without_any_value(
 ) -> set[str]:
     """Return the metrics for which no run of the phase has a value.
 
-    For example, some metrics need a list of stop words, which a task may lack.
+    For example, a metric has no value if it needs a list of stop words and the task
+    lacks the list.
     """
     empty = {
         number.metric
@@ -187,7 +190,7 @@ GOLD, ENVIRONMENT = "gold.zip", "citeboard-check"
 def gold(
     request: HttpRequest, season: str, task: str, phase: str, number: int
 ) -> HttpResponseBase:
-    """Return a version of the gold, if the gold is released."""
+    """Return the file of a version of the gold, if the gold is released."""
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(
@@ -258,7 +261,8 @@ def recomputations(
 ) -> list[dict[str, str]]:
     """Return a command that recomputes a run's scores, for each rule set.
 
-    If nobody can recompute the scores, ``lacking`` is the reason.
+    If nobody can recompute the scores, the mapping contains the reason as ``lacking``
+    instead of a command.
     """
     if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
         return []
@@ -321,9 +325,10 @@ def _download_and_score_command(
 
 @phase_readers.page()
 def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
-    """Compare the boards before and after a version of the gold.
+    """Compare the board of a phase before and after a new version of the gold.
 
-    The URL may name a version of the gold other than the newest version.
+    By default, the function compares the boards before and after the newest version of
+    the gold.
     """
     audience = visibility.audience_of(phase, request.user)
     if visibility.visibility_of(phase, audience) == visibility.Visibility.NOTHING:

@@ -60,8 +60,8 @@ class Contents:
 
     @property
     def has_labels(self) -> bool:
-        """Return True if the answers of a task are labels and the user may see
-        instances.
+        """Return True if the answers of the board's task are labels and the user may
+        see single instances.
         """
         has_labels = label_shares.has_labels(self.phase.task.task_type)
         return has_labels and visibility.may_see_instances(
@@ -78,9 +78,9 @@ class Contents:
 
     @property
     def has_paper_view(self) -> bool:
-        """Return True if papers may contain tables of the task.
+        """Return True if published papers may contain tables with results of the task.
 
-        Papers contain tables of all built-in task types, and of declared tasks with
+        Papers contain tables for all built-in task types, and for declared tasks with
         published results.
         """
         task = self.phase.task
@@ -96,12 +96,12 @@ class Tab:
     """A tab below the table of a board.
 
     ``name`` is the value of `view` in the URL. ``context`` computes the context of
-    ``template``. The page calls only the function of the requested tab. ``depends_on``
-    returns additional parts of the board's cache key.
+    ``template``. The page of a board calls only the ``context`` of the requested tab.
+    ``depends_on`` returns additional parts of the board's cache key.
 
     If a tab has a ``page``, this page shows only the tab and serves the files of the
     figures. ``anchor`` is the HTML id of the link to the tab, by default the name. URLs
-    of earlier releases use this id as their fragment.
+    of earlier releases use the id ``anchor`` as their fragment.
     """
 
     name: str
@@ -296,7 +296,8 @@ def panel_context(
 ) -> dict[str, Any]:
     """Return the context of a tab's template, with links to the files of its figures.
 
-    ``phase`` must be freshly loaded, since the phase of a cached board may be outdated.
+    ``phase`` must be freshly loaded from the database, since the phase of a cached
+    board may be outdated.
     """
     context = tab.context(replace(board, phase=phase), query, viewer)
     files = [

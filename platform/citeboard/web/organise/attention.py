@@ -1,4 +1,6 @@
-"""Problems and pending decisions of a season, most urgent first."""
+"""Problems and pending decisions of a season for organisers, with the most urgent
+first.
+"""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
@@ -52,7 +54,8 @@ PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a problem if the phase opens within the time SOON.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: Organisers should not make LATE_CHANGES shortly before the end of a phase.
+#: LATE_CHANGES contains the actions that organisers should not perform shortly before
+#: the end of a phase.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -76,8 +79,8 @@ class Line:
 class Concern:
     """A list of problems of one kind in a season.
 
-    ``total`` also counts problems that ``lines`` omits. ``all_href`` is the URL of a
-    page with all these problems.
+    ``total`` is the number of all problems, including problems that ``lines`` omits.
+    ``all_href`` is the URL of a page with all problems of this kind.
     """
 
     name: str
@@ -243,7 +246,7 @@ def _changed_before_the_end(season: Season) -> Concern:
 def _without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
-    # Without the filter by team, SQLite would scan all scored runs.
+    # The query filters by team, because SQLite would otherwise scan all scored runs.
     baselines = Submission.objects.filter(
         phase__in=phases, team=None, kind=Submission.Kind.BASELINE
     )
@@ -366,7 +369,9 @@ def _columns_without_value(season: Season) -> Concern:
 
 
 def _same_files(season: Season) -> Concern:
-    """Find equal files or equal answers from several teams in the phases of a task."""
+    """Return runs of different teams with equal files or equal answers in the phases of
+    a task.
+    """
     runs = (
         _runs_of_season(season).filter(is_alike=True).exclude(status=Status.CANCELLED)
     )
@@ -381,7 +386,8 @@ def _same_files(season: Season) -> Concern:
         **{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")}
     )
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
-    # Without a set in Python, both databases would evaluate the subqueries twice.
+    # The keys are collected in a Python set, because both databases would otherwise
+    # evaluate the subqueries twice.
     found = {
         *same_bytes.values_list("pk", flat=True),
         *copied.values_list("submission", flat=True),
@@ -480,7 +486,8 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    # Very few runs of a season are unscored, so the filter by status comes first.
+    # The query filters by status first, because very few runs of a season are not
+    # scored.
     moving = _runs_of_season(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )
@@ -489,9 +496,11 @@ def _waiting_runs(season: Season) -> Concern:
     runs = moving.filter(
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
-    # A run with scores of one rule set can still wait for the model of another one.
+    # A run with scores under one rule set can still wait for the model of another rule
+    # set.
     unsupplied = _runs_of_season(season).filter(is_unsupplied(), status=Status.SCORED)
-    # A union uses an index for each part, but an OR would scan all runs.
+    # The query is a union, which uses an index for each part, because an OR condition
+    # would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs_of_season(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")

@@ -1,5 +1,5 @@
-"""Organisers' pages on sheets of pairs: create a sheet, add judges, upload judgements,
-publish.
+"""Pages on which organisers create sheets of pairs, add judges, upload judgements, and
+publish the results.
 """
 
 from collections.abc import Sequence
@@ -100,8 +100,8 @@ def bring(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages
 
 @pages.organisers.page("organise/pair_sheet.html", "human")
 def sheet(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
-    """Show a sheet of pairs: its judges, their progress, and the board from its
-    judgements.
+    """Show a sheet of pairs with its judges, their progress, and the board that its
+    judgements yield.
     """
     return _sheet_context(pairs)
 

@@ -1,5 +1,5 @@
-"""Pages that import a bundle of Codabench or CodaLab: its report, the draft season, and
-old runs.
+"""Pages that import a bundle of Codabench or CodaLab, with a report on the bundle, the
+draft season, and old runs.
 """
 
 from typing import Any
@@ -29,7 +29,8 @@ from tasks.submissions.uploads import received
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 
-#: The salt signs the name of the stored bundle until a draft is created.
+#: SALT is the salt for signing the name of the stored bundle until the draft season is
+#: created.
 SALT = "bundle"
 
 
@@ -77,8 +78,8 @@ class CompetitionForm(forms.Form):
 
 @pages.Pages(access.creator_of_seasons).form("organise/bundle.html")
 def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
-    """Show the report on a bundle of Codabench or CodaLab, then create a season; for
-    staff.
+    """Show staff the report on a bundle of Codabench or CodaLab, and create a season
+    from the bundle.
     """
     form = CompetitionForm(**pages.sent(request), label_suffix="")
     pages.require_known_fields(request, form, ["make", "gold"])

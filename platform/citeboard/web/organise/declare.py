@@ -1,5 +1,5 @@
-"""Declare a task in the browser: read its gold, propose a declaration, preview the
-board, save.
+"""Pages on which organisers declare a task. The site reads the task's gold and proposes
+a declaration, and organisers preview the board and save the declaration.
 """
 
 import datetime as dt
@@ -61,11 +61,13 @@ from tasks.types.toml_lines import KeyLines
 Told = dict[str, Any]
 #: A file `measures.py` has at most MAX_MEASURES characters.
 MAX_MEASURES = 50_000
-#: _FIELDS contains form fields whose names differ from the keys that they set.
+#: _FIELDS maps declaration keys to the names of form fields that set these keys under
+#: another name.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
-#: A value of [task.answer] is a field of gold, lines, a word, a number or a boolean.
+#: In a declaration file, a value in the table [task.answer] is a field of the gold,
+#: lines, a word, a number or a boolean.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -100,7 +102,8 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
-#: A value of [task.gold] is a boolean, a word, a field, fields, lines or a separator.
+#: In a declaration file, a value in the table [task.gold] is a boolean, a word, a
+#: field, fields, lines or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
 SHAPES = {
     "numbered": SWITCH,
@@ -112,7 +115,8 @@ SHAPES = {
     "document": FIELD,
     "relevant": LINES,
 }
-#: The form shows these keys only if the proposal contains them.
+#: The form shows the keys in PROPOSED_ONLY only if the proposed declaration contains
+#: them.
 PROPOSED_ONLY = ("ids", "columns", "relevant")
 SHAPE_LABELS = {
     "numbered": gettext_lazy("The number of a row is its id"),
@@ -180,7 +184,7 @@ class GoldOfTask(forms.Form):
 class DeclarationForm(forms.Form):
     """The form of a task's declaration.
 
-    Keys of the declaration without a form field stay unchanged.
+    Keys of the declaration that have no field in the form stay unchanged.
     """
 
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
@@ -276,7 +280,8 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: `measures` contains the possible measures of each rule set by name.
+        #: `measures` contains, for each rule set of the task, the possible metrics by
+        #: name.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
@@ -284,7 +289,8 @@ class DeclarationForm(forms.Form):
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
             self._rule_set(number, rules)
-        # `tfidf-logistic` needs training data, and `bm25` needs a pool with texts.
+        # The form omits the baseline `tfidf-logistic`, which needs training data, and
+        # `bm25` if the task lacks a pool with texts.
         impossible = {"tfidf-logistic"} | (
             {"bm25"} if "pool" not in self.task else set()
         )
@@ -331,7 +337,8 @@ class DeclarationForm(forms.Form):
         now = timezone.now().replace(second=0, microsecond=0)
         late = not tables or bool(declaring.begun(season, tables))
         if late:
-            # In a public season, a new task is closed until its organisers set a time.
+            # In a public season, a new task is closed until the organisers set a time
+            # at which the task opens.
             first = None if season.is_public else now
             words = _("Until then the task is closed.") if season.is_public else ""
             self.fields["opens"] = MomentField(
@@ -378,7 +385,8 @@ class DeclarationForm(forms.Form):
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
         self._one(f"first{end}", _("The measure that ranks") + of, names)
-        # A missing ranking counts as empty, and a missing number is an error.
+        # Rankings and numbers have no choice here, because a missing ranking counts as
+        # empty and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
@@ -386,7 +394,8 @@ class DeclarationForm(forms.Form):
             self._one(f"missing{end}", _("An instance without an answer") + of, ways)
 
     def _one(self, name: str, label: Any, choices: list[Any]) -> None:
-        # A declaration may use nested fields, which the proposal does not list.
+        # The field's present value is an additional choice, because a declaration may
+        # use nested fields that the proposal does not list.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
         self.fields[name] = forms.ChoiceField(
@@ -503,7 +512,7 @@ def declare(
 def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
     draft = declaring.draft_of(task)
     told = declaring.look_at(draft, request.user)
-    # Organisers can edit a declaration even if the reader finds no fields.
+    # Organisers can edit a declaration even if the site finds no fields in the gold.
     known = {"fields": [], "instances": 0, **_draft_facts(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
@@ -516,7 +525,8 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
     """
     first = GoldOfTask(**sent(request), label_suffix="")
     if "draft" not in request.POST:
-        # After a draft has expired, a request can have fields of the declaration form.
+        # The fields of a request with a draft are not checked, because after the draft
+        # has expired the request contains fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
@@ -561,9 +571,9 @@ def _save_declaration(
 def _start_draft(
     request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
 ) -> tuple[Told, Told]:
-    """Store the gold and propose a declaration.
+    """Store the gold of a new task and propose a declaration.
 
-    The site later deletes the gold file if the task is not saved.
+    The site later deletes the stored gold file if the task is not saved.
     """
     given = first.cleaned_data
     stored, filename = _store_draft_file(given["file"])
@@ -588,7 +598,8 @@ def _start_draft(
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
     """Return the posted data of the declaration form.
 
-    A sample run in the request is stored and added to the draft.
+    If the request contains a sample run, the function stores the run and adds it to the
+    draft.
     """
     sample_run = request.FILES.get(SAMPLE_RUN)
     if sample_run is None:
@@ -627,9 +638,10 @@ def _draft_facts(told: Told) -> Told:
 
 
 def _problems_by_field(told: Told, form: DeclarationForm | None = None) -> Told:
-    """Return the problems of a declaration for each form field.
+    """Return the problems of a declaration, by the name of the form field.
 
-    Users do not see the files of the declaration.
+    The problems name form fields instead of lines, because users of the form do not see
+    the declaration file.
     """
     problems = from_values(told["problems"])
     if form is not None:
@@ -650,7 +662,8 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
             (own for part in path if (own := _FIELDS.get(part, ""))), ""
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
-        # The second rule set of a task has its own form fields.
+        # The second rule set of a task has separate form fields, whose names end with a
+        # number.
         number = next((part for part in path if isinstance(part, int)), 0)
         if path[1:2] == ("rules",) and number:
             name = f"{name}_{number + 1}"

@@ -1,5 +1,5 @@
-"""The organisers' page on estimated scores: sample units, upload people's labels,
-publish.
+"""The page on which organisers sample units, upload people's labels, and publish
+estimated scores.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from tasks.models import Phase, Season
 
 @pages.organisers.page("organise/estimates.html", "human")
 def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Show the samples that people label, and the estimated scores."""
+    """Show the samples of units that people label, and the estimated scores."""
     return _sheets_context(season, request)
 
 
@@ -41,7 +41,8 @@ def _sheets_context(
     for phase in phases:
         if not kinds_of(phase):
             continue
-        # All sheets of a rule set share one board of a phase.
+        # The board of a phase is computed once, because all sheets of a rule set share
+        # the board.
         board_of = cache(partial(standings, phase, request.user))
         is_refused = made is not None and made.phase == phase
         lines.append(
@@ -63,7 +64,7 @@ def _disagreements_form(
 ) -> acts.DisagreementsForm | None:
     """Return the form that samples pairs on which judges disagree.
 
-    The result is None if the phase has only one judge.
+    The function returns None if the phase has only one judge.
     """
     if filled is not None and filled.of == phase:
         return filled
@@ -117,7 +118,7 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
 def compare(
     request: pages.SignedInRequest, season: Season, phase: Phase
 ) -> pages.Answer:
-    """Sample pairs on which two judges disagree."""
+    """Sample pairs on which two judges of a phase disagree."""
     form = acts.DisagreementsForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
     with pages.refusals_at(form, None):

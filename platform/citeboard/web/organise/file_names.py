@@ -1,5 +1,5 @@
-"""Form fields for declared tasks: an official run, and the names and values in data
-files.
+"""Form fields of a declared task for an official run, and for the names and values in
+data files.
 """
 
 import math
@@ -45,7 +45,7 @@ _OTHER_LABELS = {
 class ValuesField(LinesField):
     """A form field with lines such as `1 = yes`.
 
-    Each line maps a value in the file to an answer of the task.
+    Each line of the text maps a value in the data file to an answer of the task.
     """
 
     def __init__(self, *, are_numbers: bool, **options: Any) -> None:
@@ -80,7 +80,9 @@ class ValuesField(LinesField):
 
 
 def add_file_names(form: forms.Form, task: Told) -> None:
-    """Add form fields for names and values in files that differ from the task's own."""
+    """Add form fields for names and values in data files that differ from the task's
+    names and values.
+    """
     said = task.get("answer", {})
     kind = task["form"]
     form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
@@ -117,7 +119,9 @@ def add_file_names(form: forms.Form, task: Told) -> None:
 
 
 def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
-    """Return the tables [task.gold] and [task.answer] with the names from the form."""
+    """Return the tables [task.gold] and [task.answer] of the declaration, with the
+    names from the form.
+    """
     given = form.cleaned_data
     others = {
         name: given[f"run_{name}"] for name in _OTHER_LABELS if given.get(f"run_{name}")
@@ -129,9 +133,10 @@ def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Tol
 
 
 def _with_meant_labels(said: Told, values: Told) -> Told:
-    """Replace gold values in [task.answer] by the task's labels.
+    """In the declaration's table [task.answer], replace values from the gold by the
+    task's labels.
 
-    The labels of a proposed declaration are values from the gold.
+    A proposed declaration contains values from the gold as labels.
     """
     if values and isinstance(labels := said.get("labels"), list):
         said["labels"] = [*dict.fromkeys(values.get(label, label) for label in labels)]
@@ -141,7 +146,9 @@ def _with_meant_labels(said: Told, values: Told) -> Told:
 
 
 def with_meant_label(measure: Any, values: Told) -> Any:
-    """Return a measure whose label is a label of the task, not a value in the gold."""
+    """Return the metric with its gold value replaced by the task's label for this
+    value.
+    """
     if not isinstance(measure, dict) or measure.get("label") not in values:
         return measure
     label = values[measure["label"]]
@@ -189,9 +196,10 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
 
 
 def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
-    """Return the result of the sample run for display.
+    """Return the result of scoring the sample run, for display.
 
-    The result is None without a sample run, or if the site has not read the sample run.
+    The function returns None if there is no sample run, or if the site has not read the
+    sample run.
     """
     given: Told = getattr(form, "cleaned_data", {})
     read = told.get(SAMPLE_RUN)

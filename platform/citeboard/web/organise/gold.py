@@ -194,7 +194,9 @@ def power(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page("organise/baselines.html", "baselines")
 def listed(request: HttpRequest, season: Season) -> pages.Answer:
-    """Show the built-in baselines of each phase: their methods, inputs and progress."""
+    """Show the built-in baselines of each phase, with their methods, inputs and
+    progress.
+    """
     return {
         "phases": [_phase_lines(phase) for phase in scored_phases(season)],
         "has_papers": has_papers(),
@@ -315,20 +317,21 @@ def _decided_labels_line(name: str, season: Season) -> dict[str, Any]:
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     """Return unlabelled pairs of passage and claim as JSON lines.
 
-    Runs wait for scores until a model has labelled these pairs. The parameter `run`
-    selects the pairs of one run.
+    Runs wait for scores until an entailment model has labelled the returned pairs. The
+    parameter `run` selects the pairs of one run.
     """
     waiting = _waiting_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
-        # Names of models never contain NUL, which databases reject.
+        # A name that contains NUL matches no model, because databases reject NUL.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_NUMBER
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    # Links on the page contain the parameter `next` without a value.
+    # The parameter `next` may be empty, because links on the page contain `next`
+    # without a value.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
@@ -339,8 +342,8 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
 def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     """Return a model's entailment labels that affect the season's runs.
 
-    The labels include labels that all seasons share. The file identifies texts only by
-    their digests.
+    The returned labels include labels that all seasons share. The returned file
+    identifies texts only by their digests.
     """
     name = request.GET.get("model", "")
     is_asked_for = name in labels.models_of_season(season)

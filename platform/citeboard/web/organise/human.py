@@ -1,6 +1,7 @@
 """Organisers' pages on human evaluation.
 
-Before publication, sheets reveal neither authors nor results.
+Before the publication of a sheet, the pages show neither the systems behind the texts
+nor the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -247,8 +248,8 @@ def _criterion_means(sheet: Sheet) -> list[dict[str, Any]]:
 def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     """Return a table of mean ratings for each dimension and criterion of a sheet.
 
-    A dimension with a single class on the sheet has no table. A dash marks texts
-    without ratings.
+    The function omits a dimension if the sheet contains only a single class of the
+    dimension. A dash replaces the mean rating of a run without ratings in a class.
     """
     runs = (
         Submission.objects.filter(sheet_texts__instance__sheet=sheet)

@@ -1,5 +1,5 @@
-"""The organisers' page on LLM judges: available judges, and consent, state, cost and
-budget for each phase.
+"""The organisers' page with the available LLM judges, and with the consent, state, cost
+and budget for each phase.
 """
 
 from typing import Any
@@ -17,7 +17,9 @@ from tasks.models import Phase, Season
 
 @pages.organisers.page("organise/judges.html", "judges")
 def judges(request: HttpRequest, season: Season) -> pages.Answer:
-    """Show the judges that the site offers, and the judges of the season's phases."""
+    """Show the LLM judges that the site offers, and the LLM judges of the season's
+    phases.
+    """
     return _judges_context(season)
 
 
@@ -45,7 +47,8 @@ def _judges_context(
         )
     return {
         "offered": list(offer.judges.values()),
-        # The text of the error may contain details that organisers must not see.
+        # The page shows only that an error occurred, because the error's message may
+        # contain details that organisers must not see.
         "has_fault": bool(offer.fault),
         "phases": lines,
         "jobs": jobs_of(season, background.Kind.JUDGE),
@@ -54,7 +57,7 @@ def _judges_context(
 
 @pages.organisers.act("organise-judges season", fields=None)
 def agree(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
-    """Allow the task's judge to receive texts of the phase."""
+    """Allow the LLM judge of a task to receive texts of a phase."""
     form = acts.JudgeConsentForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
     with pages.refusals_at(form, None):

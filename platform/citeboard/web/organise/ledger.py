@@ -1,5 +1,5 @@
-"""The organisers' page on the ledger: judges, imports, and runs that used withdrawn or
-outdated judgements.
+"""The organisers' page on the ledger of judgements, with judges, imports, and runs that
+used withdrawn or outdated judgements.
 """
 
 from typing import Any
@@ -45,8 +45,8 @@ def _latest_imports(
 ) -> list[JudgementImport]:
     """Return the latest imports of judgements into the ledger.
 
-    Only staff see the number of runs in other seasons, and the season that shared the
-    judgements.
+    Only the site's staff see the number of runs in other seasons, and the season that
+    shared the judgements.
     """
     own = None if is_staff else Q(used_by__evaluation__phase__task__season=season)
     imports = JudgementImport.objects.filter(judge__in=judges).annotate(
@@ -78,7 +78,7 @@ def rows(request: HttpRequest, season: Season) -> pages.Answer:
     The file identifies texts only by their digests.
     """
     name, kind = request.GET.get("judge", ""), request.GET.get("kind", "")
-    # Names of judges never contain NUL, which databases reject.
+    # NUL is removed from the names of judges, because databases reject NUL.
     asked = Judge.objects.deciding(
         name.replace("\0", ""), season, kind.replace("\0", "")
     )

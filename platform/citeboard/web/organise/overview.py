@@ -1,4 +1,6 @@
-"""Organisers' pages of a season: the to-do list, runs, phases, progress, and history."""
+"""Organisers' pages with the to-do list, runs, phases, progress, and history of a
+season.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,9 +67,9 @@ revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
 
 @dataclass(frozen=True, kw_only=True)
 class RunQuery(Query):
-    """The filters of the list of runs.
+    """The query parameters that filter the list of a season's runs.
 
-    ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
+    The parameter ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
     """
 
     task: str = text_from("task")
@@ -83,7 +85,8 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         phases = phases.filter(task__slug=query.task)
     if query.phase:
         phases = phases.filter(pk=whole_number(query.phase))
-    # With primary keys of phases, both databases use the index on phases.
+    # The query filters by primary keys of phases, so that both databases use the index
+    # on phases.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
     runs, tallied = (
         Submission.objects.filter(of_phases).select_related("phase__task", "team"),
@@ -157,7 +160,7 @@ def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
 def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
     """Return the files of the runs on a phase's board as a zip archive.
 
-    The ranking rules decide which runs are on the board.
+    The ranking rules of the phase decide which runs are on the board.
     """
     content = season_runs.counting_runs_archive(standings(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
@@ -278,8 +281,8 @@ calendar = pages.fills(
 
 @pages.organisers.form("organise/launch.html", "launch")
 def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    """Show the launch checklist, with upload fields for missing gold and actions for
-    all tasks.
+    """Show the launch checklist of a season, with upload fields for missing gold and
+    with actions for all tasks.
     """
     form = launching.FirstGoldForm(**pages.sent(request), of=season)
     pages.require_known_fields(request, form)

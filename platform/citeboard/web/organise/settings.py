@@ -143,7 +143,7 @@ delete_phase = pages.does(DELETE_PHASE, "organise-settings season")
 def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     """Delete a season that was never public.
 
-    The user must type the slug, since deletion cannot be undone.
+    The user must type the season's slug, since the deletion cannot be undone.
     """
     if request.POST.get("slug", "").strip() != season.slug:
         raise refusals.Refused(
@@ -245,9 +245,9 @@ def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
 
 
 class SettingsForm(OverwritingForm):
-    """A form that submits only changed settings.
+    """A form that saves only the settings that the user has changed.
 
-    Two users who edit the same season do not overwrite each other's changes.
+    Therefore two users who edit the same season do not overwrite each other's changes.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class SettingsForm(OverwritingForm):
     ) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
-        # Users enter times in the time zone that the same form sets.
+        # Users enter times in the time zone that the same form sets for the season.
         before, zone = zone, zone_in(data, zone)
         self.zone = before
         if row is None:
@@ -271,11 +271,13 @@ class SettingsForm(OverwritingForm):
             )
         for name, setting in model.SETTINGS.items():
             field = setting_field(model, name, zone)
-            # The page of teams contains the setting that controls registration.
+            # The form omits the setting that controls registration, which is on the
+            # page of teams.
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # New phases have no default end, so users must set the end.
+                # The form of a new phase has no default end, so that users must set the
+                # end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -288,7 +290,7 @@ class SettingsForm(OverwritingForm):
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
             self.fields[WHEN_MOVED] = moving_field(before, zone)
-            # The field for moved times comes directly after the time zone.
+            # The field that asks whether times move comes directly after the time zone.
             self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
@@ -340,7 +342,8 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_FILE = 1 << 20
-#: The salt signs the name of a zip that is stored for a day, until the import.
+#: SALT is the salt for signing the name of a zip file that is stored until the import,
+#: for at most a day.
 SALT = "season-zip"
 DECISION = "decision:"
 
@@ -395,7 +398,9 @@ class SeasonFileForm(forms.Form):
         return given
 
     def keep_zip(self, owner: str) -> str:
-        """Store the zip in the form and return its name, or "" for other files."""
+        """Store the uploaded zip file and return its signed name, or an empty text for
+        other files.
+        """
         if not self.is_zip:
             try:
                 given = signing.loads(
@@ -414,7 +419,7 @@ class SeasonFileForm(forms.Form):
     ) -> Iterator[Callable[..., Loaded]]:
         """Yield a function that loads the season file in the form.
 
-        If ``name`` is given, the function loads the stored zip with this name.
+        If ``name`` is given, the function loads the stored zip file with this name.
 
         Raises InputRefused.
         """
@@ -440,15 +445,17 @@ def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
-    """Return the current season file. The file names gold and runs, but does not
-    contain them.
+    """Return the current season file. The season file refers to files of gold and runs
+    by name.
     """
     return pages.attachment(export_season(season).text, "season.toml")
 
 
 @pages.organisers.page()
 def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
-    """Return the season and its declared tasks as a zip, without gold and people."""
+    """Return the season's settings and its declared tasks as a zip file, without gold
+    and people.
+    """
     return _zip_response(season, with_gold=False)
 
 
@@ -456,15 +463,16 @@ def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
 def season_zip_with_gold(
     request: pages.SignedInRequest, season: Season
 ) -> pages.Answer:
-    """Return the season with gold and baselines as a zip.
+    """Return the season with its gold and baseline runs as a zip file.
 
-    The user must enter the password again.
+    The user must enter the account's password again to download the gold.
     """
     form = PasswordForm(
         request.POST if request.method == "POST" else None, user=request.user
     )
     pages.require_known_fields(request, form)
-    # Attempts are limited, since the page reveals whether the password is correct.
+    # The number of attempts is limited, since the page reveals whether a password is
+    # correct.
     if request.method == "POST" and not consume(
         request, app="citeboard", action="season_gold", config=TRIES, user=request.user
     ):
@@ -480,7 +488,8 @@ def season_zip_with_gold(
 
 def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
-    # The open zip file remains readable until the response is closed.
+    # The temporary folder is deleted first, but the open zip file remains readable
+    # until the response is closed.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)
@@ -523,7 +532,7 @@ clone = pages.fills(
 
 @pages.Pages(access.creator_of_seasons).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
-    """Create a season from a file; for staff."""
+    """Create a season from a season file, for staff."""
     return _file_response(request, None)
 
 

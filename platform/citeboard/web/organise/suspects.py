@@ -32,7 +32,7 @@ LABELS = {
 
 @pages.organisers.page("organise/suspects.html", "phases")
 def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
-    """Show the instances to check, once the phase has closed."""
+    """Show the instances whose gold organisers should check, once the phase has closed."""
     query = SuspectsQuery.of(request.GET)
     context: dict[str, Any] = {
         "phase": phase,

@@ -138,7 +138,8 @@ def _organisers_context(request: HttpRequest, season: models.Season) -> dict[str
 
 
 people = pages.fills(
-    # Pages ask for confirmation before a role changes, but the API acts immediately.
+    # The page asks for confirmation before a user's role changes, but the API changes
+    # the role immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
@@ -233,7 +234,9 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
 @never_cache
 @pages.organisers.form("organise/webhooks.html", "webhooks")
 def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
-    """Show the webhooks. The page shows the secret of a new webhook only once."""
+    """Show the webhooks. The page shows the secret of a new webhook once, after its
+    creation.
+    """
     form = WebhookForm(request.POST or None)
     pages.require_known_fields(request, form)
     with pages.refusals_at(form, "url"):

@@ -1,4 +1,4 @@
-"""URLs of the pages for organisers."""
+"""The URL patterns of the pages for organisers."""
 
 from citeboard.web.organise import (
     battles,

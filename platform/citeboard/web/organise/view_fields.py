@@ -30,7 +30,7 @@ ROLES: Mapping[str, Mapping[str, str]] = {
 class LabelsField(LinesField):
     """A form field with lines such as `tweet_text = Post`.
 
-    Each line has a field of the gold and the label that readers see.
+    Each line of the text contains a field of the gold and the label that readers see.
     """
 
     def prepare_value(self, value: Any) -> Any:
@@ -88,9 +88,9 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
 
 
 def with_view(form: forms.Form, view: Told) -> Told:
-    """Return the table [task.view] with the values of the form.
+    """Return the declaration's table [task.view] with the values of the form.
 
-    Keys of the table without a form field stay unchanged.
+    Keys of the table [task.view] that have no form field stay unchanged.
     """
     given = form.cleaned_data
     kind = given["view_as"]

@@ -1,1 +1,1 @@
-"""Pages of runs: upload, results, instances, claims, comparison."""
+"""Pages of runs, with uploads, results, instances, claims and comparisons."""

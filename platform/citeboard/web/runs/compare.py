@@ -203,7 +203,8 @@ def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
 def _signed_number(difference: float | None, scale: float) -> str:
     """Return a score difference with a sign, such as `+0.0312`.
 
-    The function `shown` adds only minus signs.
+    This function adds the plus sign, because the function `shown` adds only minus
+    signs.
     """
     text = shown(difference, scale)
     return f"+{text}" if difference is not None and difference > 0 else text

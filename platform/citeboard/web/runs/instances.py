@@ -1,5 +1,5 @@
-"""Pages that show single instances: of one run, of two runs, or of all systems of a
-board.
+"""Pages that show the answers to single instances by one run, by two runs, or by all
+systems of a board.
 """
 
 import math
@@ -119,7 +119,7 @@ def _record_of(
 ) -> tuple[Results, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
-    The result is None if the user may not see scores.
+    The function returns None if the user may not see scores.
     """
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
@@ -208,14 +208,15 @@ def _page_or_file(
 ) -> Answer:
     """Return the page of instances, or a file with these instances.
 
-    The query may name the format of the file.
+    The function returns a file if the query names a file format.
 
     ``names`` maps the name of each run on the page to the system of the run.
     """
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _page_context(page, query, names, context.get("forms", TABLES))
-    # The content of the page depends on permissions, so no cache may store the page.
+    # No cache may store the page, because the content of the page depends on the user's
+    # permissions.
     return private(render(request, "runs/instances.html", context))
 
 
@@ -276,7 +277,7 @@ def _page_context(
 def _runs_without_marks(page: readings.InstancePage) -> list[Submission]:
     """Return runs that were scored before the site stored marked parts of answers.
 
-    The list is empty if the user may not see the gold.
+    The function returns an empty list if the user may not see the gold.
     """
     reading = page.reading
     kind = reading.runs[0].phase.task.task_type
@@ -425,7 +426,7 @@ def _gold_and_answers(
 ) -> Sides:
     """Return the gold and the answers of an instance as lists of parts.
 
-    Marks on the parts show how the metric of the page scores each part.
+    The marks of a part show how the page's metric scores the part.
     """
     parts = dict(zip(runs, instance.answer_parts, strict=False))
     return Sides(
@@ -455,7 +456,7 @@ def _csv_rows(
 ) -> Iterator[list[object]]:
     """Yield the header of a file of instances, then a row for each selected instance.
 
-    Rows contain only values that the user may see.
+    The rows contain only values that the user may see.
     """
     reading = page.reading
     metrics = (

@@ -57,7 +57,8 @@ Status = Submission.Status
 def _own_run(user: object, pk: int) -> Submission:
     """Return a run of the user's team.
 
-    Raises Http404 for runs of other teams, for which the API raises PermissionDenied.
+    Raises Http404 for runs of other teams, whereas the API responds with
+    PermissionDenied.
     """
     try:
         return runs.run_of_own_team(user, pk)
@@ -86,8 +87,8 @@ def submission(request: SignedInRequest, run: Submission) -> Answer:
 
 @seen_runs.page("runs/_status.html")
 def status(request: SignedInRequest, run: Submission) -> Answer:
-    """Return the part of the page that changes. The page polls until the run has a
-    final status.
+    """Return the changing part of a run's page. The page polls this URL until the run
+    has a final status.
     """
     progress = progress_of(run)
     if request.GET.get("seen") == _displayed_status(run, progress, request.user):
@@ -113,8 +114,8 @@ def run_file(request: HttpRequest, run: Submission) -> Answer:
 def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
     """Cancel, withdraw or select a run.
 
-    The team can do this while the phase is open. Organisers who change a run must give
-    a reason.
+    The team can change its run in these ways while the phase is open. Organisers who
+    change a run must give a reason.
     """
     act, as_organiser = runs.CHANGES[how], _acts_as_organiser(run, request.user)
     if not as_organiser and (
@@ -133,7 +134,9 @@ def change(request: SignedInRequest, run: Submission, how: str) -> Answer:
 
 @own_runs.act("submission pk", fields=("description", "links", *run_cards.CARD))
 def describe(request: SignedInRequest, run: Submission) -> Answer:
-    """Change the description and links of a run. The team can do this at any time."""
+    """Change the description and links of a run. The team can change the description
+    and links at any time.
+    """
     posted = request.POST
     try:
         runs.DESCRIBE(
@@ -147,7 +150,8 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             },
         )
     except ValidationError as faults:
-        # Each message contains the name of its field, since the page has many fields.
+        # Each error message contains the name of its field, since the page has many
+        # fields.
         told = [
             f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()
@@ -164,7 +168,8 @@ contest = does(runs.CONTEST, "submission pk", Pages(runs.run_of_lead, "pk"))
 def _acts_as_organiser(run: Submission, user: User) -> bool:
     """Return True if the user acts on a run as an organiser.
 
-    An organiser who is also in the team acts for the team until the phase closes.
+    An organiser who is also a member of the run's team acts as a member until the phase
+    closes.
     """
     if run.team_id is None or not may_organise(user, run.phase.task.season):
         return False
@@ -375,7 +380,7 @@ class ClaimsQuery(Query):
 def _with_claims(viewer: object, pk: int) -> Submission:
     """Return a run that the user may see, or that is on a board that the user may see.
 
-    Raises Http404 for other runs.
+    Raises Http404 if the user may see neither the run nor the board.
     """
     run = (
         Submission.objects.select_related("phase__task__season", "team")
@@ -393,7 +398,7 @@ def _with_claims(viewer: object, pk: int) -> Submission:
 
 @Pages(_with_claims, "pk", is_public=True).page("runs/claims.html")
 def claims(request: HttpRequest, run: Submission) -> Answer:
-    """Explain recall and precision of each response of a run."""
+    """Show how each response of a run gets its recall and precision, claim by claim."""
     viewer, audience = request.user, visibility.audience_of(run.phase, request.user)
     latest = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
     evaluations = {

@@ -82,10 +82,10 @@ KEPT, ENCODING = "kept", "encoding"
 
 @dataclass(frozen=True)
 class Offer:
-    """A possible repair of a rejected file.
+    """An offer to repair a rejected file.
 
-    ``kept`` is the token of a stored file, either the original file or the repaired
-    copy.
+    ``kept`` is the token of a stored file, which is either the original file or the
+    repaired copy.
     """
 
     repair: Repair
@@ -100,7 +100,8 @@ class Offer:
 class Outcome:
     sentence: str
     is_good: bool = False
-    #: True means that the user must confirm, since the same file was submitted before.
+    #: `asks` is True if the user must confirm the submission, since the same file was
+    #: submitted before.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
@@ -117,9 +118,9 @@ class Outcome:
 
     @property
     def csv(self) -> str:
-        """Return all listed problems of a file as a data URL.
+        """Return all listed problems of a file as a CSV file in a data URL.
 
-        The download of the problems therefore needs no second upload.
+        Users can therefore download the problems without a second upload of the file.
         """
         lines: list[list[Any]] = [
             ["file", "line", "severity", "problem", "expected", "found", "count"]
@@ -276,9 +277,9 @@ def _in_encoding(
 def _offer_repair(
     place: Phase | Season, team: Team, repair: Repair, file: Upload, user: User
 ) -> Offer | None:
-    """Store a repaired file and return the offer to submit it, or None.
+    """Store a repaired file and return the offer to submit the file.
 
-    The result is None if the team has no space for the file.
+    The function returns None if the team has no space for the file.
     """
     token = keep(place, file, user, team)
     return Offer(repair, token) if token else None
@@ -287,9 +288,10 @@ def _offer_repair(
 def _what_can_be_done(
     phase: Phase, team: Team, file: Upload, user: User, problems: Sequence[Problem]
 ) -> Offer | None:
-    """Return a repair of a rejected file, or a phase that suits the file better.
+    """Return an offer to repair a rejected file, or to submit the file to a phase that
+    suits the file better.
 
-    The result is None if neither the repair nor the phase is certain.
+    The function returns None if neither a repair nor a better phase is certain.
     """
     with repaired(phase, file, user) as repair:
         if repair.upload is not None:
@@ -323,9 +325,10 @@ def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
 
 
 def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
-    """Redirect to the page of the run.
+    """Redirect to the page of the submitted run.
 
-    Scripts receive the URL in a header, because they cannot read redirects.
+    Scripts receive the URL of the run in a header, because scripts cannot read
+    redirects.
     """
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204, headers={"HX-Redirect": address})
@@ -345,7 +348,8 @@ def _refusal_outcome(
 def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Problem]:
     """Return a warning for each unknown field in an upload.
 
-    Fields with a single option are known, although the page omits them.
+    Form fields with a single option count as known, although the page omits these
+    fields.
     """
     fields = [
         *form.fields,
@@ -464,7 +468,7 @@ def _submit_outcome(
 
 @entering.form("runs/season_upload.html")
 def season_upload(request: SignedInRequest, season: Season) -> Answer:
-    """Submit one file to every task of a season whose format the file contains."""
+    """Submit a file to every task of a season for which the file contains a run."""
     teams = list(entered_teams(request.user, season))
     if not teams:
         return _no_team(request, season)
@@ -515,9 +519,10 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
 
 
 def _seeds_rule(phases: Sequence[Phase]) -> str:
-    """Return ALLOWED if any phase allows runs with several seeds, or else REFUSED.
+    """Return ALLOWED if any of the phases allows systems with several random seeds, or
+    else REFUSED.
 
-    The site later checks the seeds of each task separately.
+    The site later checks the rules of each task for random seeds separately.
     """
     takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
     return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED

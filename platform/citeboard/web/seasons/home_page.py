@@ -21,7 +21,8 @@ from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_A_PAGE = 12
-#: The page shows examples of OPEN_EXAMPLES tasks, and readers can open the others.
+#: The home page shows the examples of OPEN_EXAMPLES tasks, and readers can open the
+#: examples of other tasks.
 OPEN_EXAMPLES = 3
 
 
@@ -46,7 +47,7 @@ class SmallTask:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperLine:
-    """A paper and the tasks whose results it published.
+    """A published paper and the tasks whose results are in the paper.
 
     ``paper`` is None if the paper's tables are not loaded.
     """

@@ -44,7 +44,8 @@ from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
-#: A page may be CACHE_SECONDS old, because some changes do not change its cache key.
+#: Cached pages expire after CACHE_SECONDS, because some changes of data do not change
+#: the cache key.
 CACHE_SECONDS = 60
 
 
@@ -73,9 +74,9 @@ def _render_page(
     context: dict[str, Any],
     number: int | None = None,
 ) -> HttpResponse:
-    """Render a page, or return the cached page.
+    """Render a page of a season, or return the cached page.
 
-    Anonymous users get the page from a cache until any data of the site change.
+    Anonymous users get a cached page until any data of the site change.
     """
     if is_signed_in(request):
         return render(request, template, context)
@@ -136,8 +137,8 @@ def task(request: HttpRequest, task: Task) -> Answer:
 def inputs(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """Return the inputs of a split, never its gold. Participants sign in by session or
-    token.
+    """Return the inputs of a split of a task's data, without the gold. The view accepts
+    participants who are signed in by a session or an API token.
 
     With `kit=no`, the archive lacks the organisers' files in the folder `starting-kit`.
     """

@@ -222,7 +222,8 @@ def _results_tables(board: standings.Board) -> dict[str, Any]:
 def archive(request: HttpRequest, season: Season) -> Answer:
     """Return the stored zip archive of the overview paper.
 
-    A POST request creates a new archive if the season has changed.
+    A POST request creates a new zip archive if the season has changed since the stored
+    archive.
     """
     query = PaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)

@@ -1,4 +1,4 @@
-"""Seasons for lists, with their tasks, phases and the first rows of boards."""
+"""The data that lists of seasons show, with tasks, phases and the first rows of boards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,9 @@ from tasks.seasons.cards import sentence_of
 
 @dataclass(frozen=True)
 class PhaseLine:
-    """A phase in a list of seasons. ``state`` is `open`, `ahead` or `closed`."""
+    """A phase in a list of seasons. The attribute ``state`` of a phase is `open`,
+    `ahead` or `closed`.
+    """
 
     phase: Phase
     state: str
@@ -35,7 +37,8 @@ class PhaseLine:
 class TaskLine:
     """A task in a list of seasons.
 
-    ``reported`` contains the best published result and its source.
+    ``reported`` contains the best published result of the task and the source of the
+    result.
     """
 
     task: Task
@@ -50,7 +53,7 @@ class TaskLine:
 
     @property
     def current(self) -> PhaseLine | None:
-        """Return the open phase with the earliest end.
+        """Return the task's open phase with the earliest end.
 
         If no phase is open, return the phase that closed last, or else the first future
         phase.
@@ -96,7 +99,7 @@ class SeasonLine:
 
     @property
     def has_baselines_alone(self) -> bool:
-        """Return True if the boards show only baselines."""
+        """Return True if the boards of this task show only baselines."""
         phases = self._phases
         return any(line.has_baselines_alone for line in phases) and not any(
             line.leaders for line in phases
@@ -110,7 +113,8 @@ class SeasonLine:
 def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     """Return seasons with the data that a list of seasons shows.
 
-    The number of queries is constant if the boards are cached.
+    If the boards are cached, the number of queries does not depend on the number of
+    seasons.
     """
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")

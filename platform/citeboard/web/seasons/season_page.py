@@ -63,9 +63,10 @@ class SeasonPage:
 
     @cached_property
     def public_teams(self) -> Collection[int]:
-        """Return the primary keys of teams with a public page.
+        """Return the primary keys of the season's teams that have a public page.
 
-        Helpers of the season also see teams that are not public.
+        The registrations that helpers of the season see also contain teams without a
+        public page.
         """
         if not self.may_help:
             return {entry.team_id for entry in self.registrations if entry.is_approved}

@@ -27,8 +27,8 @@ MAX_CHARACTERS = 20_000
 
 @task_readers.form("seasons/try.html", fields=("answer",))
 def try_answer(request: HttpRequest, task: Task) -> Answer:
-    """Score an answer to a public example. The computing time for each network is
-    limited.
+    """Score an answer to a public example. The site limits the computing time for each
+    network of anonymous users.
     """
     kind = task.task_type
     examples = example_answers(kind)
