@@ -111,6 +111,9 @@ def test_a_wide_row_with_a_mark_is_as_high_as_the_others_in_german(
     heights = {row["height"] for row in page.evaluate(ROWS)}
     assert max(heights) - min(heights) <= 12, "the first row has room above it"
     assert page.evaluate(PLACES)["rows"][9] <= WIDE["height"]
+    page.goto(live_server.url + marked.address("board") + "?columns=all")
+    boxes = "document.querySelector('tbody .run-mark').getClientRects().length"
+    assert page.evaluate(boxes) == 1, "the mark is on one line"
 
 
 def test_a_narrow_row_with_a_mark_has_one_more_line_and_its_link_beside_its_team(
