@@ -233,11 +233,11 @@ def keep(
             created_by=by,
         )
         audit.record(
-            "estimate-sheet",
+            "estimate-sheet/disagreements",
             actor=by,
             subject=asked.phase,
             place=asked.phase.task.season,
-            facts={"judgements": lines.rows, "runs": len(sampling.runs)},
+            facts={"pairs": lines.rows, "runs": len(sampling.runs)},
         )
     return sheet
 

@@ -40,22 +40,22 @@ def summary_by_weights(topic: InputTopic) -> list[str]:
 SPANS = (
     clsumm.declared(
         "clsumm-mq-tfidf-literal",
-        "MQ “TF.IDF” to the letter: IDF also from the citances, short sentences passed over.",
+        "MQ “TF.IDF” to the letter: IDF also from the citances, short sentences ignored.",
         of_long_sentences(clsumm.with_citances),
     ),
     clsumm.declared(
         "clsumm-mq-topics-literal",
-        "MQ “topics” to the letter: short sentences passed over.",
+        "MQ “topics” to the letter: short sentences ignored.",
         of_long_sentences(clsumm.with_citing_papers),
     ),
     clsumm.declared(
         "clsumm-mq-context-literal",
-        "MQ “context” to the letter: short sentences passed over.",
+        "MQ “context” to the letter: short sentences ignored.",
         of_long_sentences(clsumm.with_citing_papers, context=clsumm.CONTEXT),
     ),
     clsumm.declared(
         "clsumm-mq-mmr-literal",
-        "MQ “MMR” to the letter: short sentences passed over.",
+        "MQ “MMR” to the letter: short sentences ignored.",
         clsumm.mq_mmr,
     ),
     *(

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from django.urls import reverse
 
+from tasks.models.seasons import bump_version
 from tests.browser.driving import barriers, comes_to, wait_for
 from tests.browser.scenes import METRICS, Scene
 from tests.factories import make_submission, make_team
@@ -82,6 +83,62 @@ def test_the_first_screen_of_a_narrow_board_has_its_first_three_rows(
     assert seen["title"] < seen["verdict"] <= seen["table"]
     assert len(set(seen["buttons"])) == 1
     assert not seen["isWide"]
+
+
+#: The height of each row, and whether its link stands on the line of its team.
+ROWS = """() => [...document.querySelectorAll('table.board tbody tr')].map((row) => {
+    const parts = [...row.querySelectorAll('.team, .team a.unfold')];
+    const [team, link] = parts.map((part) => part.getBoundingClientRect().top);
+    return { height: row.offsetHeight, isBeside: Math.abs(team - link) < 12 };
+})"""
+
+
+@pytest.fixture
+def marked(large) -> Scene:
+    """Return the large scene, whose own run is that of a closed model."""
+    large.run.card = {"model": "closed"}
+    large.run.save(update_fields=["card"])
+    bump_version(large.phase.pk)
+    return large
+
+
+def test_a_wide_row_with_a_mark_is_as_high_as_the_others_in_german(
+    visit, live_server, marked
+):
+    page = visit(viewport=WIDE, locale="de-DE")
+    page.goto(live_server.url + marked.address("board"))
+    assert "geschlossenes Modell" in page.locator("tbody .run-mark").inner_text()
+    heights = {row["height"] for row in page.evaluate(ROWS)}
+    assert max(heights) - min(heights) <= 12, "the first row has room above it"
+    assert page.evaluate(PLACES)["rows"][9] <= WIDE["height"]
+    page.goto(live_server.url + marked.address("board") + "?columns=all")
+    boxes = "document.querySelector('tbody .run-mark').getClientRects().length"
+    assert page.evaluate(boxes) == 1, "the mark is on one line"
+
+
+def test_a_narrow_row_with_a_mark_has_one_more_line_and_its_link_beside_its_team(
+    visit, live_server, marked
+):
+    page = visit(viewport=NARROW, locale="de-DE")
+    page.goto(live_server.url + marked.address("board"))
+    assert page.locator("tbody .run-mark").is_visible()
+    rows = page.evaluate(ROWS)
+    assert all(row["isBeside"] for row in rows)
+    heights = [row["height"] for row in rows]
+    assert max(heights) - min(heights) <= 30
+    assert page.evaluate(PLACES)["rows"][2] <= NARROW["height"]
+
+
+def test_the_narrow_head_of_the_site_begins_on_the_line_of_its_name(
+    visit, live_server, scene
+):
+    page = visit(viewport=NARROW)
+    page.goto(live_server.url + scene.address("board"))
+    name, first = (
+        page.locator(part).first.bounding_box() for part in (".wordmark", "header li a")
+    )
+    assert first["x"] > name["x"] + name["width"]
+    assert first["y"] < name["y"] + name["height"]
 
 
 def named_pages(scene: Scene) -> dict[str, str]:

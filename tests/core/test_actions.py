@@ -117,3 +117,32 @@ def test_an_action_of_a_later_release_says_what_that_release_wrote():
         AuditEntry(action="sung", text="sang a song", facts={"song": "x"}).words
         == "sang a song"
     )
+
+
+@pytest.mark.parametrize(
+    ("action", "facts", "english", "german"),
+    [
+        (
+            "sheet-of-pairs",
+            {"pairs": 15, "runs": 3},
+            "made a sheet of 15 pairs of 3 runs",
+            "hat einen Bogen erstellt: 15 Paare, 3 Runs",
+        ),
+        (
+            "battles-brought",
+            {"judgements": 1, "sheet": 2},
+            "brought 1 judgement of pairs as sheet 2",
+            "hat 1 Urteil über Paare als Bogen 2 hochgeladen",
+        ),
+        (
+            "estimate-sheet",
+            {"judgements": 60, "runs": 4},
+            "made a sheet of 60 judgements for estimates of 4 runs",
+            "hat einen Schätzbogen erstellt: 60 Urteile, 4 Runs",
+        ),
+    ],
+)
+def test_counts_of_pairs_and_judgements_have_their_noun(action, facts, english, german):
+    assert worded(action, facts) == english
+    with translation.override("de"):
+        assert worded(action, facts) == german

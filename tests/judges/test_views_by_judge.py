@@ -589,6 +589,18 @@ def sheet(organised, organiser):
     return keep(request, found, stored(lines_of(request, found)), by=organiser)
 
 
+def test_the_history_says_that_a_sheet_is_of_disagreements(sheet, organiser, client):
+    client.force_login(organiser)
+    season = sheet.phase.task.season.slug
+    told = text_of(client.get(reverse("organise-history", args=[season])))
+    runs = len(sheet.runs)
+    assert (
+        "made a sheet of 2 pairs on which two judges disagree, of "
+        f"{runs} run{'s' * (runs > 1)}" in told
+    )
+    assert "for estimates" not in told
+
+
 def form_of(sheet) -> list[dict]:
     with storage.statistics.open(sheet.file) as file:
         return [json.loads(line) for line in file.read().splitlines()]

@@ -195,3 +195,10 @@ def test_a_program_names_the_encoding_of_a_file_for_several_tasks(member, season
     assert "Windows-1252" in told["encodings"]
     taken = api(member, season, content, encoding="Windows-1252")
     assert taken.status_code == 201, taken.content
+
+
+def test_the_page_for_several_tasks_names_its_optional_fields(member, season):
+    page = member.get(reverse("season-upload", args=[season.slug]))
+    told = " ".join(text_of(page).split())
+    for label in ("Description", "Seed of"):
+        assert f"{label} optional" in told

@@ -236,6 +236,9 @@ ACTIONS = {
     ),
     "sheet-reopened": _("reopened sheet %(sheet)s to its judges"),
     "estimate-sheet": _("made a sheet of %(judgements)s for estimates of %(runs)s"),
+    "estimate-sheet/disagreements": _(
+        "made a sheet of %(pairs)s on which two judges disagree, of %(runs)s"
+    ),
     "estimate-sheet/labels": _("brought people's labels for estimate sheet %(sheet)s"),
     "estimate-sheet/published": _(
         "published the estimated scores of estimate sheet %(sheet)s"
@@ -259,6 +262,8 @@ _COUNTED: dict[str, Callable[[int], str]] = {
     "instances": lambda number: counted(number, "instance"),
     "runs": lambda number: counted(number, "run"),
     "ratings": lambda number: counted(number, "rating"),
+    "judgements": lambda number: counted(number, "judgement"),
+    "pairs": lambda number: counted(number, "pair"),
     "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
     "tries": lambda number: counted(number, "more try", "more tries"),
 }

@@ -269,7 +269,7 @@ def read_rows(
                 yield Row(line, dict(zip(header, values, strict=True)))
             elif values and source is Source.RUN:
                 words = (
-                    f"passed over: a row of {len(values)} fields",
+                    f"ignored: a row of {len(values)} fields",
                     f"{len(header)}, as the header has",
                 )
                 problems.append(

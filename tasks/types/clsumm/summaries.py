@@ -85,13 +85,12 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
     problems = Problems()
     topics: dict[str, SummaryTopic] = {}
     notes = [
-        f"passed over, no topic: {folder}"
-        for folder in sorted(folders.passed_over(files))
+        f"ignored, no topic: {folder}" for folder in sorted(folders.passed_over(files))
     ]
     for folder in folders.topic_folders(files):
         topic = _topic(folder, notes)
         if topic is None:
-            notes.append(f"passed over, no summary: {folder.shown}")
+            notes.append(f"ignored, no summary: {folder.shown}")
         elif topic.name in topics:
             problems.append(
                 Problem(file=folder.shown, message=f"topic {topic.name} is given twice")
@@ -160,7 +159,7 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
         raw = file.with_fallback().read()
         if key in references:
             notes.append(
-                f"{file.shown} passed over: {references[key].file} is the same summary"
+                f"{file.shown} ignored: {references[key].file} is the same summary"
             )
         else:
             references[key] = Reference(
@@ -336,7 +335,7 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
             readable = True
             yield file
         elif file.suffix == ".txt" and "Task2" in file.folders:
-            message = "passed over: its name does not say that it is a system's summary"
+            message = "ignored: its name does not say that it is a system's summary"
             problems.append(file.problem(message, FORMS, fatal=False))
     if not readable:
         shown = files[0].shown if len(files) == 1 else ""

@@ -186,7 +186,7 @@ def read_gold(files: Files, options: Options) -> Split:
         index=_index(topics),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=(
-            *(f"passed over, no topic: {folder}" for folder in sorted(others)),
+            *(f"ignored, no topic: {folder}" for folder in sorted(others)),
             *(
                 f"topic {name} has no Reference_XML: sentence ids are not checked"
                 for name in unchecked

@@ -98,7 +98,7 @@ def test_the_same_summary_twice_is_read_once_and_the_gold_says_so(
     assert values(scores)[2] == 1
     [note] = scores["gold"]["notes"]
     assert note.endswith(
-        f"/{TOPIC}.community.txt passed over: {TOPIC}.community is the same summary"
+        f"/{TOPIC}.community.txt ignored: {TOPIC}.community is the same summary"
     )
 
 
@@ -118,7 +118,7 @@ def test_judges_and_readers_see_the_paper_by_its_sections_where_it_has_no_citanc
     assert (problems, OTHER in str(shown.given)) == ([], True)
 
 
-def test_a_text_of_task_2_whose_name_says_no_system_is_passed_over_with_a_word(
+def test_a_text_of_task_2_whose_name_says_no_system_is_ignored_with_a_word(
     gold, tmp_path
 ):
     folder = summary_file(tmp_path, OTHER)
@@ -134,7 +134,7 @@ def test_a_text_of_task_2_whose_name_says_no_system_is_passed_over_with_a_word(
     assert (problem.file.endswith(f"Task2/{TOPIC}.txt"), problem.fatal) == (True, False)
     assert (
         problem.message
-        == "passed over: its name does not say that it is a system's summary"
+        == "ignored: its name does not say that it is a system's summary"
     )
 
 
