@@ -30,6 +30,7 @@ from tasks.types.base import (
     is_official,
 )
 from tasks.types.columns import present, renumbered
+from tasks.types.ledger import ENTAILS
 from tasks.types.problems import Unavailable
 from tasks.types.text import nfc
 
@@ -165,6 +166,8 @@ class Metric(ABC):
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
+    #: The kind of the labels that ``labels_used`` returns.
+    labels_kind = ENTAILS
     #: The constant part of ``parameters``.
     fixed: Parameters = {}
     #: The digest of the declared task that the metric belongs to; else empty.
@@ -363,9 +366,9 @@ class Metric(ABC):
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[tuple[str, str], bool] | None:
-        """Return the entailment labels that the run's scores depend on, keyed by the
-        digests of premise and hypothesis. Return None if no label file is used.
+    ) -> Mapping[tuple[str, str], bool | str] | None:
+        """Return the labels of pairs that the run's scores depend on, keyed by the
+        digests of both texts. Return None if no file has labels of a judge.
         """
         return None
 

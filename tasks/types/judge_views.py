@@ -12,7 +12,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from tasks.types.base import OF_JUDGE, Options
-from tasks.types.positional_citations.options import ENTAILMENT, STORE
+from tasks.types.ledger import STORE
+from tasks.types.stored_judges import stored_judge
 
 #: `JUDGE` matches names of judges, which are part of URLs and file names.
 JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -34,14 +35,14 @@ def first_judge(options: Options) -> str:
     """Return the first judge of a task, whose labels the site stores and which the
     options name, or an empty text.
     """
-    source, _, name = options.get(ENTAILMENT.name, "").partition(":")
-    return name if source == STORE else ""
+    judge = stored_judge(options)
+    return judge.name if judge else ""
 
 
 def options_of(rules: str, options: Options) -> dict[str, str]:
     """Return the options that select the judge of a rule set or of a view."""
-    judge = further_judge(rules)
-    named = {ENTAILMENT.name: f"{STORE}:{judge}"} if judge else {}
+    judge, first = further_judge(rules), stored_judge(options)
+    named = {first.option: f"{STORE}:{judge}"} if judge and first else {}
     return {**options, **named}
 
 

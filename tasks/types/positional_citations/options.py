@@ -9,18 +9,13 @@ from tasks.types.base import (
     OptionRefused,
     Options,
 )
+from tasks.types.ledger import ENTAILS, STORE
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
 #: Entailment decisions (does a passage support a claim) have one of these sources.
 #: All sources of entailment decisions except the first two need an argument.
-NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
-    "none",
-    "word-overlap",
-    "labels",
-    "model",
-    "store",
-)
+NOBODY, WORD_OVERLAP, LABELS, MODEL = "none", "word-overlap", "labels", "model"
 
 #: `AUTO` selects the sentence splitter that the rule set needs.
 AUTO = "auto"
@@ -32,6 +27,7 @@ ENTAILMENT = Option(
     "that model that the site keeps; word-overlap is for tests alone. With none, the metrics that need it "
     "stay undefined.",
     former={"decisions:": "labels:"},
+    asks=ENTAILS,
 )
 PARSER = Option(
     name="parser",
