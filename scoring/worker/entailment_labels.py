@@ -108,7 +108,11 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
 
     The function shares either all labels or no label.
     """
-    kinds = [one.kind for one in judges_of_season(season) if one.name == model]
+    asked = {one.kind for one in judges_of_season(season) if one.name == model}
+    own = Judge.objects.filter(name=model, season=season, kind__in=asked)
+    kinds = sorted(set(own.values_list("kind", flat=True)))
+    if not kinds:
+        raise Judge.DoesNotExist
     with transaction.atomic():
         shared_all = [
             one

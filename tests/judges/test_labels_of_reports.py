@@ -115,9 +115,9 @@ def precision(run, rules="corrected") -> float:
     return evaluation.scores.get(shared__metric="citation_precision").value
 
 
-def open_pairs() -> list[dict]:
+def open_pairs(*arguments: str) -> list[dict]:
     out = StringIO()
-    call_command("export_pairs", stdout=out, stderr=StringIO())
+    call_command("export_pairs", *arguments, stdout=out, stderr=StringIO())
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -133,6 +133,8 @@ def test_a_run_waits_for_the_labels_of_its_citations_and_an_import_completes_it(
     )
     assert PendingLabels.objects.get().judge.kind == "supports"
     assert sorted(open_pairs(), key=str) == sorted(PAIRS, key=str)
+    assert open_pairs("--kind", "supports") == open_pairs()
+    assert open_pairs("--kind", "entails") == []
     done = bring(ROWS[0])
     assert (done.added, done.resumed) == (1, 1)
     score_all()
@@ -371,6 +373,13 @@ def test_the_page_judges_asks_for_the_three_answers_of_support(
     row = phase.phase_judges.get()
     assert (row.kind, row.prompt) == ("supports", prompt)
     assert row.answers == {"Entirely": "full", "Partial": "partial", "None": "none"}
+    member = factories.make_user()
+    factories.make_team(season=phase.task.season, lead=member)
+    client.force_login(member)
+    upload = reverse("upload", args=[slug, phase.task.slug, phase.slug])
+    told = client.get(upload).content.decode()
+    assert "decides how far cited documents support sentences" in told
+    assert "are sent to 127.0.0.1:9" in told
 
 
 def board_of(phase, rules=None):
