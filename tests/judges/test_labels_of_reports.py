@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from citeboard.acts.judging import AGREE_TO_JUDGE
 from citeboard.core.refusals import Refused
 from scoring.__main__ import main as offline
 from scoring.models import (
@@ -368,6 +369,9 @@ def test_the_page_judges_asks_for_the_three_answers_of_support(
     answer = client.post(address, wrong)
     assert answer.status_code == 422
     assert "the prompt lacks {sentence}" in answer.content.decode().lower()
+    with pytest.raises(Refused, match="“yes” is no label; the labels are full"):
+        AGREE_TO_JUDGE(phase, organiser, consent=True, yes="Y")
+    assert not phase.phase_judges.exists()
     prompt = "{sentence}\n{document}"
     client.post(address, {"consent": "on", "prompt": prompt, "full": "Entirely"})
     row = phase.phase_judges.get()

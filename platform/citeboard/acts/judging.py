@@ -124,11 +124,15 @@ def _agree_to_judge(
         )
     kind = judging.kind_asked(phase)
     default = Prompt.default(kind)
+    labels = KINDS[kind].labels
+    # `Prompt.check` refuses answers that stand for labels of another kind.
+    foreign = {answers[name]: name for name in answers if name not in labels}
     asked = Prompt(
         kind,
         # Browsers send line breaks of forms as CRLF.
         prompt.replace("\r\n", "\n") or default.template,
-        {answers.get(label) or word: label for word, label in default.answers.items()},
+        {answers.get(label) or word: label for word, label in default.answers.items()}
+        | {word: label for word, label in foreign.items() if word},
     )
     return judging.agree(phase=phase, prompt=asked, budget=budget, by=by)
 
