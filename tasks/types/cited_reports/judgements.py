@@ -164,7 +164,7 @@ def kept_judge(path: Path) -> str:
     """Return the judge of a file that a site wrote from its ledger, or an empty text
     for any other file.
     """
-    with suppress(OSError, ValueError), path.open("rb") as file:
+    with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
         head = json.loads(file.readline(MAX_HEAD))
         if isinstance(head, dict) and head.get(KEPT) is True:
             return str(head.get("judge") or "")
