@@ -33,7 +33,6 @@ from scoring.exchange.results import (
     site_address,
     zip_entry,
 )
-from scoring.metrics.entailment import stored_model
 from scoring.models import Judge
 from scoring.results.board.open_gold import may_have_gold
 from scoring.worker.entailment_labels import label_lines
@@ -45,8 +44,8 @@ from tasks.seasons.file.licences import spdx
 from tasks.types.files import KIT, InputFile, is_in_kit, open_input
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.judge_views import further_judges
-from tasks.types.positional_citations.options import ENTAILMENT
 from tasks.types.run_forms import TrecForm
+from tasks.types.stored_judges import stored_judge
 
 #: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
@@ -627,19 +626,18 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
     The list of judges is empty unless the gold is released in all phases that share the
     runs.
     """
-    if (model := stored_model(phase.task.options)) is None or not may_have_gold(
-        phase, viewer
-    ):
+    judge = stored_judge(phase.task.options)
+    if judge is None or not may_have_gold(phase, viewer):
         return []
-    labels = phase.task.options[ENTAILMENT.name]
+    labels = {f"task__options__{judge.option}": phase.task.options[judge.option]}
     views = [
         task
         for task, rules in Task.objects.values_list("pk", "rules")
-        if model in further_judges(rules)
+        if judge.name in further_judges(rules)
     ]
-    asking = Phase.objects.filter(
-        Q(task__options__entailment=labels) | Q(task__in=views)
-    ).select_related("task__season")
+    asking = Phase.objects.filter(Q(**labels) | Q(task__in=views)).select_related(
+        "task__season"
+    )
     hidden = (
         one
         for one in asking
@@ -648,7 +646,7 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
     closed = {one.task.season_id for one in hidden}
     if phase.task.season_id in closed:
         return []
-    deciding = Judge.objects.deciding(model, phase.task.season)
+    deciding = Judge.objects.deciding(judge.name, phase.task.season, judge.kind)
     return [one for one in deciding if one.season_id is not None or not closed]
 
 

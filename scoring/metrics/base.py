@@ -31,6 +31,7 @@ from tasks.types.base import (
     is_official,
 )
 from tasks.types.columns import present, renumbered
+from tasks.types.ledger import ENTAILS
 from tasks.types.problems import Unavailable
 from tasks.types.text import nfc
 
@@ -168,6 +169,8 @@ class Metric(ABC):
     engine: str = ""
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
+    #: ``labels_kind`` is the kind of the labels that ``labels_used`` returns.
+    labels_kind = ENTAILS
     #: ``parameters`` always contains these settings of the metric.
     fixed: Parameters = {}
     #: The digest of the metric's declared task, or an empty text for other tasks.
@@ -366,9 +369,9 @@ class Metric(ABC):
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[tuple[str, str], bool] | None:
-        """Return the entailment labels that the run's scores depend on, keyed by the
-        digests of premise and hypothesis. Return None if no label file is used.
+    ) -> Mapping[tuple[str, str], bool | str] | None:
+        """Return the labels of pairs that the run's scores depend on, keyed by the
+        digests of both texts. Return None if no file has labels of a judge.
         """
         return None
 

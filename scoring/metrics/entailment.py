@@ -23,6 +23,7 @@ from scoring.metrics.local_models import (
 from tasks.types.base import Options
 from tasks.types.digests import salted_digest
 from tasks.types.files import open_input
+from tasks.types.ledger import KEPT, STORE
 from tasks.types.positional_citations import options as declared
 from tasks.types.positional_citations.parsing import LENGTH, file_digest, folder_digest
 from tasks.types.positional_citations.questions import Passage
@@ -262,8 +263,6 @@ class _View:
 EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
 #: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256 digest.
 Key = tuple[str, str]
-#: This JSON key marks label files that a site exported from its database.
-KEPT = "kept"
 #: Number of hexadecimal digits of an entailment label digest in signatures.
 DIGEST_LENGTH = 12
 _DIGESTS = {
@@ -306,28 +305,21 @@ def stored_labels(path: Path) -> EntailmentLabels:
         return _read(path, file_digest(path))
 
 
-def labels_digest(labels: Mapping[Key, bool], nonce: str = "") -> str:
-    """Return a short digest of the used entailment labels, or “none” without labels.
+def labels_digest(labels: Mapping[Key, bool | str], nonce: str = "") -> str:
+    """Return a short digest of the used labels, or “none” without labels.
 
     Labels of the label file that no score used do not influence the digest. Some
     hypotheses are secret gold claims, and a plain digest would let readers confirm a
     guessed claim. If the gold has a nonce, the digest is therefore an HMAC.
     """
     lines = [
-        f"{premise} {hypothesis} {entailed:d}\n"
-        for (premise, hypothesis), entailed in sorted(labels.items())
+        f"{first} {second} {label if isinstance(label, str) else int(label)}\n"
+        for (first, second), label in sorted(labels.items())
     ]
     if not lines:
         return "none"
     digest = sha256("".join(lines))
     return (salted_digest(digest, nonce) if nonce else digest)[:DIGEST_LENGTH]
-
-
-def kept_line(model: str) -> str:
-    """Return the first line of an entailment label file that a site exports from its
-    database.
-    """
-    return f"{json.dumps({'model': model, KEPT: True}, ensure_ascii=False)}\n"
 
 
 def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int]:
@@ -471,26 +463,6 @@ def _entailed_value(record: Mapping[str, Any]) -> Any:
     return record.get("entailed", record.get("result"))
 
 
-def stored_model(options: Mapping[str, str]) -> str | None:
-    """Return the model whose stored labels the options select, or None if the options
-    select no stored labels.
-    """
-    source, _, model = options.get(declared.ENTAILMENT.name, "").partition(":")
-    return model if source == declared.STORE and model else None
-
-
-def with_labels(options: Mapping[str, str], path: Path | str) -> dict[str, str]:
-    """Return a copy of the options that makes the offline scorer read labels from a
-    file instead of a site's database.
-    """
-    labels = (
-        {declared.ENTAILMENT.name: f"{declared.LABELS}:{path}"}
-        if stored_model(options)
-        else {}
-    )
-    return {**options, **labels}
-
-
 #: This entailment model of the ALCE and ALiiCE papers has 11 billion parameters.
 TRUE = "google/t5_xxl_true_nli_mixture"
 ENTAILED = "1"
@@ -507,7 +479,7 @@ def judge_of(options: Options) -> Judge:
         return stored_labels(Path(name))
     if source == declared.MODEL:
         return model_judge(name)
-    if source == declared.STORE:
+    if source == STORE:
         raise Unavailable(
             f"the labels of {name} are kept by a site: have its organisers export them, "
             "and give the file as entailment=labels:PATH"

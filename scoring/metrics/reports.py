@@ -9,7 +9,7 @@ topic with judgements counts, and a topic without a report scores 0.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,13 @@ from scoring.metrics.base import (
 )
 from tasks.types.base import Options, is_official
 from tasks.types.cited_reports.checks import length_of
-from tasks.types.cited_reports.options import accepted, max_citations
+from tasks.types.cited_reports.judgements import SUPPORTS, Key
+from tasks.types.cited_reports.options import (
+    accepted,
+    is_stored,
+    ledger_judge,
+    max_citations,
+)
 from tasks.types.cited_reports.pairing import (
     MISSING,
     JudgedCitation,
@@ -34,6 +40,7 @@ from tasks.types.cited_reports.pairing import (
     JudgedReport,
 )
 from tasks.types.cited_reports.topics import NuggetOfTopic, Topic
+from tasks.types.problems import Unavailable
 
 NUGGETS = (
     "Pradeep et al. 2025, The Great Nugget Recall: Automating Fact Extraction and RAG "
@@ -171,6 +178,7 @@ class CitationScore(Metric):
     shape = "mean"
     citation = SUPPORT
     counts_by_last_column = True
+    labels_kind = SUPPORTS
 
     def __init__(
         self,
@@ -183,6 +191,8 @@ class CitationScore(Metric):
     ) -> None:
         super().__init__(name, rules)
         self.part, self.is_strict = part, is_strict
+        self.options = options
+        ledger_judge(options)
         accepted(options)
         limit = max_citations(options)
         self.fixed = {"max_citations": "all" if limit is None else limit}
@@ -197,6 +207,24 @@ class CitationScore(Metric):
         return UnitColumns("citations", value, weight, UNKNOWN)
 
     @property
+    def parameters(self) -> Parameters:
+        judge = ledger_judge(self.options)
+        return {**super().parameters, **({"supports": judge} if judge else {})}
+
+    def labels_used(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Mapping[tuple[str, str], bool | str] | None:
+        if not ledger_judge(self.options):
+            return None
+        reports = (answer for answer in answers if isinstance(answer, JudgedReport))
+        return {
+            _hexadecimal(citation.key): citation.label
+            for report in reports
+            for citation in report.citations
+            if citation.key and citation.label != MISSING
+        }
+
+    @property
     def is_of_means(self) -> bool:
         """Return True if the metric's value is the harmonic mean of mean precision and
         mean recall.
@@ -204,6 +232,11 @@ class CitationScore(Metric):
         return self.part == "f1" and is_official(self.rules)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
+        if is_stored(self.options):
+            raise Unavailable(
+                f"the labels of {ledger_judge(self.options)} are kept by a site: have its organisers "
+                "export them, and give the file as supports=PATH"
+            )
         has_any = any(
             answer.is_supported
             for answer in answers
@@ -263,6 +296,11 @@ class CitationScore(Metric):
             credit, weight = _COLUMNS[self.part, self.is_strict]
             value = quotient(sums[..., credit], sums[..., weight])
         return np.where(sums[..., UNKNOWN] > 0, np.nan, value)
+
+
+def _hexadecimal(key: Key) -> tuple[str, str]:
+    sentence, document = (digest.partition(":")[2] for digest in key)
+    return sentence, document
 
 
 def _mean(values: Sequence[float]) -> float:

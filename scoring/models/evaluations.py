@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from citeboard.core.models import late_json, late_text
 from citeboard.teams.models import Team
 from scoring.models.counting import EvaluationQuerySet
-from scoring.stats.signature import ENTAILMENT_LABELS, filled
+from scoring.stats.signature import LABEL_PARTS, filled
 from tasks.models import Gold, Phase, Submission
 from tasks.models.seasons import PARTS
 
@@ -195,9 +195,9 @@ class Evaluation(models.Model):
         missing: dict[str, int | str] = (
             {} if self.missing is None else {"missing": self.missing}
         )
-        return missing | (
-            {ENTAILMENT_LABELS: self.labels_digest} if self.labels_digest else {}
-        )
+        if not self.labels_digest:
+            return missing
+        return missing | dict.fromkeys(LABEL_PARTS.values(), self.labels_digest)
 
 
 class Signature(SharedRow):

@@ -29,11 +29,17 @@ from tasks.types.ledger import (
     MAX_RATIONALE,
     NO,
     NO_LABEL,
+    SUPPORTS,
     YES,
 )
 
 #: The byte that stands for each label in the stored judgements of an evaluation.
-LABEL_BYTES = {NO: 0, YES: 1, NO_LABEL: 2}
+LABEL_BYTES = {
+    NO: 0,
+    YES: 1,
+    NO_LABEL: 2,
+    **{label: 3 + place for place, label in enumerate(KINDS[SUPPORTS].labels)},
+}
 #: The length of three hexadecimal SHA-256 digests separated by spaces.
 MAX_ITEMS = 3 * 64 + 2
 

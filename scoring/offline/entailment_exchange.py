@@ -11,6 +11,7 @@ from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
 from tasks.types.base import OptionRefused, Pairs
 from tasks.types.files import open_input
+from tasks.types.ledger import AskedItem
 from tasks.types.problems import (
     JUDGEMENTS_LACKING,
     Pending,
@@ -39,9 +40,15 @@ def pending_pairs(
     return list(pending)
 
 
-def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> None:
-    """Write the entailment pairs without a label to a file, and mark the pairs that the
-    metrics need whatever the labels of other pairs are.
+def stop_where_pending(
+    metrics: Sequence[Metric],
+    pairs: Pairs,
+    path: Path,
+    items: Sequence[AskedItem] = (),
+) -> None:
+    """Write the pairs without a label to a file, and mark the pairs that the metrics
+    need whatever the labels of other pairs are. ``items`` are the pairs that the task
+    type asks in addition to the metrics.
 
     Raises Pending if entailment pairs without a label exist, and Unavailable if
     judgements of the gold are missing.
@@ -64,21 +71,23 @@ def stop_where_pending(metrics: Sequence[Metric], pairs: Pairs, path: Path) -> N
     verdicts = [
         verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)
     ]
-    if not (
-        pending := dict.fromkeys(
-            pair for verdict in verdicts for pair in verdict.pending
-        )
-    ):
+    pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
+    open_items = [item for item in items if item.is_open]
+    if not pending and not open_items:
         return
     first = {pair for verdict in verdicts for pair in verdict.next}
     with path.open("w", encoding="utf-8") as file:
         _append_lines(
             file, [{**pair_line(pair), "next": pair in first} for pair in pending]
         )
-    raise Pending(
-        len(pending),
-        len({pair for judge in watched.values() for pair in judge.answers}),
-    )
+        _append_lines(file, list(map(_item_line, open_items)))
+    asked = {pair for judge in watched.values() for pair in judge.answers}
+    raise Pending(len(pending) + len(open_items), len(asked) + len(items))
+
+
+def _item_line(item: AskedItem) -> dict[str, Any]:
+    others = {"others": item.others} if item.others else {}
+    return {"kind": item.kind, **item.by_role, "next": True, **others}
 
 
 def pair_line(pair: entailment.Pair) -> dict[str, str]:

@@ -254,7 +254,7 @@ def _labelled_by_people(
 ) -> _People:
     if people.rows is not None:
         content = run.split.content
-        judged = replace(content.judgements, **{people.rows.kind: people.rows})
+        judged = content.judgements.with_rows(people.rows)
         split = replace(run.split, content=replace(content, judgements=judged))
         read = read_scored(scoring)._replace(split=split)
         pairs, metrics = read.pairs(scoring), run.metrics

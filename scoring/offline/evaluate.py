@@ -4,6 +4,7 @@ from pairs of gold and answers.
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import (
     Callable,
     Collection,
@@ -33,8 +34,8 @@ from scoring.stats.interval_methods import RESAMPLED, WILSON_JACKKNIFE
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
 from scoring.stats.signature import (
-    ENTAILMENT_LABELS,
     INTERVAL_VERSION,
+    LABEL_PARTS,
     NO_INTERVAL,
     NO_VALUE,
     column_key,
@@ -264,18 +265,18 @@ def _intervals(
 def _labels_used(
     metrics: Sequence[Metric], pairs: Pairs, nonce: str
 ) -> dict[str, dict[str, str]]:
+    by_statistic = {metric.statistic: metric for metric in metrics}
     used = {
         name: labels
-        for name, metric in {metric.statistic: metric for metric in metrics}.items()
+        for name, metric in by_statistic.items()
         if (labels := metric.labels_used(pairs.gold, pairs.answers)) is not None
     }
-    if not used:
-        return {}
-    digest = labels_digest(
-        {key: entailed for labels in used.values() for key, entailed in labels.items()},
-        nonce,
-    )
-    return {name: {ENTAILMENT_LABELS: digest} for name in used}
+    by_kind: dict[str, dict[tuple[str, str], bool | str]] = defaultdict(dict)
+    for name, labels in used.items():
+        by_kind[by_statistic[name].labels_kind] |= labels
+    digests = {kind: labels_digest(own, nonce) for kind, own in by_kind.items()}
+    kinds = {name: by_statistic[name].labels_kind for name in used}
+    return {name: {LABEL_PARTS[kind]: digests[kind]} for name, kind in kinds.items()}
 
 
 def measured(

@@ -21,6 +21,7 @@ from scoring.metrics import entailment
 from tasks.types.files import open_input
 from tasks.types.ledger import (
     ENTAILS,
+    KEPT,
     KINDS,
     MAX_BY,
     MAX_JUDGE,
@@ -147,8 +148,9 @@ class _Reading:
         a duplicate row.
         """
         is_first, self._is_first = self._is_first or self._is_joined, False
-        if record.keys() - {entailment.KEPT} == {"model"} or (
-            is_first and "items" not in record and record.keys() <= FIELDS - {"texts"}
+        keys = record.keys() - {KEPT}
+        if keys == {"model"} or (
+            is_first and "items" not in record and keys <= FIELDS - {"texts"}
         ):
             self._common = self._header(record)
             return None
@@ -163,7 +165,7 @@ class _Reading:
         header of a file of entailment labels names the model.
         """
         if "model" not in record:
-            return record
+            return {name: value for name, value in record.items() if name != KEPT}
         if not isinstance(record["model"], str):
             raise _Fault(f"“model” is {json_kind(record['model'])}", "a text")
         if not self.summary.rows:

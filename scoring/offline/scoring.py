@@ -197,7 +197,9 @@ def score_read(
     if scoring.pending:
         from scoring.offline.entailment_exchange import stop_where_pending
 
-        stop_where_pending(metrics, pairs, scoring.pending)
+        asked = scoring.task_type.asked_items
+        items = list(asked(split, pairs)) if asked else []
+        stop_where_pending(metrics, pairs, scoring.pending, items)
     evaluated = partial(
         evaluate,
         scoring.task_type,

@@ -1,4 +1,7 @@
-"""Import and export entailment labels, and resume the jobs that wait for labels.
+"""Import and export labels of pairs, and resume the jobs that wait for labels.
+
+A label says whether a passage entails a claim, or how far a document supports a
+sentence. The options of the task determine the kind of its labels.
 
 A scoring job that waits has a row in the database for each pair without a label. When a
 label is imported, the row of its pair is deleted and the job resumes. After the job has
@@ -12,11 +15,12 @@ import gzip
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from django.core.files.base import File
 from django.db import transaction
@@ -49,11 +53,33 @@ from scoring.worker.ledger import (
 from scoring.worker.local_copies import storage_in_use
 from tasks.jobs import engine
 from tasks.models import Job, Season
-from tasks.types.judge_views import first_judge, further_judges
-from tasks.types.ledger import ENTAILS, NO_LABEL, YES, GivenLabel, settled
+from tasks.types.judge_views import further_judges
+from tasks.types.ledger import (
+    ENTAILS,
+    KINDS,
+    NO_LABEL,
+    SUPPORTS,
+    AskedItem,
+    GivenLabel,
+    digest_of,
+    settled,
+)
+from tasks.types.stored_judges import (
+    StoredJudge,
+    first_line,
+    label_line,
+    stored_judge,
+)
 
 #: The length of the column ``items`` if the premise is identified by a SHA-1 digest.
 WITH_SHA1 = 40 + 1 + 64
+#: The ledger may have items of these kinds under digests of several forms of a text.
+WITH_FORMS = (SUPPORTS,)
+#: What a judge decides, by the kind of its labels.
+DECIDES = {
+    ENTAILS: "whether passages entail claims",
+    SUPPORTS: "how far documents support sentences",
+}
 
 
 def import_labels(
@@ -73,8 +99,8 @@ def import_labels(
 
 
 def go_on(stored: Imported, given: GivenRows) -> int:
-    is_unsure = given.summary.has_sha1 and stored.added > 0
-    return resume_waiting(stored.judge, is_unsure=is_unsure)
+    has_other_forms = given.summary.has_sha1 or given.summary.kind in WITH_FORMS
+    return resume_waiting(stored.judge, is_unsure=has_other_forms and stored.added > 0)
 
 
 def share_labels(*, season: Season, model: str, by: User) -> Imported:
@@ -83,16 +109,30 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
 
     The function shares either all labels or no label.
     """
-    [*_others, shared] = shared_all = share(
-        season=season, name=model, kind=ENTAILS, by=by
-    )
+    asked = {one.kind for one in judges_of_season(season) if one.name == model}
+    own = Judge.objects.filter(name=model, season=season, kind__in=asked)
+    kinds = sorted(set(own.values_list("kind", flat=True)))
+    if not kinds:
+        raise Judge.DoesNotExist
+    with transaction.atomic():
+        shared_all = [
+            one
+            for kind in kinds
+            for one in share(season=season, name=model, kind=kind, by=by)
+        ]
+    shared = shared_all[-1]
     resumed = sum(
-        resume_waiting(one.judge, is_unsure=has_sha1(one.source)) for one in shared_all
+        resume_waiting(one.judge, is_unsure=_has_other_forms(one.source))
+        for one in shared_all
     )
     added, known = (
         sum(getattr(one, name) for one in shared_all) for name in ("added", "known")
     )
     return replace(shared, added=added, known=known, resumed=resumed)
+
+
+def _has_other_forms(source: JudgementImport) -> bool:
+    return source.judge.kind in WITH_FORMS or has_sha1(source)
 
 
 def has_sha1(source: JudgementImport) -> bool:
@@ -103,19 +143,25 @@ def has_sha1(source: JudgementImport) -> bool:
 
 def models_of_season(season: Season) -> list[str]:
     """Return the names of all judges in the options of the season's tasks."""
-    found = [
-        name
-        for task in season.tasks.all()
-        for name in (first_judge(task.options), *further_judges(task.rules))
-    ]
-    return list(dict.fromkeys(name for name in found if name))
+    return list(dict.fromkeys(judge.name for judge in judges_of_season(season)))
+
+
+def judges_of_season(season: Season) -> list[StoredJudge]:
+    """Return the distinct judges of the season's tasks, with the kind of their labels."""
+    found: dict[StoredJudge, None] = {}
+    for task in season.tasks.all():
+        if first := stored_judge(task.options):
+            further = further_judges(task.rules)
+            found[first] = None
+            found |= dict.fromkeys(first._replace(name=name) for name in further)
+    return list(found)
 
 
 def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
     """For each pair, yield the label that scoring uses as a line of a label file, one
     judge after the other.
     """
-    yield entailment.kept_line(deciding[0].name)
+    yield first_line(deciding[0].kind, deciding[0].name)
     for place, judge in enumerate(deciding):
         rows = rows_of(judge, deciding[:place])
         has_several = rows.filter(~Q(by="") | Q(repeat__gt=0)).exists()
@@ -125,7 +171,7 @@ def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
             counted = _settled_rows(judge, some) if has_several else some
             for _pk, items, label in counted:
                 if label != NO_LABEL:
-                    yield label_line(items, label)
+                    yield label_line(judge.kind, items, label)
 
 
 def _settled_rows(
@@ -164,21 +210,10 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
     for items, of_items in groupby(rows.iterator(chunk_size=5000), itemgetter(0)):
         # Keep only the last withdrawn label of each person and repetition.
         said = {(by, repeat): label for _items, by, repeat, label in of_items}
-        label = settled(ENTAILS, [GivenLabel(*one, said[one]) for one in said]).label
+        kind = deciding[0].kind
+        label = settled(kind, [GivenLabel(*one, said[one]) for one in said]).label
         if label != NO_LABEL:
-            yield label_line(items, label)
-
-
-def label_line(items: str, label: str) -> str:
-    """Return the line of a label file with the label of a pair."""
-    premise, hypothesis = items.split()
-    digest = "premise_sha256" if len(premise) == len(hypothesis) else "premise_sha1"
-    value = {
-        digest: premise,
-        "hypothesis_sha256": hypothesis,
-        "entailed": int(label == YES),
-    }
-    return f"{json.dumps(value)}\n"
+            yield label_line(kind, items, label)
 
 
 #: After this time, a periodic task resumes waiting jobs that no import has resumed.
@@ -202,7 +237,7 @@ def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
     try:
         with transaction.atomic():
             reason = (
-                f"{found.pending} of {found.pairs} pairs pending: whether passages entail claims is "
+                f"{found.pending} of {found.pairs} pairs pending: {DECIDES[deciding[0].kind]} is "
                 f"decided by {deciding[0]}, outside of this site. Scoring goes on by itself when the last "
                 "label is there."
             )
@@ -223,22 +258,32 @@ def deciding_judges(job: Job) -> list[Judge]:
     If the season has no judge with the name of the job's judge, create one, which has
     the highest precedence.
     """
-    name = entailment.stored_model(job.options)
-    if name is None:
+    named = stored_judge(job.options)
+    if named is None:
         return []
     season = job.submission.phase.task.season
-    if not Judge.objects.filter(name=name, season=season, kind=ENTAILS).exists():
-        Judge.objects.get_or_create(kind=ENTAILS, name=name, digest="", season=season)
-    return list(Judge.objects.deciding(name, season))
+    same: dict[str, Any] = {"name": named.name, "kind": named.kind, "season": season}
+    if not Judge.objects.filter(**same).exists():
+        Judge.objects.get_or_create(**same, digest="")
+    return list(Judge.objects.deciding(named.name, season, named.kind))
 
 
-def pairs_in(path: Path) -> Iterator[entailment.Pair]:
+def pairs_in(path: Path) -> Iterator[AskedItem]:
     """Yield the pairs without a label that a scorer has written to a file."""
     # `splitlines` would also split at other line separators inside of passages.
     with path.open(encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            value = json.loads(line)
-            yield entailment.Pair(value["premise"], value["hypothesis"])
+        yield from map(item_of, map(json.loads, lines))
+
+
+def item_of(value: Mapping[str, Any]) -> AskedItem:
+    """Return the pair of a line with texts, with the digests of its other forms."""
+    kind = value.get("kind", ENTAILS)
+    texts = tuple(value[role] for role in KINDS[kind].items)
+    others = tuple(value.get("others", ()))
+    if kind == ENTAILS:
+        premise, hypothesis = texts
+        others = (f"{entailment.sha1(premise)} {digest_of(hypothesis)}",)
+    return AskedItem(kind, texts, others)
 
 
 def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
@@ -300,7 +345,7 @@ def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
 def open_pairs(
     waiting: Sequence[PendingLabels], *, is_next_only: bool = False
 ) -> Iterator[dict[str, str]]:
-    shown: set[entailment.Pair] = set()
+    shown: set[AskedItem] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("items", flat=True))
         with (
@@ -309,15 +354,17 @@ def open_pairs(
         ):
             for line in lines:
                 value = json.loads(line)
-                pair = entailment.Pair(value["premise"], value["hypothesis"])
+                pair = item_of(value)
                 if (
                     pair in shown
-                    or " ".join(pair.key) not in still_open
+                    or pair.items not in still_open
                     or (is_next_only and not value["next"])
                 ):
                     continue
                 shown.add(pair)
-                yield {"premise": pair.premise, "hypothesis": pair.hypothesis}
+                # Pairs of claims keep the form that `python -m scoring decide` reads.
+                named = {} if pair.kind == ENTAILS else {"kind": pair.kind}
+                yield {**named, **pair.by_role}
 
 
 def _waiting_for(judge: Judge) -> QuerySet[PendingLabels]:
@@ -341,5 +388,5 @@ def _replace(job: Job, judge: Judge, pairs: int, name: str, path: Path) -> None:
     )
     for some in in_parts(pairs_in(path)):
         PendingPair.objects.bulk_create(
-            PendingPair(waits=waits, items=" ".join(pair.key)) for pair in some
+            PendingPair(waits=waits, items=pair.items) for pair in some
         )

@@ -14,8 +14,8 @@ from typing import Any
 
 from scoring.metrics import entailment
 from scoring.models import Judge
+from scoring.offline.estimated_units import KINDS
 from scoring.worker import child, local_copies
-from scoring.worker.entailment_labels import label_line
 from scoring.worker.ledger import look_up
 from scoring.worker.scorers import (
     POLL_SECONDS,
@@ -26,6 +26,13 @@ from scoring.worker.scorers import (
 from tasks.jobs import interruptions
 from tasks.models import Gold, Phase, Submission
 from tasks.types.ledger import NO_LABEL, digest_of
+from tasks.types.stored_judges import (
+    StoredJudge,
+    first_line,
+    label_line,
+    stored_judge,
+    with_label_file,
+)
 
 FAULT = "The estimates failed by a fault of the scorer; the log says what happened."
 SHEET, PEOPLE, LABELS = "sheet.jsonl", "people.jsonl", "labels.jsonl"
@@ -74,7 +81,8 @@ def estimates_of(sampling: Sampling, people: Path) -> Computed:
     RunFailed.
     """
     options = _options(sampling)
-    labels = _stored_labels(sampling) if entailment.stored_model(options) else None
+    judge = stored_judge(options)
+    labels = _stored_labels(sampling, judge) if judge else None
     with closing(ready_scorer()) as scorer:
         path = scorer.folder / PEOPLE
         path.write_bytes(people.read_bytes())
@@ -89,7 +97,7 @@ def estimates_of(sampling: Sampling, people: Path) -> Computed:
 
 def _sheet(scorer: child.Scorer, sampling: Sampling, labels: int | None = None) -> Path:
     options = _options(sampling)
-    if entailment.stored_model(options):
+    if stored_judge(options):
         # To sample units, the scorer needs no labels of the judge.
         options = _with_labels(scorer, options, [])
     count = sampling.labels if labels is None else labels
@@ -99,13 +107,15 @@ def _sheet(scorer: child.Scorer, sampling: Sampling, labels: int | None = None) 
     return out
 
 
-def _stored_labels(sampling: Sampling) -> list[str]:
-    name = entailment.stored_model(_options(sampling)) or ""
-    deciding = list(Judge.objects.deciding(name, sampling.phase.task.season))
+def _stored_labels(sampling: Sampling, judge: StoredJudge) -> list[str]:
+    if KINDS[sampling.of] != judge.kind:
+        return []
+    season = sampling.phase.task.season
+    deciding = list(Judge.objects.deciding(judge.name, season, judge.kind))
     with all_rows(sampling) as rows:
         asked = (form for row in rows for form in forms_of(row))
         return [
-            label_line(items, decision.settled.label)
+            label_line(judge.kind, items, decision.settled.label)
             for items, decision in look_up(deciding, asked)
             if decision.settled.label != NO_LABEL
         ]
@@ -127,21 +137,29 @@ def all_rows(sampling: Sampling) -> Iterator[Iterator[dict[str, Any]]]:
 
 
 def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the two digests under which the judgement ledger may have stored a pair,
-    because older labels have a SHA-1 digest of the premise.
+    """Yield the digests under which the judgement ledger may have stored a pair. Older
+    labels have a SHA-1 digest of the premise, and documents have several forms.
     """
-    premise, hypothesis = row["texts"]["premise"], row["texts"]["hypothesis"]
-    yield f"{digest_of(premise)} {digest_of(hypothesis)}"
-    yield f"{entailment.sha1(premise)} {digest_of(hypothesis)}"
+    texts = row["texts"]
+    if "premise" in texts:
+        premise, hypothesis = texts["premise"], digest_of(texts["hypothesis"])
+        yield f"{digest_of(premise)} {hypothesis}"
+        yield f"{entailment.sha1(premise)} {hypothesis}"
+        return
+    sentence, document = digest_of(texts["sentence"]), texts["document"]
+    for form in (document, f"Title: {document}", f"\n{document}"):
+        yield f"{sentence} {digest_of(form)}"
 
 
 def _with_labels(
     scorer: child.Scorer, options: dict[str, str], lines: Sequence[str]
 ) -> dict[str, str]:
     path = scorer.folder / LABELS
-    first = entailment.kept_line(entailment.stored_model(options) or "")
+    judge = stored_judge(options)
+    assert judge is not None, "the options name a judge of the ledger"
+    first = first_line(judge.kind, judge.name)
     path.write_text("".join([first, *lines]), encoding="utf-8")
-    return entailment.with_labels(options, path)
+    return with_label_file(options, path)
 
 
 def _options(sampling: Sampling) -> dict[str, str]:

@@ -10,21 +10,27 @@ run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.db import transaction
 from django.utils import timezone
 
 from citeboard.core.commits import after_commit
-from scoring.metrics import entailment
 from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
 from scoring.models.ledger import LABEL_BYTES, short_digests
-from scoring.worker.entailment_labels import deciding_judges, label_line, pairs_in
+from scoring.worker.entailment_labels import deciding_judges, pairs_in
 from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
 from tasks.models.seasons import bump_version
-from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.ledger import NO_LABEL
+from tasks.types.stored_judges import (
+    StoredJudge,
+    first_line,
+    label_line,
+    stored_judge,
+    with_label_file,
+)
 
 NAME = "labels.jsonl"
 Versions = Mapping[int, int]
@@ -34,8 +40,8 @@ def gathered_for(job: Job) -> Gathered | None:
     """Return an empty collection of judgements for a scoring job, or None if the job
     needs no judgements from the ledger.
     """
-    is_scored = job.kind == Job.Kind.SCORE
-    return Gathered(job) if is_scored and entailment.stored_model(job.options) else None
+    judge = stored_judge(job.options)
+    return Gathered(job, judge) if job.kind == Job.Kind.SCORE and judge else None
 
 
 class Gathered:
@@ -43,8 +49,8 @@ class Gathered:
     last searched.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, job: Job, judge: StoredJudge) -> None:
+        self._job, self._judge = job, judge
         self.deciding = deciding_judges(job)
         self._seen: Versions = versions_of(self.deciding)
         #: The versions of the judges at the time of the first search for labels.
@@ -60,13 +66,13 @@ class Gathered:
         source of labels.
         """
         path = folder / NAME
-        name = entailment.stored_model(self._job.options) or ""
+        kind = self._judge.kind
         with path.open("w", encoding="utf-8") as file:
-            file.write(entailment.kept_line(name))
+            file.write(first_line(kind, self._judge.name))
             for items, label in self._labels.items():
                 if label != NO_LABEL:
-                    file.write(label_line(items, label))
-        return entailment.with_labels(self._job.options, path)
+                    file.write(label_line(kind, items, label))
+        return with_label_file(self._job.options, path)
 
     def add(self, pending: Path) -> bool:
         """Look up the pairs in the ledger for which a scorer had no label. Return True
@@ -78,7 +84,7 @@ class Gathered:
             self._since = self._seen
         before = len(self._labels)
         for pairs in in_parts(pairs_in(pending)):
-            wanted = [form for pair in pairs for form in _forms(pair)]
+            wanted = [form for pair in pairs for form in (pair.items, *pair.others)]
             for items, found in look_up(self.deciding, wanted):
                 if items not in self._labels:
                     self._keep(items, found)
@@ -107,7 +113,7 @@ class Gathered:
         used = UsedJudgements.objects.create(
             evaluation=evaluation,
             receipt=receipt,
-            kind=ENTAILS,
+            kind=self._judge.kind,
             name=self.deciding[0].name,
             digest=digest_of_rows(self._digests),
             rows=len(self._labels),
@@ -132,12 +138,6 @@ class Gathered:
 
 def versions_of(judges: list[Judge]) -> Versions:
     return {judge.pk: judge.version for judge in judges}
-
-
-def _forms(pair: entailment.Pair) -> Iterator[str]:
-    premise, hypothesis = pair.key
-    yield f"{premise} {hypothesis}"
-    yield f"{entailment.sha1(pair.premise)} {hypothesis}"
 
 
 def _digest(items: str, found: Decision) -> bytes:

@@ -46,7 +46,7 @@ from scoring.worker.judging import (
 )
 from scoring.worker.ledger import append, close_import, new_import
 from tasks.jobs import engine, interruptions
-from tasks.types.ledger import NO_LABEL, Judgement
+from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, Judgement
 from tasks.types.problems import Unavailable
 
 #: Maximum number of reported texts that seem to instruct the judge, per job.
@@ -264,9 +264,11 @@ class _Asking:
                 yield question
 
     def _note_addressing(self, question: Question) -> None:
-        *_gold, text = question.texts
-        if len(self._addressing) < MAX_ADDRESSING and (words := addressing(text)):
-            self._addressing.append(words)
+        kind = KINDS[question.kind]
+        for role, text in zip(kind.items, question.texts, strict=True):
+            is_full = len(self._addressing) >= MAX_ADDRESSING
+            if role in kind.of_run and not is_full and (words := addressing(text)):
+                self._addressing.append(words)
 
     def _record(
         self, answers: Sequence[Answer], wanted: Sequence[tuple[Question, Decimal]]
@@ -342,6 +344,10 @@ class _Asking:
             raise engine.JobLost
 
     def _ask_model(self, judge: LocalJudge) -> None:
+        if self._row.kind != ENTAILS:
+            raise JudgingStops(
+                "The operator has made this judge an entailment model, which does not label support."
+            )
         model = local_model(judge)
         digest = digest_of_signature(local_signature(judge, model))
         refuse_second_instrument(self._row, digest)

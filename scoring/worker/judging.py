@@ -28,14 +28,19 @@ from scoring.judges.questions import (
     chat_signature,
     digest_of_signature,
 )
-from scoring.metrics import entailment
 from scoring.models import BackgroundJob, Judgement, PendingLabels, PhaseJudge
 from scoring.worker.background import Kind, ask
-from scoring.worker.entailment_labels import open_pairs, pairs_left, waiting_jobs
+from scoring.worker.entailment_labels import (
+    item_of,
+    open_pairs,
+    pairs_left,
+    waiting_jobs,
+)
 from scoring.worker.ledger import in_parts
 from tasks.models import Job, Phase, Season
 from tasks.types.ledger import ENTAILS, NO_LABEL
 from tasks.types.problems import InputRefused, Unavailable
+from tasks.types.stored_judges import stored_judge
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,23 @@ def named_judge(phase: Phase) -> str:
     """Return the name of the judge in the task's options, or an empty text if the
     options name no judge.
     """
-    return entailment.stored_model(phase.task.options) or ""
+    judge = stored_judge(phase.task.options)
+    return judge.name if judge else ""
+
+
+def kind_asked(phase: Phase) -> str:
+    """Return the kind of the labels that the phase's task takes from the ledger. A task
+    that names no judge has the kind ENTAILS.
+    """
+    judge = stored_judge(phase.task.options)
+    return judge.kind if judge else ENTAILS
 
 
 def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
     """Return the judges that the organisers of the phase allow the site to ask."""
-    return phase.phase_judges.agreed().filter(name=named_judge(phase))
+    return phase.phase_judges.agreed().filter(
+        name=named_judge(phase), kind=kind_asked(phase)
+    )
 
 
 def agree(
@@ -86,7 +102,7 @@ def agree(
     judge = offered_judges().judges.get(named_judge(phase))
     if judge is None:
         raise Refused(_("the operator of the site offers no judge of this name"))
-    terms = _terms(judge, prompt, budget)
+    terms = _terms(judge, kind_asked(phase), prompt, budget)
     now = timezone.now()
     with transaction.atomic():
         row, is_new = PhaseJudge.objects.select_for_update().get_or_create(
@@ -94,6 +110,7 @@ def agree(
         )
         is_same = row.ended_at is None and row.signature == terms["signature"]
         if is_new or not is_same:
+            row.kind = terms["kind"]
             refuse_second_instrument(row, terms["digest"])
             _refuse_other_phases(row, terms["digest"])
             row.agreed_at, row.ended_at, row.source = now, None, None
@@ -116,16 +133,23 @@ def agree(
 
 
 def _terms(
-    judge: DeclaredJudge, prompt: Prompt | None, budget: Decimal | None
+    judge: DeclaredJudge, kind: str, prompt: Prompt | None, budget: Decimal | None
 ) -> dict[str, Any]:
     terms: dict[str, Any] = {
-        "kind": ENTAILS,
+        "kind": kind,
         "instrument": judge.kind,
         "model": judge.model_name,
         "currency": judge.price.currency if judge.price else "",
         "budget": budget if judge.price else None,
     }
     if not isinstance(judge, ChatJudge):
+        if kind != ENTAILS:
+            raise Refused(
+                _(
+                    "an entailment model answers yes or no, and this task asks for full, partial or no "
+                    "support; name a chat endpoint or import labels"
+                )
+            )
         signature: dict[str, Any] = {"kind": judge.kind, "model": judge.model_name}
         return {
             **terms,
@@ -137,7 +161,7 @@ def _terms(
         }
     if judge.price and budget is None:
         raise Refused(_("a judge with a price needs a budget"))
-    prompt = prompt or Prompt.default(ENTAILS)
+    prompt = prompt or Prompt.default(kind)
     try:
         prompt.check()
     except PromptRefused as refused:
@@ -160,7 +184,7 @@ def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
     A board must not mix judgements that result from different prompts or models.
     """
     others = Judgement.objects.standing().filter(
-        judge__name=row.name, judge__kind=ENTAILS, judge__season=row.phase.task.season
+        judge__name=row.name, judge__kind=row.kind, judge__season=row.phase.task.season
     )
     others = others.exclude(judge__digest="").exclude(judge__digest=digest)
     if digest and others.exists():
@@ -285,9 +309,8 @@ def open_questions(row: PhaseJudge) -> Iterator[Question]:
     """
     pairs = open_pairs(list(waiting_for(row)), is_next_only=True)
     for some in in_parts(pairs):
-        questions = [
-            Question(ENTAILS, (pair["premise"], pair["hypothesis"])) for pair in some
-        ]
+        asked = [item_of(pair) for pair in some]
+        questions = [Question(one.kind, one.texts) for one in asked]
         yield from _unanswered(row, questions)
 
 

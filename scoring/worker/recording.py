@@ -18,7 +18,7 @@ from scoring.models import (
 )
 from scoring.receipts.log import write_receipt
 from scoring.results.board import comparison_state
-from scoring.stats.signature import ENTAILMENT_LABELS, provenance_of, shared_form
+from scoring.stats.signature import LABEL_PARTS, provenance_of, shared_form
 from scoring.worker.gathering import Gathered
 from scoring.worker.release import Told, by_ladder, ranking_of
 from scoring.worker.same_answers import mark_same_answers, tell_same_answers
@@ -97,7 +97,7 @@ def _current_team(submission: Submission) -> int | None:
 def _signed_facts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     provenance = [provenance_of(metric["signature"]) for metric in metrics.values()]
     missing = provenance[0].get("missing", "")
-    digests = (parts.get(ENTAILMENT_LABELS) for parts in provenance)
+    digests = (parts.get(name) for parts in provenance for name in LABEL_PARTS.values())
     return {
         "missing": int(missing) if missing.isdecimal() else None,
         "labels_digest": next((digest for digest in digests if digest), ""),

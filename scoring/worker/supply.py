@@ -5,11 +5,14 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import counted
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
-from scoring.metrics.entailment import stored_model
 from scoring.models import Judge
 from tasks.models import Task
 from tasks.types import OptionRefused, Problem
 from tasks.types.judge_views import further_judges
+from tasks.types.ledger import ENTAILS, SUPPORTS
+from tasks.types.stored_judges import stored_judge
+
+NAMES_OF_LABELS = {ENTAILS: "entailment labels", SUPPORTS: "support labels"}
 
 
 def needs_of(task: Task) -> list[Requirement]:
@@ -24,12 +27,18 @@ def needs_of(task: Task) -> list[Requirement]:
     for rules in task.rules:
         for metric in metrics_of(task.task_type, rules, options):
             wanted |= dict.fromkeys(metric.requirements())
-    first = stored_model(options)
-    for model in [first, *further_judges(task.rules)] if first else ():
-        deciding = Judge.objects.deciding(model, task.season)
+    first = stored_judge(options)
+    further = (
+        [first._replace(name=name) for name in further_judges(task.rules)]
+        if first
+        else []
+    )
+    for judge in [first, *further] if first else ():
+        deciding = Judge.objects.deciding(judge.name, task.season, judge.kind)
         place = _("stored by this site: %(labels)s")
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
-        wanted[Requirement(kind="entailment labels", name=model, place=place)] = None
+        kind = NAMES_OF_LABELS[judge.kind]
+        wanted[Requirement(kind=kind, name=judge.name, place=place)] = None
     return list(wanted)
 
 

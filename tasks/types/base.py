@@ -28,6 +28,7 @@ from tasks.types.trivial_runs import TrivialRuns
 
 if TYPE_CHECKING:
     from tasks.types.columns import Classes
+    from tasks.types.ledger import AskedItem
     from tasks.types.views import View
 
 
@@ -110,6 +111,9 @@ class Option:
     #: `may_be_file` is True if the option's value may be the path of a file.
     #: A season file may only name files below the season file's own folder.
     may_be_file: bool = False
+    #: `asks` is the kind of judgements that the value `store:JUDGE` takes from the ledger.
+    #: If `asks` is empty, the option names no judge of the site's ledger.
+    asks: str = ""
     #: `is_needed` is True if metrics with the option need a value that is not empty.
     is_needed: bool = False
     #: `is_of_gold` is True if the option selects a part of the gold (true answers).
@@ -357,6 +361,7 @@ class Pairs:
     #: Each key of `scores` is the position of an instance in the index.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
     #: `pending` counts judgements that the run still needs.
+    #: `pending` does not count items that a judge of the site's ledger is asked about.
     #: A site scores a run when no judgements of the run are missing.
     pending: int = 0
 
@@ -529,6 +534,9 @@ class TaskType:
     #: `is_judged` is True if scores depend on judgements of each run.
     #: If `is_judged` is True, a site scores a run after its judgements exist.
     is_judged: bool = False
+    #: `asked_items` yields what a judge of the site's ledger is asked about a run.
+    #: Metrics of entailment state their pairs themselves.
+    asked_items: Callable[[Split, Pairs], Iterable[AskedItem]] | None = None
     #: `further_metrics` returns metrics that the options add to a rule set.
     #: For example, the options add metrics at further cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None

@@ -12,7 +12,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from tasks.types.base import OF_JUDGE, Options
-from tasks.types.positional_citations.options import ENTAILMENT, STORE
+from tasks.types.ledger import STORE
+from tasks.types.stored_judges import stored_judge
 
 #: `JUDGE` matches valid names of judges, which occur in URLs and file names.
 JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -34,16 +35,16 @@ def first_judge(options: Options) -> str:
     """Return the task's first judge, which the option for entailment names, or an empty
     text.
     """
-    source, _, name = options.get(ENTAILMENT.name, "").partition(":")
-    return name if source == STORE else ""
+    judge = stored_judge(options)
+    return judge.name if judge else ""
 
 
 def options_of(rules: str, options: Options) -> dict[str, str]:
     """Return the task's options, in which the judge of a view replaces the task's first
     judge.
     """
-    judge = further_judge(rules)
-    named = {ENTAILMENT.name: f"{STORE}:{judge}"} if judge else {}
+    judge, first = further_judge(rules), stored_judge(options)
+    named = {first.option: f"{STORE}:{judge}"} if judge and first else {}
     return {**options, **named}
 
 

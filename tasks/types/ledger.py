@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
+#: The value `store:JUDGE` of an option names a judge of a site's ledger.
+STORE = "store"
+#: The first line of a file with labels of a site's ledger has this key.
+KEPT = "kept"
 #: `NO_LABEL` is recorded if a model gave no valid answer in two attempts.
 NO_LABEL = "no label"
 YES, NO = "yes", "no"
@@ -25,23 +29,29 @@ class Kind:
     the judged texts and the possible labels from best to worst.
 
     If the best and the worst label have equally many votes of people, the label
-    ``divided`` is used.
+    ``divided`` is used. The texts in the roles ``of_run`` are written by systems.
     """
 
     items: tuple[str, ...]
     labels: tuple[str, ...]
     divided: str
+    of_run: tuple[str, ...]
 
 
 KINDS: Mapping[str, Kind] = {
-    ENTAILS: Kind(("premise", "hypothesis"), (YES, NO), NO),
-    SUPPORTS: Kind(("sentence", "document"), ("full", "partial", "none"), "partial"),
+    ENTAILS: Kind(("premise", "hypothesis"), (YES, NO), NO, ("hypothesis",)),
+    SUPPORTS: Kind(
+        ("sentence", "document"), ("full", "partial", "none"), "partial", ("sentence",)
+    ),
     ASSIGNS: Kind(
         ("topic", "nugget", "report"),
         ("support", "partial_support", "not_support"),
         "partial_support",
+        ("report",),
     ),
-    PREFERS: Kind(("topic", "left", "right"), ("left", "right", "tie"), "tie"),
+    PREFERS: Kind(
+        ("topic", "left", "right"), ("left", "right", "tie"), "tie", ("left", "right")
+    ),
 }
 
 
@@ -78,6 +88,29 @@ class GivenLabel(NamedTuple):
     by: str
     repeat: int
     label: str
+
+
+class AskedItem(NamedTuple):
+    """The texts of one item that a run asks a judge about, in the order of the kind's
+    roles.
+
+    ``others`` are the digests of other forms of the texts, under which the ledger may
+    have the item. ``is_open`` is True if the scorer has no label of the item.
+    """
+
+    kind: str
+    texts: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    is_open: bool = True
+
+    @property
+    def items(self) -> str:
+        """Return the digests of the texts, separated by spaces."""
+        return " ".join(map(digest_of, self.texts))
+
+    @property
+    def by_role(self) -> dict[str, str]:
+        return dict(zip(KINDS[self.kind].items, self.texts, strict=True))
 
 
 def digest_of(text: str) -> str:

@@ -49,6 +49,7 @@ from tasks.types.forms.spans import Spans
 from tasks.types.problems import Unavailable
 from tasks.types.ranking.lists import GradedLists, Lists
 from tasks.types.ranking.runs import Declared, DeclaredLists
+from tasks.types.stored_judges import stored_judge, with_label_file
 from tests.scoring.standing_numbers import (
     DECLARED,
     digest,
@@ -855,8 +856,8 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
         yield (
             f"of {value}",
             [
-                entailment.stored_model({"entailment": value}),
-                entailment.with_labels({"entailment": value}, "f"),
+                (judge := stored_judge({"entailment": value})) and judge.name,
+                with_label_file({"entailment": value}, "f"),
             ],
         )
 

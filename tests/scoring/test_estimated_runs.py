@@ -88,6 +88,24 @@ def test_labels_of_every_unit_give_the_score_by_people(capsys, world, of):
     assert difference["estimated"] == pytest.approx(true[0] - true[1])
 
 
+def test_labels_from_the_ledger_of_a_site_give_the_same_estimates(capsys, world):
+    people = world.filled(world.sheet("citations", "--labels", "48"))
+    of_file = world.estimates(capsys, "citations", people, "--labels", "48")
+    head = {"kind": "supports", "judge": "support-a", "kept": True}
+    judged = world.judged
+
+    def kept(kind: str) -> list[str]:
+        words = judged(kind)
+        path = Path(words[1].partition("=")[2])
+        path.write_text(f"{json.dumps(head)}\n{path.read_text()}")
+        return words
+
+    world.judged = kept
+    of_ledger = world.estimates(capsys, "citations", people, "--labels", "48")
+    for measure in of_file["measures"]:
+        assert systems(of_ledger, measure) == systems(of_file, measure)
+
+
 def test_labels_outside_of_the_sample_do_not_count(capsys, world):
     people = world.filled(world.sheet("citations", "--labels", "1000"))
     facts = world.estimates(capsys, "citations", people, "--labels", "40")

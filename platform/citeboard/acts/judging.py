@@ -17,15 +17,27 @@ from scoring.judges.questions import MAX_ANSWER, MAX_PROMPT, Prompt
 from scoring.models import BackgroundJob, PhaseJudge
 from scoring.worker import judging
 from tasks.models import Phase
-from tasks.types.ledger import ENTAILS, NO, YES
+from tasks.types.ledger import ENTAILS, KINDS, SUPPORTS
 
-DEFAULT = Prompt.default(ENTAILS)
+#: The kinds of labels that the site asks judges for; a field has the name of its label.
+ASKED = (ENTAILS, SUPPORTS)
+ANSWERS = tuple(label for kind in ASKED for label in KINDS[kind].labels)
+PROMPT_HELP = {
+    ENTAILS: _("It contains {premise} and {hypothesis}. Empty: the default."),
+    SUPPORTS: _("It contains {sentence} and {document}. Empty: the default."),
+}
 MAX_BUDGET = 1_000_000
 
 
+def _answer_field(label: Any, help_text: Any = "") -> forms.CharField:
+    return forms.CharField(
+        label=label, max_length=MAX_ANSWER, required=False, help_text=help_text
+    )
+
+
 class JudgeConsentForm(ActForm):
-    """The prompt of an LLM judge, its two answers, the budget, and the consent to send
-    texts of runs and gold to the LLM.
+    """The prompt of an LLM judge, its answers, the budget, and the consent to send texts
+    of runs and gold to the LLM.
     """
 
     prompt = long_text(
@@ -33,19 +45,21 @@ class JudgeConsentForm(ActForm):
         MAX_PROMPT,
         8,
         required=False,
-        help_text=_("It contains {premise} and {hypothesis}. Empty: the default."),
+        help_text=PROMPT_HELP[ENTAILS],
     )
-    yes = forms.CharField(
-        label=_("Answer for “entailed”"),
-        max_length=MAX_ANSWER,
-        required=False,
-        help_text=_(
-            "A reply counts if it contains exactly one of both answers as a whole word."
+    yes = _answer_field(
+        _("Answer for “entailed”"),
+        _("A reply counts if it contains exactly one of both answers as a whole word."),
+    )
+    no = _answer_field(_("Answer for “not entailed”"))
+    full = _answer_field(
+        _("Answer for “full support”"),
+        _(
+            "A reply counts if it contains exactly one of the three answers as a whole word."
         ),
     )
-    no = forms.CharField(
-        label=_("Answer for “not entailed”"), max_length=MAX_ANSWER, required=False
-    )
+    partial = _answer_field(_("Answer for “partial support”"))
+    none = _answer_field(_("Answer for “no support”"))
     budget = forms.DecimalField(
         label=_("Budget"),
         min_value=0,
@@ -62,9 +76,13 @@ class JudgeConsentForm(ActForm):
         },
     )
     api = {
-        "prompt": "With {premise} and {hypothesis}; the default without it.",
+        "prompt": "With {premise} and {hypothesis}, or for cited reports with {sentence} and {document}; the "
+        "default without it.",
         "yes": "Answer that stands for “entailed”.",
         "no": "Answer that stands for “not entailed”.",
+        "full": "Answer that stands for “full support”, for cited reports.",
+        "partial": "Answer that stands for “partial support”, for cited reports.",
+        "none": "Answer that stands for “no support”, for cited reports.",
         "budget": "In the currency of the judge's price.",
         "consent": "True: texts of runs and of the gold go to the judge.",
     }
@@ -73,20 +91,23 @@ class JudgeConsentForm(ActForm):
         super().__init__(data, of=of, auto_id=f"id_{of.pk}_%s", **options)
         if not isinstance(of, Phase):
             return
-        row = of.phase_judges.filter(name=judging.named_judge(of)).first()
-        answers = {
-            label: word for word, label in (row.answers if row else {}).items()
-        } or {label: word for word, label in DEFAULT.answers.items()}
+        kind = judging.kind_asked(of)
+        default = Prompt.default(kind)
+        rows = of.phase_judges.filter(name=judging.named_judge(of), kind=kind)
+        row = rows.first()
+        answers = row.answers if row and row.answers else default.answers
         self.initial = {
             **self.initial,
-            "prompt": row.prompt if row and row.prompt else DEFAULT.template,
-            "yes": answers[YES],
-            "no": answers[NO],
+            "prompt": row.prompt if row and row.prompt else default.template,
+            **{label: word for word, label in answers.items()},
             "budget": row and row.budget,
         }
+        self.fields["prompt"].help_text = PROMPT_HELP[kind]
+        for label in {*ANSWERS} - {*KINDS[kind].labels}:
+            del self.fields[label]
         judge = judging.offered_judges().judges.get(judging.named_judge(of))
         if judge is not None and not isinstance(judge, ChatJudge):
-            for name in ("prompt", "yes", "no", "budget"):
+            for name in ("prompt", *KINDS[kind].labels, "budget"):
                 del self.fields[name]
 
 
@@ -95,22 +116,26 @@ def _agree_to_judge(
     phase: Phase,
     by: User,
     prompt: str = "",
-    yes: str = "",
-    no: str = "",
     budget: Decimal | None = None,
     consent: bool = False,
+    **answers: str,
 ) -> PhaseJudge:
     if not consent:
         raise ValidationError(
             {"consent": gettext("Without your consent no text is given to the judge.")}
         )
-    words = dict(zip((YES, NO), DEFAULT.answers, strict=True))
+    kind = judging.kind_asked(phase)
+    default = Prompt.default(kind)
+    labels = KINDS[kind].labels
+    # `Prompt.check` refuses answers that stand for labels of another kind.
+    foreign = {answers[name]: name for name in answers if name not in labels}
     asked = Prompt(
-        ENTAILS,
+        kind,
         # CRLF is replaced by LF, because browsers send the line breaks of a form as
         # CRLF.
-        prompt.replace("\r\n", "\n") or DEFAULT.template,
-        {yes or words[YES]: YES, no or words[NO]: NO},
+        prompt.replace("\r\n", "\n") or default.template,
+        {answers.get(label) or word: label for word, label in default.answers.items()}
+        | {word: label for word, label in foreign.items() if word},
     )
     return judging.agree(phase=phase, prompt=asked, budget=budget, by=by)
 

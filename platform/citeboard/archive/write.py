@@ -34,7 +34,6 @@ from citeboard.core import storage
 from scoring.distribution.backend import wheel
 from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
-from scoring.metrics.entailment import stored_model
 from scoring.models import (
     BackgroundJob,
     Comparison,
@@ -58,6 +57,7 @@ from tasks.types.cited_reports.options import JUDGED
 from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
+from tasks.types.stored_judges import stored_judge
 
 #: The folder TASKS of an archive contains the files of declared tasks.
 TASKS = "tasks"
@@ -682,9 +682,9 @@ class OptionFiles:
         return paths
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
-        if (model := stored_model({name: value})) is not None:
+        if (judge := stored_judge({name: value})) is not None:
             deciding = list(
-                Judge.objects.deciding(model, self._season)
+                Judge.objects.deciding(judge.name, self._season, judge.kind)
                 .filter(imports__isnull=False)
                 .distinct()
             )

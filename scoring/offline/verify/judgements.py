@@ -14,8 +14,9 @@ from scoring.metrics.entailment import read_entailment_labels
 from scoring.offline.ledger import placed_rows, read_judgements
 from scoring.offline.verify.files import existing
 from scoring.offline.verify.report import Verified
-from tasks.types.ledger import ENTAILS, YES, GivenLabel, settled
-from tasks.types.positional_citations.options import ENTAILMENT
+from tasks.types.ledger import ENTAILS, NO, YES, GivenLabel, settled
+from tasks.types.problems import refuse
+from tasks.types.stored_judges import stored_judge
 
 
 def check_judgements(
@@ -30,28 +31,40 @@ def check_judgements(
     No judge is called. Judgements of the season take precedence over shared judgements,
     so the scores must use all judgements of the season.
     """
-    said: dict[str, dict[str, str]] = defaultdict(dict)
+    said: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for entry in season.get("judgements", ()):
         labels = dict(_settled(archive, entry, verified))
-        if entry["kind"] == ENTAILS:
-            said[entry["judge"]] |= labels
+        said[entry["kind"], entry["judge"]] |= labels
     if not said:
         return
-    for file in sorted(
-        {name for evaluation in evaluations for name in _label_files(evaluation)}
-    ):
-        given = read_entailment_labels(existing(archive, file))
-        counts = said.get(given.model, {})
+    files = {name for evaluation in evaluations for name in _label_files(evaluation)}
+    for kind, file in sorted(files):
+        judge, given = _labels_of(kind, existing(archive, file))
+        counts = said.get((kind, judge), {})
         others = [
-            key
-            for key, entailed in given.entailed.items()
-            if (label := counts.get(" ".join(key))) and (label == YES) != entailed
+            items
+            for items, label in given.items()
+            if (counted := counts.get(items)) and counted != label
         ]
         if others:
             verified.differs(
-                f"{file}: {len(others)} labels are not what the rows of "
-                f"“{given.model}” say"
+                f"{file}: {len(others)} labels are not what the rows of “{judge}” say"
             )
+
+
+def _labels_of(kind: str, path: Path) -> tuple[str, dict[str, str]]:
+    """Return the judge of a label file and the file's labels, keyed by items."""
+    if kind == ENTAILS:
+        read = read_entailment_labels(path)
+        entailed = read.entailed.items()
+        return read.model, {
+            " ".join(key): YES if value else NO for key, value in entailed
+        }
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
+        summary = read_judgements(path, path.name, rows)
+        refuse(summary.problems)
+        rows.seek(0)
+        return summary.judge, {row.items: row.label for _, row in placed_rows(rows)}
 
 
 def _settled(
@@ -75,6 +88,8 @@ def _settled(
         yield items, settled(entry["kind"], item).label
 
 
-def _label_files(evaluation: Mapping[str, Any]) -> Iterator[str]:
-    if file := evaluation["files"].get(ENTAILMENT.name):
-        yield file
+def _label_files(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name of each file with labels of the ledger."""
+    judge = stored_judge(evaluation["options"])
+    if judge is not None and (file := evaluation["files"].get(judge.option)):
+        yield judge.kind, file

@@ -14,8 +14,9 @@ from scoring.stats.signature import PART, provenance_of
 from tasks.types import TaskType, UnknownTaskType, task_type
 from tasks.types.base import DECLARED, REFERENCED, base_rules
 from tasks.types.declared.folder import read_declaration
-from tasks.types.positional_citations.options import ENTAILMENT, LABELS
+from tasks.types.positional_citations.options import LABELS
 from tasks.types.problems import Unavailable
+from tasks.types.stored_judges import option_of_file
 
 Evaluation = Mapping[str, Any]
 Gold = Mapping[str, Any]
@@ -81,7 +82,7 @@ def _local_options(archive: Path, evaluation: Evaluation) -> dict[str, str]:
     options = dict(evaluation["options"])
     for name, file in evaluation["files"].items():
         path = existing(archive, file)
-        options[name] = f"{LABELS}:{path}" if name == ENTAILMENT.name else str(path)
+        options[name] = option_of_file(name, path)
     for name in options.keys() - evaluation["files"].keys():
         # An untrusted archive must not make the program read files outside of it.
         if _may_be_local_path(options[name]):

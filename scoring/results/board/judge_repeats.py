@@ -22,7 +22,8 @@ from scoring.results.board.judges import (
     shown_evaluations,
 )
 from scoring.results.board.standings import Board
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.stored_judges import stored_judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,9 @@ def repeats_of(board: Board, judge: str) -> Repeats | None:
     """Return how often a judge gives the same label to the same pair, or None if the
     judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
-    judges = Judge.objects.deciding(judge, board.phase.task.season)
+    first = stored_judge(board.phase.task.options)
+    kind = first.kind if first else ENTAILS
+    judges = Judge.objects.deciding(judge, board.phase.task.season, kind)
     versions = sorted(judges.values_list("pk", "version"))
     shown = shown_evaluations(board)
     facts = ("repeats", sorted(shown), versions)

@@ -5,7 +5,6 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import counted, in_decimals, listed
 from scoring.figures import Axis, Dots, Measured, Series
-from scoring.metrics.entailment import with_labels
 from scoring.results.board import differences, formatting
 from scoring.results.board.formatting import dimension_label, metric_label
 from scoring.results.board.gold_keys import DRAW, printed_key
@@ -23,6 +22,7 @@ from scoring.results.comparison.paired_scores import (
 from scoring.stats import jackknife, signature, significance
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
+from tasks.types.stored_judges import with_label_file
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
@@ -112,7 +112,7 @@ def _command(pair: Two, trials: int) -> str:
     return signature.compare_command(
         pair.a.phase.task.type,
         rules=pair.a.rules,
-        options=printed_options(with_labels(pair.a.options, "LABELS")),
+        options=printed_options(with_label_file(pair.a.options, "LABELS")),
         gold="GOLD",
         runs=(names[0], names[1]),
         trials=trials,

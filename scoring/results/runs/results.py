@@ -20,7 +20,6 @@ from scoring.metrics import (
     Metric,
     base,
     calibration,
-    entailment,
     known_metric,
     names_by,
     weighted,
@@ -43,6 +42,7 @@ from scoring.stats.signature import (
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
+from tasks.types.stored_judges import with_label_file
 
 #: A chart by class has at most DRAWN metrics, but the table has all metrics.
 DRAWN = 3
@@ -372,7 +372,7 @@ def explained(
 ) -> Iterator[Explained]:
     kind = the_type(task_type)
     options = kind.checked_options(evaluation.options, builds=False)
-    printed = printed_options(entailment.with_labels(evaluation.options, "LABELS"))
+    printed = printed_options(with_label_file(evaluation.options, "LABELS"))
     for score in scores:
         metric, signature = (
             known_metric(kind, score.metric, evaluation.rules, options),

@@ -31,6 +31,7 @@ from tasks.types import (
 )
 from tasks.types.base import printed_options
 from tasks.types.files import open_input
+from tasks.types.ledger import STORE
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
@@ -649,7 +650,8 @@ def _names_a_file(option: Option, value: str) -> bool:
         or ".." in name
         or name.endswith((".json", ".jsonl"))
     )
-    return source == "labels" or is_path or (option.may_be_file and "/" in name)
+    may_be_file = option.may_be_file and not (option.asks and source == STORE)
+    return source == "labels" or is_path or (may_be_file and "/" in name)
 
 
 def _refuse_changes(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:

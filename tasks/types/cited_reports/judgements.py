@@ -8,15 +8,18 @@ contains all assignments of a topic, as castorini's nuggetizer writes them.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tasks.types.files import Files, open_input
 from tasks.types.jsonlines import Record, read_records
+from tasks.types.ledger import KEPT
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
 from tasks.types.text import json_kind
 
@@ -33,6 +36,8 @@ CREDITS: dict[str, dict[str, float]] = {
 }
 #: `NO_LABEL` marks an item for which the judge gave no valid answer in two attempts.
 NO_LABEL = "no label"
+#: The first line of a file from a ledger has at most this many bytes.
+MAX_HEAD = 10_000
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
     ASSIGNS: '{"texts": {"topic": "…", "nugget": "…", "report": "…"}, "label": "support"}',
@@ -108,6 +113,13 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
     return first[-1], len(first) > 1
 
 
+class Judged(NamedTuple):
+    """The label of a citation, and the digests of the judged texts."""
+
+    label: str
+    key: Key
+
+
 @dataclass(frozen=True)
 class Judgements:
     """All judgements of a task. If the rows of a kind of judgement are empty, the task
@@ -116,21 +128,50 @@ class Judgements:
 
     assigns: Rows
     supports: Rows
+    #: `stored` contains the labels of citations from the ledger of a site.
+    #: The labels in `stored` replace `supports` and are no part of the gold.
+    stored: Rows | None = None
+
+    @property
+    def of_citations(self) -> Rows:
+        """Return the judgements of citations that determine scores."""
+        return self.supports if self.stored is None else self.stored
+
+    @property
+    def has_supports(self) -> bool:
+        """Return True if citations are judged, by the gold or by the ledger."""
+        return self.stored is not None or bool(self.supports)
+
+    def with_rows(self, rows: Rows) -> Judgements:
+        """Return a copy in which the rows of one kind determine scores."""
+        if rows.kind == SUPPORTS:
+            return replace(self, supports=rows, stored=None)
+        return replace(self, assigns=rows)
 
     @property
     def facts(self) -> list[dict[str, Any]]:
         return [*self.assigns.facts(), *self.supports.facts()]
 
-    def support(self, sentence: str, documents: Sequence[str]) -> str | None:
-        """Return the label of a citation, or None if the citation was not judged.
-        ``documents`` are the digests of one document in all forms that judges may have
-        seen.
+    def support(self, sentence: str, documents: Sequence[str]) -> Judged:
+        """Return the label of a citation, and the digests of the judged texts. The
+        label is empty if the citation was not judged. ``documents`` are the digests of
+        one document in all forms that judges may have seen.
         """
-        return self._first((sentence, document) for document in documents)
+        labels = self.of_citations.labels
+        keys = [(sentence, document) for document in documents]
+        key = next((key for key in keys if key in labels), keys[0])
+        return Judged(labels.get(key, ""), key)
 
-    def _first(self, keys: Iterable[Key]) -> str | None:
-        labels = self.supports.labels
-        return next((labels[key] for key in keys if key in labels), None)
+
+def kept_judge(path: Path) -> str:
+    """Return the judge of a file that a site wrote from its ledger, or an empty text
+    for any other file.
+    """
+    with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+        head = json.loads(file.readline(MAX_HEAD))
+        if isinstance(head, dict) and head.get(KEPT) is True:
+            return str(head.get("judge") or "")
+    return ""
 
 
 def read_option(kind: str, path: str, rows: Rows) -> None:

@@ -1,8 +1,11 @@
 """The options and metrics of cited reports."""
 
+from pathlib import Path
+
 from tasks.types.base import ACCEPT, CORRECTED, OFFICIAL, Option, OptionRefused, Options
-from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS
+from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS, kept_judge
 from tasks.types.cited_reports.tracks import CATEGORIES, NO_TRACK, TRACKS
+from tasks.types.ledger import STORE
 from tasks.types.references import metric_ref
 
 TRACK = Option(
@@ -28,8 +31,10 @@ SUPPORTS_FILE = Option(
     name="supports",
     default="",
     summary="A file of judgements that say whether cited documents support sentences: rows of kind supports. "
-    "Judgements may also lie among the gold.",
+    "Judgements may also lie among the gold. On a site also store:JUDGE, the labels of that judge in the "
+    "ledger, in place of all of these.",
     may_be_file=True,
+    asks=SUPPORTS,
 )
 MAX_CITATIONS = Option(
     name="max_citations",
@@ -40,6 +45,26 @@ MAX_CITATIONS = Option(
 OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
 #: `JUDGED` maps each option that names a file to the kind of judgements in the file.
 JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
+
+
+def ledger_judge(options: Options) -> str:
+    """Return the judge of a site's ledger whose labels of citations count, or an empty
+    text. The option names the judge, or a file that a site wrote. Raises OptionRefused.
+    """
+    value = options.get(SUPPORTS_FILE.name, "")
+    source, colon, name = value.partition(":")
+    if source != STORE or not colon:
+        return kept_judge(Path(value)) if value else ""
+    if not name:
+        raise OptionRefused(
+            f"option {SUPPORTS_FILE.name}={value}: expected {STORE}:JUDGE or a file"
+        )
+    return name
+
+
+def is_stored(options: Options) -> bool:
+    """Return True if the labels of citations are in the ledger of a site."""
+    return options.get(SUPPORTS_FILE.name, "").startswith(f"{STORE}:")
 
 
 def accepted(options: Options) -> frozenset[str]:
@@ -76,7 +101,7 @@ _NUGGETS = tuple(
     for scope in ("vital", "all")
     for is_strict in (False, True)
 )
-_LIMITED = (TRACK.name, ACCEPT, MAX_CITATIONS.name)
+_LIMITED = (TRACK.name, ACCEPT, MAX_CITATIONS.name, SUPPORTS_FILE.name)
 _CITATIONS = (
     metric_ref("citation_f1", "reports:CitationScore", *_LIMITED, part="f1"),
     *(

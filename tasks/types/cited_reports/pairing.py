@@ -31,6 +31,7 @@ from tasks.types.cited_reports.judgements import (
     NO_LABEL,
     SUPPORTS,
     Judgements,
+    Key,
     Rows,
     digest,
 )
@@ -47,6 +48,7 @@ from tasks.types.cited_reports.topics import (
     Topic,
 )
 from tasks.types.files import Files
+from tasks.types.ledger import AskedItem, digest_of
 from tasks.types.text import nfc
 
 #: `DIMENSIONS` lists the dimensions of breakdowns in order.
@@ -87,11 +89,13 @@ _COUNTED_AS = {
 @dataclass(frozen=True)
 class JudgedCitation:
     """A citation of a report and the label of the citation. If the citation has no
-    label, ``label`` is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING.
+    label, ``label`` is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING. ``key`` contains the
+    digests of sentence and document, and is empty if the pair cannot be judged.
     """
 
     citation: Citation
     label: str
+    key: Key = ()
 
     @property
     def counts(self) -> bool:
@@ -210,7 +214,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         if judged.is_assigned or (rules == CORRECTED and judged.report):
             notes["missing_assignments"] += sum(nugget.is_missing for nugget in nuggets)
     judgements = split.content.judgements
-    notes["tied_labels"] = judgements.assigns.ties + judgements.supports.ties
+    notes["tied_labels"] = judgements.assigns.ties + judgements.of_citations.ties
     return Pairs(
         gold=gold,
         answers=answers,
@@ -232,7 +236,8 @@ def _count_missing(
     notes: Mapping[str, int],
 ) -> int:
     """Return the number of missing judgements of the run. A kind of judgement, such as
-    support, is not counted if the gold contains no judgement of this kind.
+    support, is not counted if the gold contains no judgement of this kind. Labels that
+    the ledger of a site still lacks are not counted either.
     """
     nuggets = [answer for answer in answers if isinstance(answer, JudgedNugget)]
     pending = 0
@@ -240,9 +245,39 @@ def _count_missing(
         pending = notes["missing_assignments"]
         if not any(nugget.is_assigned for nugget in nuggets):
             pending = len(nuggets)
-    if judgements.supports:
+    if judgements.stored is None and judgements.supports:
         pending += notes["missing_supports"]
     return pending
+
+
+def asked_items(split: Split, pairs: Pairs) -> Iterator[AskedItem]:
+    """Yield each pair of a sentence and a document that the judge of a site's ledger
+    labels. Labels from files need no judge.
+    """
+    if split.content.judgements.stored is None:
+        return
+    known: set[Key] = set()
+    for answer in pairs.answers:
+        for sentence in answer.sentences if isinstance(answer, JudgedReport) else ():
+            for cited in sentence.citations:
+                if cited.key and cited.key not in known:
+                    known.add(cited.key)
+                    yield _asked_item(split.content, sentence.sentence, cited)
+
+
+def _asked_item(
+    gold: Collection, sentence: Sentence, cited: JudgedCitation
+) -> AskedItem:
+    assert cited.citation.document is not None, "the pair has a document"
+    document, *others = gold.documents[cited.citation.document].forms()
+    return AskedItem(
+        kind=SUPPORTS,
+        texts=(sentence.text, document),
+        others=tuple(
+            f"{digest_of(sentence.text)} {digest_of(other)}" for other in others
+        ),
+        is_open=cited.label == MISSING,
+    )
 
 
 class _Judging:
@@ -285,7 +320,7 @@ class _Judging:
                 report=report,
                 sentences=sentences,
                 is_assigned=is_assigned,
-                is_supported=bool(self._gold.judgements.supports),
+                is_supported=self._gold.judgements.has_supports,
             ),
             nuggets,
         )
@@ -293,20 +328,21 @@ class _Judging:
     def _sentence(self, sentence: Sentence) -> JudgedSentence:
         text = digest(sentence.text)
         cited = tuple(
-            JudgedCitation(citation, self._label(text, citation))
+            self._judged_citation(text, citation)
             for citation in chosen(sentence.citations, self._limit)
         )
         return JudgedSentence(sentence, cited)
 
-    def _label(self, sentence: str, citation: Citation) -> str:
+    def _judged_citation(self, sentence: str, citation: Citation) -> JudgedCitation:
         if citation.document is None:
-            return OUT_OF_RANGE
+            return JudgedCitation(citation, OUT_OF_RANGE)
         if citation.document not in self._documents:
             document = self._gold.documents.get(citation.document, Document("", ""))
             self._documents[citation.document] = document.digests()
         if not (digests := self._documents[citation.document]):
-            return NO_TEXT
-        return self._gold.judgements.support(sentence, digests) or MISSING
+            return JudgedCitation(citation, NO_TEXT)
+        found = self._gold.judgements.support(sentence, digests)
+        return JudgedCitation(citation, found.label or MISSING, found.key)
 
 
 def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:

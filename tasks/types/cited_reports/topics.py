@@ -22,7 +22,7 @@ from tasks.types.cited_reports.judgements import (
     read_option,
     read_rows,
 )
-from tasks.types.cited_reports.options import JUDGED
+from tasks.types.cited_reports.options import JUDGED, is_stored, ledger_judge
 from tasks.types.files import Files, InputFile
 from tasks.types.jsonlines import Record, well_formed
 from tasks.types.problems import Problems, refuse
@@ -46,14 +46,18 @@ class Document:
     title: str
     text: str
 
-    def digests(self) -> tuple[str, ...]:
-        """Return a digest for each form in which judges may have seen the document. A
-        form has title, line break and text, with or without the prefix *Title:*.
+    def forms(self) -> tuple[str, ...]:
+        """Return each form in which judges may have seen the document. A form has
+        title, line break and text, with or without the prefix *Title:*.
         """
         if not self.text.strip():
             return ()
-        forms = [f"{self.title}\n{self.text}", f"Title: {self.title}\n{self.text}"]
-        return tuple(map(digest, forms if self.title else [self.text, forms[0]]))
+        whole = f"{self.title}\n{self.text}"
+        return (whole, f"Title: {whole}") if self.title else (self.text, whole)
+
+    def digests(self) -> tuple[str, ...]:
+        """Return the digest of each form of the document."""
+        return tuple(map(digest, self.forms()))
 
 
 @dataclass(frozen=True)
@@ -319,10 +323,15 @@ def read_collection(files: Files, options: Options) -> Collection:
         files, reading.problems, known, "topics", '{"request_id": "7", "title": "…"}'
     )
     refuse(reading.problems)
+    stored = Rows(SUPPORTS) if ledger_judge(options) else None
     for option, kind in JUDGED.items():
-        if path := options.get(option, ""):
+        path = options.get(option, "")
+        if kind == SUPPORTS and stored is not None:
+            if not is_stored(options):
+                read_option(kind, path, stored)
+        elif path:
             read_option(kind, path, rows[kind])
-    for row in rows.values():
+    for row in (*rows.values(), *([] if stored is None else [stored])):
         row.settle()
     return Collection(
         {
@@ -330,7 +339,7 @@ def read_collection(files: Files, options: Options) -> Collection:
             for name, shown in known.items()
         },
         reading.documents,
-        Judgements(rows[ASSIGNS], rows[SUPPORTS]),
+        Judgements(rows[ASSIGNS], rows[SUPPORTS], stored),
         reading.rows["topics"] or reading.rows["nuggets"],
     )
 

@@ -9,18 +9,13 @@ from tasks.types.base import (
     OptionRefused,
     Options,
 )
+from tasks.types.ledger import ENTAILS, STORE
 from tasks.types.positional_citations.sentences import SPLITTERS
 from tasks.types.references import MetricRef, metric_ref, metric_refs
 
 #: Entailment decisions (does a passage support a claim) have one of five sources.
 #: The sources `LABELS`, `MODEL` and `STORE` need an argument, such as a file name.
-NOBODY, WORD_OVERLAP, LABELS, MODEL, STORE = (
-    "none",
-    "word-overlap",
-    "labels",
-    "model",
-    "store",
-)
+NOBODY, WORD_OVERLAP, LABELS, MODEL = "none", "word-overlap", "labels", "model"
 
 #: `AUTO` selects Punkt for official rule sets, and `rules` for all other rule sets.
 AUTO = "auto"
@@ -32,6 +27,7 @@ ENTAILMENT = Option(
     "that model that the site keeps; word-overlap is for tests alone. With none, the metrics that need it "
     "stay undefined.",
     former={"decisions:": "labels:"},
+    asks=ENTAILS,
 )
 PARSER = Option(
     name="parser",

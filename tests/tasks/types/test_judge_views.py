@@ -14,6 +14,7 @@ from tasks.types.judge_views import (
     plain_rules,
     view_of,
 )
+from tasks.types.stored_judges import stored_judge
 
 STORE = {"entailment": "store:support-a"}
 OFFERED = ("corrected", "official")
@@ -48,7 +49,15 @@ def test_other_names_are_no_views(rules):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"entailment": "none"}, {"entailment": "labels:b"}]
+    "options",
+    [
+        {},
+        {"entailment": "none"},
+        {"entailment": "labels:b"},
+        {"supports": "supports.jsonl"},
+        {"supports": "store:"},
+        {"assignments": "store:b"},
+    ],
 )
 def test_without_stored_labels_there_is_no_view(options):
     assert not is_view("corrected@support-b", OFFERED, options)
@@ -60,6 +69,17 @@ def test_the_options_of_a_view_name_its_judge_and_change_nothing_else():
     assert options_of("corrected@support-b", options) == {
         "entailment": "store:support-b",
         "parser": "rules",
+    }
+
+
+def test_the_judge_of_citations_of_reports_has_views_too():
+    options = {"supports": "store:support-a", "track": "none"}
+    assert is_view("corrected@support-b", OFFERED, options)
+    assert not is_view("corrected@support-a", OFFERED, options)
+    assert stored_judge(options) == ("supports", "supports", "support-a")
+    assert options_of("corrected@support-b", options) == {
+        "supports": "store:support-b",
+        "track": "none",
     }
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from scoring.worker.entailment_labels import open_pairs, waiting_jobs
+from tasks.types.ledger import KINDS
 
 
 class Command(BaseCommand):
@@ -13,6 +14,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--model", metavar="NAME", help="those for this model alone"
+        )
+        parser.add_argument(
+            "--kind", choices=list(KINDS), help="those of this kind of labels alone"
         )
         parser.add_argument(
             "--run",
@@ -29,6 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         given = {
             "judge__name": options["model"] or None,
+            "judge__kind": options["kind"],
             "job__submission": options["run"],
         }
         waiting = waiting_jobs().filter(

@@ -25,7 +25,6 @@ from citeboard.web.pages import Answer, phase_readers, place_of
 from scoring.exchange import citations, data_sets
 from scoring.exchange.results import place, site_address
 from scoring.human.outcome import rated
-from scoring.metrics.entailment import stored_model
 from scoring.models import Evaluation, Receipt, Score
 from scoring.results.board import (
     cache,
@@ -48,6 +47,8 @@ from tasks.gold.gold_files import open_archive
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
+from tasks.types.ledger import SUPPORTS
+from tasks.types.stored_judges import stored_judge
 
 
 def _seed_of(board: standings.Board, submission: int) -> str:
@@ -280,8 +281,10 @@ def recomputations(
             for name, value in evaluation.options.items()
             if Path(value).is_absolute()
         ]
-        if stored_model(evaluation.options):
+        if judge := stored_judge(evaluation.options):
             lacking = _("the entailment labels that decided it are the season's own")
+            if judge.kind == SUPPORTS:
+                lacking = _("the support labels that decided it are the season's own")
         elif named:
             lacking = _("it rests on a file of the season: %(names)s") % {
                 "names": ", ".join(named)

@@ -58,8 +58,8 @@ from scoring.worker import (
 from scoring.worker.supply import needs_of
 from tasks.gold.gold_files import EarlierGold
 from tasks.models import Gold, Phase, Season, Submission
-from tasks.types.ledger import ENTAILS
 from tasks.types.problems import capped
+from tasks.types.stored_judges import StoredJudge
 
 
 @pages.organisers.form("organise/gold.html", "gold")
@@ -269,11 +269,12 @@ MAX_NUMBER = 18
 
 
 def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
-    names, waiting = labels.models_of_season(season), _waiting_labels(season)
+    judges, waiting = labels.judges_of_season(season), _waiting_labels(season)
+    asked = Q(pk__in=())
+    for judge in judges:
+        asked |= Q(judge__name=judge.name, judge__kind=judge.kind)
     imports = JudgementImport.objects.filter(
-        Q(judge__season=None) | Q(judge__season=season),
-        judge__name__in=names,
-        judge__kind=ENTAILS,
+        asked, Q(judge__season=None) | Q(judge__season=season)
     )
     return {
         "jobs": jobs_of(season, background.Kind.LABELS),
@@ -281,7 +282,7 @@ def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
             {"task": task, "requirements": needs_of(task)}
             for task in season.tasks.filter(is_reported_only=False)
         ],
-        "models": [_decided_labels_line(name, season) for name in names],
+        "models": [_decided_labels_line(judge, season) for judge in judges],
         "page": pages.leaf(request, waiting, AT_A_TIME),
         "open": labels.pairs_left(waiting),
         "imports": imports.select_related("judge", "imported_by")[:IMPORTS_SHOWN],
@@ -302,12 +303,12 @@ def _waiting_labels(season: Season) -> QuerySet[PendingLabels]:
     return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
 
 
-def _decided_labels_line(name: str, season: Season) -> dict[str, Any]:
+def _decided_labels_line(asked: StoredJudge, season: Season) -> dict[str, Any]:
     decided: Counter[int | None] = Counter()
-    for judge in Judge.objects.deciding(name, season):
+    for judge in Judge.objects.deciding(asked.name, season, asked.kind):
         decided[judge.season_id] += judge.decided
     return {
-        "name": name,
+        "name": asked.name,
         "own": decided[season.pk],
         "shared": decided[None],
     }
@@ -346,8 +347,8 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     identifies texts only by their digests.
     """
     name = request.GET.get("model", "")
-    is_asked_for = name in labels.models_of_season(season)
-    deciding = list(Judge.objects.deciding(name, season)) if is_asked_for else []
+    kinds = [one.kind for one in labels.judges_of_season(season) if one.name == name]
+    deciding = list(Judge.objects.deciding(name, season, kinds[0])) if kinds else []
     if not deciding:
         raise Http404(NO_LABELS)
     return pages.attachment(

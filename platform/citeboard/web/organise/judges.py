@@ -36,6 +36,7 @@ def _judges_context(
             {
                 "phase": phase,
                 "name": name,
+                "kind": judging.kind_asked(phase),
                 "judge": offer.judges.get(name),
                 "row": row,
                 "open": judging.pairs_open(row) if row else 0,
