@@ -20,7 +20,7 @@ import re
 import tokenize
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -33,6 +33,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 PACKAGE, CLIENT = "citeboard_scorer", "citeboard_client"
 PROGRAM = "citeboard"
 #: Maps source folders to the folders of the wheel that contain their files.
@@ -263,10 +264,39 @@ def _read_wheel_content(path: Path) -> bytes:
     """
     content = path.read_bytes()
     if path.suffix == ".py":
-        return renamed(without_comments(content.decode())).encode()
+        source = without_private_docstrings(without_comments(content.decode()))
+        return renamed(source).encode()
     if path.name == "card.md":
         return renamed(content.decode()).encode()
     return content
+
+
+def without_private_docstrings(source: str) -> str:
+    """Return the source of a module without the docstrings of private functions and
+    classes, which `help` and pages do not show. Each line of code keeps its line number.
+    """
+    lines = source.splitlines(keepends=True)
+    for node in _private_definitions(ast.parse(source), is_private=False):
+        first, *rest = node.body
+        # A body that is only a docstring keeps the docstring.
+        if rest and ast.get_docstring(node, clean=False) is not None:
+            begin, end = first.lineno - 1, first.end_lineno or first.lineno
+            lines[begin:end] = ["\n"] * (end - begin)
+    return "".join(lines)
+
+
+def _private_definitions(node: ast.AST, *, is_private: bool) -> Iterator[_Definition]:
+    """Yield the private definitions in a module, and the definitions inside of them."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, _Definition):
+            yield from _private_definitions(child, is_private=is_private)
+            continue
+        name = child.name
+        is_hidden = name.startswith("_") and not name.endswith("__")
+        is_private_child = is_private or is_hidden
+        if is_private_child:
+            yield child
+        yield from _private_definitions(child, is_private=is_private_child)
 
 
 def without_comments(source: str) -> str:

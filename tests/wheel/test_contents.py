@@ -22,6 +22,7 @@ from scoring.distribution.backend import (
     refuse_missing_modules,
     renamed,
     without_comments,
+    without_private_docstrings,
 )
 
 
@@ -148,6 +149,37 @@ def test_names_of_modules_are_replaced_and_nothing_else(written, read):
 )
 def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
     assert without_comments(source) == left
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        (
+            'def _half(x):\n    """Halve\n\n    it."""\n    return x / 2\n',
+            "def _half(x):\n\n\n\n    return x / 2\n",
+        ),
+        (
+            'class _Row:\n    """One."""\n\n    def text(self):\n        """It."""\n        return ""\n',
+            'class _Row:\n\n\n    def text(self):\n\n        return ""\n',
+        ),
+        (
+            'class _Stop(Exception):\n    """Stop."""\n',
+            'class _Stop(Exception):\n    """Stop."""\n',
+        ),
+        (
+            'def half(x):\n    """Halve it."""\n    return x / 2\n',
+            'def half(x):\n    """Halve it."""\n    return x / 2\n',
+        ),
+        (
+            'def _text():\n    return """A text."""\n',
+            'def _text():\n    return """A text."""\n',
+        ),
+    ],
+)
+def test_docstrings_of_private_names_are_left_out_and_every_line_keeps_its_number(
+    source, left
+):
+    assert without_private_docstrings(source) == left
 
 
 @pytest.mark.parametrize(
