@@ -11,12 +11,10 @@ ROOT = Path(__file__).resolve().parent
 
 def main() -> None:
     # Modules that are imported at start-up stay in memory.
-    # With Python's default thresholds, garbage collection takes a seventh of the
-    # start-up time.
+    # Default thresholds of garbage collection cost a seventh of the start-up time.
     # Web processes use the same thresholds.
     gc.set_threshold(10_000, 20, 20)
-    # The folder `platform/` is not a package, because the standard library has a module
-    # of this name.
+    # The standard library has a module `platform`, so `platform/` is not a package.
     # The root folder contains `tasks` and `scoring`.
     # Python already searches the root folder first if this file runs as a script.
     for folder in (ROOT, ROOT / "platform"):

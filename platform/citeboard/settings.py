@@ -155,8 +155,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
-# EMPTY_STYLE is the hash of an empty text, which allows the empty <style> element that
-# Plotly adds to a page.
+# EMPTY_STYLE is the hash of an empty text and allows Plotly's empty <style> element.
 # Plotly then fills the <style> element through the CSSOM, which needs no hash.
 EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 CONTENT_SECURITY_POLICY = {
@@ -173,8 +172,7 @@ CONTENT_SECURITY_POLICY = {
 
 # -- Settings of sign-in with other providers ------------------------------------------
 
-# _PROVIDERS contains the name, the two settings and the sign-in URL of each sign-in
-# provider.
+# _PROVIDERS contains each provider's name, two settings and sign-in URL.
 _PROVIDERS = (
     (
         "GitHub",
@@ -214,8 +212,7 @@ _secret = _env.text(
 )
 _about = "What the institution is called where one signs in."
 _name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
-#: OIDC_APPS contains the OpenID Connect provider of the operator's institution, in
-#: allauth's format.
+#: OIDC_APPS contains the institution's OpenID Connect provider in allauth's format.
 OIDC_APPS: list[dict[str, Any]] = []
 if _issuer and _client:
     _place = urlsplit(_issuer)
@@ -350,10 +347,8 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
-# After confirming an e-mail address, a user is signed in only in the browser of the
-# sign-up.
-# In all other browsers, a user must enter the password after confirming an e-mail
-# address.
+# Confirming an e-mail address signs a user in only in the browser of the sign-up.
+# In other browsers, a user must enter the password after confirming an address.
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
@@ -373,8 +368,7 @@ SOCIALACCOUNT_PROVIDERS = {
         for name, (client, secret) in SIGN_IN_WITH.items()
     },
 }
-# Users who sign up with another provider must choose a name and confirm an e-mail
-# address.
+# Sign-up with another provider requires a name and a confirmed e-mail address.
 SOCIALACCOUNT_AUTO_SIGNUP = False
 ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
 # allauth determines a client's IP address by the number of trusted proxies.
@@ -491,8 +485,7 @@ OWN_MEASURES = _env.choice(
 )
 # Uploads are written to disk as they arrive, up to the maximum size.
 FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
-# Uploads have a separate folder, in which a sweep can delete the files of killed
-# processes.
+# In the separate folder of uploads, a sweep can delete files of killed processes.
 # The folder of uploads is in the data folder, because `/tmp` may be in memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
 LEASE_SECONDS = _env.seconds(
@@ -594,8 +587,7 @@ JUDGES_FILE = _env.folder(
     shown="`judges.toml` in the data folder",
 )
 
-# The queue of Django Q only wakes a worker, and the database row of a job decides which
-# worker runs the job.
+# Django Q's queue only wakes a worker, and a job's row decides which worker runs it.
 # Django Q's own redelivery, retries and schedules are therefore disabled.
 _DAY = 24 * 60 * 60
 Q_CLUSTER = {
@@ -619,15 +611,13 @@ Q_CLUSTER = {
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
 # The site uses the caches in _OWN_CACHES if Redis is not configured or unavailable.
 _OWN_CACHES: dict[str, dict[str, Any]] = {
-    # The default cache stores the counts of sign-in attempts and of requests, which all
-    # processes share. allauth can use only the default cache for its counts of sign-in
-    # attempts.
+    # All processes share the default cache's counts of sign-in attempts and requests.
+    # allauth can store counts of sign-in attempts only in the default cache.
     # The default cache stores no other data, because other data could evict counts.
     "default": {"BACKEND": f"{_OURS}.LimitsCache"},
     # The cache `results` stores slow results, such as significance tests.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
-    # The cache `queue` consists of files, because `manage.py doctor` reads the
-    # heartbeats of workers in another process.
+    # The cache `queue` consists of files, from which `doctor` reads worker heartbeats.
     "queue": {
         "BACKEND": f"{_BACKENDS}.filebased.FileBasedCache",
         "LOCATION": DATA_DIR / "queue",
@@ -688,8 +678,7 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # For anonymous requests, the header `WWW-Authenticate` names the first
-    # authentication class, which uses tokens.
+    # `WWW-Authenticate` names the first authentication class, which uses tokens.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "citeboard.teams.api.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",

@@ -17,13 +17,11 @@ application = with_room_for_calls(get_wsgi_application())
 
 from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
 
-# The sandboxed processes that read uploads start in the background while the first
-# requests are served.
+# Sandboxed processes start in the background while the first requests are served.
 pool().warm()
 still_open()
 
-# After `gc.freeze`, garbage collection ignores all objects that exist when the first
-# request begins.
+# After `gc.freeze`, garbage collection ignores the objects that exist at start-up.
 gc.collect()
 gc.freeze()
 gc.set_threshold(10_000, 20, 20)

@@ -93,8 +93,7 @@ def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
     told = declaring.look_at(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
-    # API clients cannot correct an unsure guess about a task in a form, so the guess is
-    # refused.
+    # An unsure guess about a task is refused, because the API has no correction form.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
     return {**declaring.without_sample(draft["files"]), **told["files"]}

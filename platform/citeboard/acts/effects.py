@@ -91,8 +91,7 @@ class GoldStep:
     instances: int
     rows: int | None
     counts: Compared | None
-    #: The sentences in `shared` name other splits that contain some of the same
-    #: instances.
+    #: `shared` contains sentences about other splits with some of the same instances.
     shared: list[str]
     findings: list[dict[str, Any]]
     trivial: dict[str, Any]
@@ -327,10 +326,8 @@ def _extra_tries_text(row: ExtraTries, left: int) -> str:
 class _State:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
-    #: The mapping `known` contains the time at which each audience may first see a kind
-    #: of data.
-    #: Each key of `known` consists of a task, a split of the task's data, and a kind of
-    #: data.
+    #: `known` contains the time at which each audience may first see a kind of data.
+    #: Each key of `known` consists of a task, a split of its data, and a kind of data.
     known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)

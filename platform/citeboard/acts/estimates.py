@@ -37,8 +37,7 @@ class EstimatesForm(ActForm):
     }
 
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
-        # The phase is stored in the attribute `phase`, because the form has a field
-        # named `of`.
+        # The form has a field `of`, so the attribute `phase` stores the argument `of`.
         self.phase = of
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")

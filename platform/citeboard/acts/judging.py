@@ -131,8 +131,7 @@ def _agree_to_judge(
     foreign = {answers[name]: name for name in answers if name not in labels}
     asked = Prompt(
         kind,
-        # CRLF is replaced by LF, because browsers send the line breaks of a form as
-        # CRLF.
+        # The prompt gets LF line breaks, because browsers send CRLF in forms.
         prompt.replace("\r\n", "\n") or default.template,
         {answers.get(label) or word: label for word, label in default.answers.items()}
         | {word: label for word, label in foreign.items() if word},

@@ -125,8 +125,7 @@ class CalendarForm(ActForm, OverwritingForm):
         self.asks_before_overwriting()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
-            # A field that the request omits keeps its value, because API clients may
-            # omit unchanged fields.
+            # A field keeps its value if the request of an API client omits the field.
             is_ours = (
                 key in self.changed_data
                 or self.add_initial_prefix(key) not in self.data

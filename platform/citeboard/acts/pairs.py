@@ -28,8 +28,7 @@ from tasks.models import Phase, Submission
 from tasks.submissions.uploads import received
 
 BATTLES_AT_FIRST = 4
-#: If judges share the pairs of a sheet, JUDGES_AT_FIRST judges compare each pair by
-#: default.
+#: By default, JUDGES_AT_FIRST judges compare each pair of a sheet with shared pairs.
 JUDGES_AT_FIRST = 2
 
 

@@ -90,8 +90,7 @@ class EndConfirmationForm(ActForm):
 class ExtraTriesForm(ActForm):
     """A team, the number of its extra tries in a phase, and the reason."""
 
-    # The form offers only phases that limit the number of runs, since extra tries raise
-    # this limit.
+    # The form offers only phases that limit runs, since extra tries raise the limit.
     team = forms.ModelChoiceField(
         label=_("Team"), queryset=Team.objects.none(), empty_label=None
     )

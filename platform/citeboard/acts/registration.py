@@ -54,8 +54,7 @@ class DecisionForm(ActForm):
 def _decide(
     *, registration: models.Registration, decision: str, reason: str, by: User
 ) -> models.Registration:
-    # The rehearsal of the decision was rolled back but has changed attributes of this
-    # instance.
+    # The rolled-back rehearsal has changed attributes of the instance `registration`.
     registration.refresh_from_db()
     if decision == "approve":
         entries.approve_team(registration=registration, by=by)

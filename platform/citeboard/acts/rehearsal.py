@@ -159,8 +159,7 @@ def done(
 ) -> Any:
     rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
     if not said.goes_on(rehearsal):
-        # If the action would break an embargo, API clients get a separate error
-        # message.
+        # API clients get a separate error message about the breach of an embargo.
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
@@ -194,8 +193,7 @@ def rehearse(
     that the action raises.
     """
     try:
-        # The rehearsal runs with an empty confirmation, because the effects must not
-        # depend on a confirmation.
+        # The confirmation is empty, because effects must not depend on a confirmation.
         with going_on("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)

@@ -161,8 +161,7 @@ class ChangeOfRun(Act):
         if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
             service = run_acts.revoke_run
         # The service accepts a change with a reason even after the end of a phase.
-        # Only organisers may change runs after the end, so reasons of other users are
-        # ignored.
+        # Only organisers may give a reason to change runs after the end of a phase.
         return service(run, by, reason if as_organiser else "", **filled)
 
 

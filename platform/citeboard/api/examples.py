@@ -57,8 +57,7 @@ def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     The example omits fields without example values, and a test reports these fields.
     """
     while "properties" not in components[name]:
-        # If a component has alternatives, the example uses the first alternative, which
-        # is the most common.
+        # The example uses a component's first alternative, which is the most common.
         name = _component_of_schema(components[name]) or ""
     fields = components[name]["properties"]
     values = {

@@ -83,8 +83,7 @@ RepeatsSerializer = serializer(
     pairs=int,
     same_label=(int, "Pairs with equal labels each time."),
 )
-#: QUALITY contains fields of each LLM judge for its agreement with people and its
-#: consistency.
+#: QUALITY contains an LLM judge's fields for agreement with people and consistency.
 QUALITY = {
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."

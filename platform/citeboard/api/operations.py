@@ -71,8 +71,7 @@ LET_OUT = (
 FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
-# OperationView has no docstring, because a docstring would appear at each operation of
-# the API schema.
+# The API schema would show a docstring of OperationView at each operation.
 class OperationView(APIView):
     name: str
     summary = ""

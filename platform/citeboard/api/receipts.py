@@ -50,8 +50,7 @@ def receipts_of(
     if at := visibility.frozen_at(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.openings_of(row)) for row in rows]
-    # The receipts of an evaluation show scores only if the newest receipt has the
-    # scores that the audience sees.
+    # Receipts show scores only if the newest receipt has the scores the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
         pk
@@ -64,8 +63,7 @@ def receipts_of(
             FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
-            # The digest of the file is hidden, because the digest could reveal to other
-            # teams which team sent the run.
+            # The file's digest could reveal to other teams which team sent the run.
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(

@@ -279,8 +279,7 @@ class PhaseDetail(PhaseSerializer):
         ]
 
     def get_inputs(self, phase: Phase) -> str:
-        # The URL excludes the starting kit, because clients of release 0.3.0 read every
-        # file of the archive as an input.
+        # Clients of release 0.3.0 would read the files of a starting kit as inputs.
         return self._inputs(phase) + ("?kit=no" if self._has_kit(phase) else "")
 
     @extend_schema_field(serializers.CharField(allow_null=True))
@@ -504,8 +503,7 @@ FigureSerializer = serializer(
     table=str,
     line=(int, "The printed line of the table, from 1."),
     system=serializers.CharField(allow_blank=True),
-    # The field `class` of exports is passed in a mapping, because Python refuses
-    # `class` as a keyword argument.
+    # A mapping passes the field `class`, which Python refuses as a keyword argument.
     **{"class": str | None},
     metric=str,
     value=(float | None, "Null where no exact number is printed."),

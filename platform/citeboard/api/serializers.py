@@ -157,8 +157,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
     return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
-#: SENT maps each class of form fields to a class of serializer fields and the options
-#: that both classes share.
+#: SENT maps a form field's class to a serializer field's class and the shared options.
 SENT: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
@@ -169,8 +168,7 @@ SENT: dict[
     forms.EmailField: (serializers.EmailField, ("max_length",)),
     forms.CharField: (serializers.CharField, ("max_length",)),
     forms.FileField: (serializers.FileField, ()),
-    # DecimalField comes before IntegerField, because Django's DecimalField is a
-    # subclass of IntegerField.
+    # Django's DecimalField is a subclass of IntegerField, so DecimalField comes first.
     forms.DecimalField: (
         serializers.DecimalField,
         ("min_value", "max_value", "max_digits", "decimal_places"),
@@ -281,8 +279,7 @@ def mirror(
 
 def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
-        # REST framework's serializers sort fields by creation time, so this copy
-        # creates the field anew.
+        # The copy is a new field, because REST framework sorts fields by creation time.
         return deepcopy(hint)
     if NoneType in get_args(hint):
         [hint] = [part for part in get_args(hint) if part is not NoneType]

@@ -8,8 +8,7 @@ from citeboard.core import storage
 from scoring.results.board.estimates import published_sheet
 from tasks.models import Phase
 
-#: The folder FOLDER of a season's archive contains the labels that people assigned to
-#: samples.
+#: FOLDER is the archive's folder of the labels that people assigned to samples.
 FOLDER = "estimates"
 
 

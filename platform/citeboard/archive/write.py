@@ -134,8 +134,7 @@ class _Writing:
         self.runs = list(standing.order_by("pk"))
         golds = Gold.objects.filter(evaluations__submission__in=self.runs)
         self.golds = list(golds.distinct().order_by("pk"))
-        # The archive lacks the runs and the gold of phases whose data teams could use
-        # in a later phase.
+        # The archive omits runs and gold of phases whose data a later phase could use.
         at = timezone.now()
         self.withheld = [
             phase
@@ -149,8 +148,7 @@ class _Writing:
     def write(self, version: str) -> Written:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
-        # The archive contains the scorer as a Python wheel, with which readers can
-        # verify the archive.
+        # Readers can verify the archive with the scorer, a Python wheel in the archive.
         name_of_wheel, content = wheel(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
@@ -291,8 +289,7 @@ class _Writing:
         (self.base / LEDGER).mkdir()
         written = []
         for number, judge in enumerate(judges, start=1):
-            # `slugify` removes characters that a model's name may contain but a file
-            # name may not.
+            # A model's name may contain characters that a file name may not contain.
             name = f"{LEDGER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
             with (self.base / name).open("w", encoding="utf-8") as file:
                 file.writelines(ledger_lines([judge]))
@@ -381,8 +378,7 @@ class _Writing:
             ),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
-        # The archive omits human runs, because the annotators' answers in human runs
-        # are the gold.
+        # The archive omits human runs, because the answers in human runs are the gold.
         has_file = (
             run.file
             and run.kind != Submission.Kind.HUMAN

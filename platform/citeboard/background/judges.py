@@ -13,8 +13,7 @@ def prepared_judging(job: BackgroundJob) -> Outcome:
     done = judged(job)
 
     def ask_again() -> None:
-        # After a judging job, runs that began to wait just before the end of the job
-        # need another judging job.
+        # Runs that began to wait just before the job's end need another judging job.
         if done.has_more():
             ask_for_judging(done.row)
 

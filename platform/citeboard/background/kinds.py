@@ -175,8 +175,7 @@ def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome
             "resumed": go_on(labels, given),
         }
 
-    # Runs that began to wait during the import did not use the new labels, so these
-    # runs are queued again.
+    # Runs that began to wait during the import are queued again for the new labels.
     return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
 
 
@@ -289,8 +288,7 @@ def archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: People who may see the contents of an outdated archive may download the archive for
-#: STILL_GIVEN.
+#: An outdated archive is available for STILL_GIVEN to people who may see its contents.
 STILL_GIVEN = dt.timedelta(hours=1)
 
 
@@ -301,8 +299,7 @@ def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
     if (found := kept_paper(paper)) and is_current(found, paper):
         return found
     if (moving := moving_paper(paper)) is not None:
-        # Only one job writes an overview paper at a time, with the data at the start of
-        # the job.
+        # Only one job at a time writes a paper, with the data at the start of the job.
         return moving
     return ask(
         Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer_of_paper(paper)
@@ -347,8 +344,7 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
 
 def prepared_paper(job: BackgroundJob) -> Outcome:
     paper = paper_of(job)
-    # The job reads the state before the data, so that later changes of the data make
-    # the archive outdated.
+    # The job reads the state first, so that later changes make the archive outdated.
     facts = {"rights": rights_of(paper), "state": state_of(paper)}
     content = paper.archive(partial(told, job))
     told(job, 1, gettext_noop("storing the archive"))

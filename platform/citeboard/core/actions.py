@@ -15,8 +15,7 @@ from citeboard.core.words import counted, cut
 #: The sentence of a history entry has at most MAX_WORDS characters.
 MAX_WORDS = 400
 
-#: The history names OPERATOR as the actor of management commands, which run without a
-#: signed-in user.
+#: The history names OPERATOR as the actor of commands without a signed-in user.
 OPERATOR = _("The site's operator")
 INVITED = _("Somebody invited")
 
@@ -248,13 +247,11 @@ ACTIONS = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: The database stores the facts in _TRANSLATED in English, and pages translate these
-#: facts.
+#: Pages translate the facts in _TRANSLATED, which the database stores in English.
 _TRANSLATED = ("audience", "then", "group")
 #: Facts in _INSTANTS contain times in UTC, which pages format for the reader.
 _INSTANTS = ("instant", "first", "last", "before", "after")
-#: The database stores the facts in _COUNTED as numbers, and pages display each number
-#: with a noun.
+#: Pages add a noun to each fact in _COUNTED, which the database stores as a number.
 _COUNTED: dict[str, Callable[[int], str]] = {
     "lines": lambda number: counted(number, "line"),
     "mails": lambda number: counted(number, "e-mail"),

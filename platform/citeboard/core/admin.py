@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
     PartsInline = admin.TabularInline[Any, Any]
 else:
-    # Type parameters are only for type checkers, because Django's admin classes accept
-    # no type parameters at run time.
+    # Django's admin classes accept no type parameters at run time.
     RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
 
 

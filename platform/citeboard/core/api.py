@@ -23,8 +23,7 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.utils.urls import replace_query_param
 
 if TYPE_CHECKING:
-    # The import is only for type checkers, because REST framework's views import this
-    # module, and a direct import would be circular.
+    # REST framework's views import this module, so a direct import would be circular.
     from rest_framework.views import APIView
 
 from citeboard.core.query import Listed
@@ -264,8 +263,7 @@ class UploadThrottle(MinuteThrottle):
 _COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _COUNTING = Lock()
 MAX_COUNTS = 10_000
-#: A web process that uses its share of a rate limit adds its requests to the shared
-#: count in STEPS steps.
+#: A web process adds its share of a rate limit to the shared count in STEPS steps.
 STEPS = 25
 
 

@@ -35,8 +35,7 @@ class Change:
 @contextmanager
 def in_english() -> Iterator[None]:
     """Render texts in English in the block, because the history is stored in English."""
-    # `translation.override` is not used as a decorator, because threads would share one
-    # instance.
+    # With `translation.override` as a decorator, all threads would share one instance.
     with translation.override(middleware.ENGLISH):
         yield
 
@@ -172,8 +171,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
                 f"{present} holds what is not deleted", nested.protected
             )
         nested.sort()
-        # Deleted rows are restored in stored order, so rows to which other rows refer
-        # must come first.
+        # A restore inserts rows in stored order, so referenced rows must come first.
         rows = [
             part for model in reversed(list(nested.data)) for part in nested.data[model]
         ]

@@ -34,8 +34,7 @@ class SharedCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
-        # The Redis client repeats a failed command once, because Redis may have closed
-        # an idle connection.
+        # Redis may close idle connections, so the client repeats a failed command once.
         waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}

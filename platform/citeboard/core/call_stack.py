@@ -7,10 +7,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: The first call frame has ENTRIES stack entries of 8 bytes, which are half of the 1 MB
-#: that CPython allocates.
-#: Nested calls can use the other half of the 1 MB that CPython allocates for the call
-#: stack.
+#: The first call frame has ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
+#: Nested calls use the rest of the 1 MB chunk that CPython allocates for the stack.
 ENTRIES = 1 << 16
 
 

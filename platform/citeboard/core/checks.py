@@ -17,8 +17,7 @@ _NAMES_FOR_TESTS = (
     "TEST_ROOT TEST_SINCE"
 )
 #: Environment variables with the prefix KEYS_OF_JUDGES contain API keys of LLM judges.
-#: The file of judges names these environment variables, so the settings do not declare
-#: them.
+#: The file of judges, not the settings, names the variables that contain API keys.
 KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
 FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
 

@@ -40,11 +40,9 @@ PRELOAD = (
     "citeboard.core.confined.probe",
 )
 PROBE = "citeboard.core.confined.probe:attempt"
-#: If the kernel lacks required features, clients may send a file again after UNDECIDED
-#: seconds.
+#: If the kernel lacks a feature, clients may send a file again after UNDECIDED seconds.
 UNDECIDED = 300
-#: The time limit for reading an organiser's file is PATIENCE_WITH_ORGANISERS times the
-#: time limit for a run.
+#: Reading an organiser's file may take PATIENCE_WITH_ORGANISERS times as long as a run.
 PATIENCE_WITH_ORGANISERS = 6
 _FAILURE_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "
@@ -130,8 +128,7 @@ def limits_for_organisers() -> Limits:
 
 
 def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> Limits:
-    # The limit of wall-clock time is higher, because a process waits for processors on
-    # a busy machine.
+    # The limit of wall-clock time includes the wait for processors on a busy machine.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
     return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)
 

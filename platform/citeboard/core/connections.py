@@ -7,8 +7,7 @@ from django.db import connections
 
 #: A request waits at most PATIENCE seconds for a connection to the database.
 PATIENCE = 3.0
-#: The pool of connections tries for RECONNECT_SECONDS to reconnect to an unavailable
-#: database server.
+#: The pool tries for RECONNECT_SECONDS to reconnect to an unavailable database server.
 #: The next request for a connection starts a new attempt to reconnect.
 RECONNECT_SECONDS = 2.0
 
@@ -31,8 +30,8 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
         "timeout": PATIENCE,
         "reconnect_timeout": RECONNECT_SECONDS,
     }
-    # Each request returns its connection to the pool, and `core.postgres` checks a
-    # connection before reuse.
+    # Each request returns its connection to the pool.
+    # `core.postgres` checks each connection of the pool before reuse.
     return {
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": False,

@@ -79,8 +79,7 @@ def migration_lock(
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [KEY])
         return
-    # A locked file is enough for SQLite, because all processes that use SQLite run on
-    # one machine and share the data folder.
+    # All processes that use SQLite share one data folder, so a locked file is enough.
     with (settings.DATA_DIR / "migrate.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -227,8 +227,7 @@ class Environment:
         try:
             return convert(raw)
         except (ValueError, KeyError) as reason:
-            # The error message omits the value of a secret setting, because the message
-            # is logged and URLs can contain passwords.
+            # The error message is logged, so the message omits the value of a secret.
             shown = "its value" if secret else f'"{raw}"'
             raise ImproperlyConfigured(f"{name}: {shown} is not {expected}") from reason
 
@@ -253,14 +252,11 @@ def _parse_database_url(text: str) -> DBConfig:
 
 
 MAX_WAIT = 20  # seconds that a writer waits for another writer
-#: For PostgreSQL, the unit of connect_timeout is a second and the unit of
-#: tcp_user_timeout is a millisecond.
-#: The timeouts in SERVER ensure that pages report an unavailable database server within
-#: five seconds.
+#: The unit of connect_timeout is a second, and of tcp_user_timeout a millisecond.
+#: With SERVER's timeouts, pages report an unavailable database within five seconds.
 SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
 #: Opening SQLite's file takes four times as long as rendering a cached board.
-#: Connections to SQLite therefore stay open, and Django checks each connection before
-#: reuse.
+#: Connections to SQLite stay open, and Django checks each connection before reuse.
 KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 

@@ -48,8 +48,7 @@ ADDRESS = "/api/"
 
 
 class Refusal(exceptions.APIException):
-    #: REST framework copies the seconds in `wait` to the header `Retry-After` of the
-    #: response.
+    #: REST framework copies `wait` to the response header `Retry-After`, in seconds.
     wait: float | None = None
 
     def __init__(self, detail: str, code: int, **members: object) -> None:
@@ -200,8 +199,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             log.info("A request is answered %s: %s", status, message)
         else:
             outages.note_outage(outages.REQUESTS, message)
-        # The attribute `_has_been_logged` suppresses Django's log message and traceback
-        # for a response.
+        # `_has_been_logged` suppresses Django's log message about the response.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

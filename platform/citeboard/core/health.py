@@ -20,8 +20,7 @@ from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
 PARTS = (WEB, WORKER)
-#: PARTS_ASKED contains every name of a requirement that the attribute `Missing.what`
-#: can have.
+#: PARTS_ASKED contains all possible values of the attribute `Missing.what`.
 PARTS_ASKED = {
     "database",
     "writes",
@@ -39,8 +38,7 @@ PATIENCE = 1.0
 GIGABYTE = 1 << 30
 #: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.
 LEAST_FREE = GIGABYTE // 4
-#: _IN_ORDER contains the requirements that were met once and cannot fail later, which
-#: are not checked again.
+#: _IN_ORDER contains requirements that cannot fail after they were met once.
 _IN_ORDER: set[str] = set()
 
 
@@ -101,8 +99,7 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
             lacks="uploads, sign-ins and scores",
         )
     try:
-        # The check does not write to the storage, because health probes arrive every
-        # few seconds.
+        # Health probes are frequent, so the check does not write to the storage.
         storage.runs.exists("probe")
     except OSError as fault:
         reason = f"the storage does not answer ({fault.strerror})"
@@ -182,8 +179,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
-    # Only the start and the end of an outage are logged, because health probes arrive
-    # every few seconds.
+    # Health probes are frequent, so only the start and end of an outage are logged.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
     for what in PARTS_ASKED - {lack.what for lack in lacking}:

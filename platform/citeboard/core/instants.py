@@ -35,8 +35,7 @@ MONTHS = (
 MAX_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _NEVER = "2099"
-#: In the history, a stored fact about a phase without an end has the suffix
-#: WITHOUT_AN_END.
+#: The history adds the suffix WITHOUT_AN_END to facts about a phase without an end.
 WITHOUT_AN_END = " without an end"
 WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 

@@ -31,12 +31,11 @@ from citeboard.core import logs, middleware
 
 #: prometheus_client reads the environment variable SHARED_FOLDER at import.
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-#: The metrics are stored in /dev/shm if possible, because a process crashes if it
-#: writes to a mapped file on a full disk.
+#: The metrics are stored in /dev/shm if possible.
+#: A process that writes to a mapped file on a full disk crashes.
 _ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
 
-# prometheus_client cannot report the creation times of metrics that several processes
-# share.
+# prometheus_client cannot report creation times of metrics that processes share.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 COUNTED = "citeboard_http_request_seconds"
@@ -51,8 +50,7 @@ PAGES = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: Metrics put all HTTP methods that are not in METHODS under one label, because clients
-#: can invent methods.
+#: HTTP methods outside METHODS share one label, because clients can invent methods.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 

@@ -90,8 +90,7 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "formatter": form,
         "filters": ["request_id", "refusals"],
     }
-    # The log omits Django Q's messages about each step of a job, because the site's own
-    # loggers report the events of jobs.
+    # The log omits Django Q's messages about steps, because the site logs jobs itself.
     level_of_queue = "DEBUG" if level == "DEBUG" else "WARNING"
     return {
         "version": 1,
@@ -105,11 +104,9 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # Django's templates log each missing variable with a traceback at the level
-            # DEBUG, so their level is INFO.
+            # Django's templates log each missing variable with a traceback at DEBUG.
             "django.template": {"level": "INFO"},
-            # The log omits psycopg's messages about each failed attempt to connect,
-            # because the site logs each outage once.
+            # psycopg logs each failed connection, but the site logs each outage once.
             "psycopg.pool": {"level": "DEBUG" if level == "DEBUG" else "ERROR"},
             "django-q": {
                 "handlers": ["stderr"],

@@ -93,8 +93,7 @@ def with_scrolling(html: str) -> str:
     html = html.replace("</table>", "</table></div>").replace(
         "<pre>", '<pre tabindex="0">'
     )
-    # Empty header cells of tables become data cells, because a screen reader must not
-    # announce an empty cell as a header.
+    # Screen readers must not announce an empty cell of a table as a header.
     html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return html.replace("<th>", '<th scope="col">')
 
@@ -102,8 +101,7 @@ def with_scrolling(html: str) -> str:
 FOLDER = "docs"
 #: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
 DOWNLOADS = "receipts/"
-#: The page of guides shows guides by the groups in GROUPS, and guides without a group
-#: in the last group.
+#: The page of guides shows guides without a group in the last group of GROUPS.
 GROUPS = {
     _("Reading and citing"): (
         "readers",

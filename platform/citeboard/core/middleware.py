@@ -206,8 +206,7 @@ def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
     return None
 
 
-#: No upload takes longer than MAX_AGE, so the site ignores an older start time from a
-#: proxy.
+#: No upload takes longer than MAX_AGE, so older start times from proxies are ignored.
 MAX_AGE = dt.timedelta(hours=6)
 _STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 

@@ -39,8 +39,7 @@ _SQLITE = {
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
     sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
 }
-#: Each key of _POSTGRES is an SQLSTATE code of PostgreSQL, or a class of SQLSTATE codes
-#: (two characters).
+#: Each key of _POSTGRES is an SQLSTATE code or a two-character class of such codes.
 _POSTGRES = {
     "25006": READ_ONLY,
     "42501": NO_RIGHT,
@@ -51,8 +50,7 @@ _POSTGRES = {
     "57P02": "The database has crashed and starts again",
     "57P03": "The database is starting",
 }
-#: A missing table or column counts as an outage during migrations, and as a bug at
-#: other times.
+#: A missing table or column is an outage during migrations, and otherwise a bug.
 _UNDEFINED = ("42P01", "42703")
 
 
@@ -120,8 +118,8 @@ def _storage_outage(error: BaseException) -> Outage | None:
         return None
     if error.errno in FULL:
         return Outage(NO_ROOM, words_of(error), LATER)
-    # An error at a file of the data folder also counts as an outage, because another
-    # program may have removed or locked the file.
+    # An error at a file of the data folder also counts as an outage.
+    # Another program may have removed or locked a file of the data folder.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
@@ -135,8 +133,7 @@ REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
-#: _seen maps the name of each service to the times of the first and last error of its
-#: outage.
+#: _seen maps each service to the times of the first and last error of its outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
 #: An outage ends after FORGOTTEN_SECONDS seconds without an error.

@@ -161,8 +161,7 @@ def _unique_id(pid: int) -> str:
     have exited.
     """
     try:
-        # The second field of `/proc/PID/stat` is the command, which may contain
-        # parentheses.
+        # The command, the second field of `/proc/PID/stat`, may contain parentheses.
         started = (
             Path(f"/proc/{pid}/stat")
             .read_text(errors="replace")
@@ -179,8 +178,7 @@ def _unique_id(pid: int) -> str:
 
 def complaint(address: str, port: int) -> str | None:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
-        # With SO_REUSEADDR, the test ignores recently closed connections, as the site's
-        # server does.
+        # Like the site's server, the test ignores recently closed connections.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((address, port))

@@ -22,8 +22,7 @@ from django.db import DatabaseError, connections
 
 from citeboard.core.confined.turns import PoolFull
 
-#: A process with MAX_UPLOADS running and waiting uploads rejects a second upload of the
-#: same account.
+#: A process with MAX_UPLOADS uploads in its queue rejects an account's second upload.
 MAX_UPLOADS = 100
 #: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
@@ -32,8 +31,7 @@ LONG = 3.0
 #: The queue counts waiting time in steps of a quarter of a second.
 #: Each upload that made other uploads wait counts as at least one step of waiting time.
 STEPS_PER_SECOND = 4
-#: The queue expects an upload to make others wait for STEPS_PER_MEGABYTE steps of
-#: waiting time per megabyte.
+#: The queue expects an upload to cause STEPS_PER_MEGABYTE waiting steps per megabyte.
 STEPS_PER_MEGABYTE = 2
 #: The counted waiting steps of an account expire after COUNTED_SECONDS seconds.
 COUNTED_SECONDS = 600
@@ -102,8 +100,7 @@ class UploadQueue:
 
     def _wait(self, ticket: Ticket) -> None:
         if not ticket.may_begin.is_set():
-            # A waiting upload closes its database connections, because a server allows
-            # fewer connections than uploads can wait.
+            # A database server allows fewer connections than uploads can wait.
             for connection in connections.all(initialized_only=True):
                 if not connection.in_atomic_block:
                     connection.close()
@@ -155,14 +152,12 @@ def steps_of(account: str) -> int:
 
 
 def count(account: str, steps: int) -> None:
-    # Database errors are ignored, because a stored upload must not fail if its waiting
-    # time cannot be counted.
+    # A stored upload must not fail if its waiting time cannot be counted.
     with suppress(DatabaseError):
         try:
             cache.incr(_steps_cache_key(account), steps)
         except ValueError:
-            # If two processes create the counter of an account at the same time, one of
-            # the uploads is not counted.
+            # One upload is not counted if two processes create the counter at once.
             cache.add(_steps_cache_key(account), steps, COUNTED_SECONDS)
 
 

@@ -37,8 +37,8 @@ from citeboard.core.outages import (
 from citeboard.core.processes import machine
 
 BEAT_SECONDS = 2.0
-#: A record of a write is valid for FRESH_SECONDS, which is longer than a writer may
-#: wait for SQLite's lock.
+#: A record of a write is valid for FRESH_SECONDS.
+#: FRESH_SECONDS is longer than a writer may wait for SQLite's lock.
 FRESH_SECONDS = MAX_WAIT + 10.0
 #: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
 FORGOTTEN_SECONDS = 24 * 3600
@@ -67,8 +67,7 @@ def beat() -> WriteRecord:
         _write_row()
         record = WriteRecord(at=time.time())
         # A heartbeat reports only the end of outages that a heartbeat has reported.
-        # Sweeps of the queue report the beginning and the end of outages that sweeps
-        # have noticed.
+        # Sweeps of the queue report the outages that sweeps have noticed.
         if before is not None and before.reason:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
@@ -89,8 +88,7 @@ def beat() -> WriteRecord:
 
 def beat_until(ended: threading.Event) -> None:
     while True:
-        # Unusable connections are closed first, because SQLite's file may have been
-        # moved or replaced while the process had the file open.
+        # SQLite's file may have been replaced while the process had the file open.
         close_old_connections()
         beat()
         if ended.wait(BEAT_SECONDS):

@@ -50,8 +50,7 @@ def publish_judgements(*, patience: float = 0) -> bool:
             system__in=qualities,
         ).select_related("phase__task__season")
         waiting = runs.exclude(pk__in=JudgedRun.objects.values("submission"))
-        # The status is read before the loop, because a worker may score a run while the
-        # loop publishes ratings of other runs.
+        # A worker may score a run while the loop publishes ratings of other runs.
         is_settled = not waiting.filter(status__in=UNSETTLED).exists()
         for run in waiting.order_by("pk"):
             if evaluation := claim_review.judged_evaluation(run):

@@ -62,8 +62,7 @@ PUBLISHED = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Demo seasons of early releases lack the newest task, and get the baseline runs in
-#: EARLIER.
+#: Demo seasons of early releases lack NEWEST_TASK and get the baseline runs in EARLIER.
 EARLIER = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
@@ -72,17 +71,14 @@ EARLIER = {
 NEWEST_TASK = "positional"
 
 
-#: While the file UNFINISHED exists, the demo is incomplete, and the next start of the
-#: site continues the demo.
+#: While the file UNFINISHED exists, the next start of the site continues the demo.
 UNFINISHED = ".unfinished"
-#: The submission times of successive demo runs in a phase differ by APART, or by less
-#: in short phases.
+#: Submission times of successive demo runs differ by APART, or less in short phases.
 APART = dt.timedelta(days=33)
 OLDEST = 9
 
 
-#: The demo waits at most PATIENCE seconds for a free sandboxed process that reads
-#: uploads.
+#: The demo waits at most PATIENCE seconds for a free sandboxed process.
 #: Every PAUSE seconds, the demo tries again to get a free sandboxed process.
 PATIENCE, PAUSE = 600.0, 2.0
 #: The demo checks every POLL_SECONDS seconds whether the worker is done.
@@ -159,8 +155,7 @@ def finish_demo() -> None:
     bring_published()
 
 
-#: Python 3.11.4 introduced the filter `data` of tarfile, and Debian 12 has an older
-#: Python.
+#: Debian 12's Python is older than 3.11.4, which introduced tarfile's filter `data`.
 WITH_CARE: dict[str, Any] = (
     {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 )
@@ -199,15 +194,13 @@ def bring_field_tasks() -> None:
     season = Season.objects.filter(slug=FIELD_TASKS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The season is dated earlier, because the newest season comes first on the home
-        # page and must have all task types.
+        # The newest season comes first on the home page and must have all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
     names = {system.name for system in FIELD_SYSTEMS}
     for phase in _phases_of(season).order_by("pk"):
-        # The season stays unchanged if an earlier release submitted other runs, because
-        # that release had other gold.
+        # An earlier release had other gold, so seasons with its runs stay unchanged.
         if names.issuperset(_sent_to(phase)):
             _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
             baseline_runs.ask(phase=phase, by=None)
@@ -221,8 +214,7 @@ def bring_reports() -> None:
     season = Season.objects.filter(slug=REPORTS).first()
     if season is None:
         season = patiently(load.load_season, folder, data=EXAMPLES).season
-        # The season is dated earlier, because the season with all task types must stay
-        # first on the home page.
+        # The season with all task types must stay first on the home page.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
@@ -320,8 +312,7 @@ def account(role: str) -> User:
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, password, name=f"Demo {role}")
-        # Demo users receive no e-mail, because the addresses of demo users do not
-        # exist.
+        # Demo users receive no e-mail, because their addresses do not exist.
         choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
     elif not user.check_password(password):
         user.set_password(password)
@@ -484,8 +475,7 @@ def _backdate_runs(phase: Phase, runs: QuerySet[Submission], first: int) -> None
     rows = list(runs.order_by("pk"))
     for run, at in zip(rows, _submission_times(phase, len(rows), first), strict=True):
         Submission.objects.filter(pk=run.pk).update(submitted_at=at)
-        # The evaluations also get the date of their run, because a worker may already
-        # have scored the run.
+        # A worker may already have scored the run, so the evaluation gets the date too.
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: Every practice phase of the demo uses the split SPLIT, and other phases use splits
-#: with other topics.
+#: The demo's practice phases use the split SPLIT, and other phases use other topics.
 SPLIT = "demo"
 
 
@@ -70,8 +69,7 @@ SYSTEMS = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: The runs of FIELD_SYSTEMS, which take part in the season with declared tasks, are
-#: stored as files.
+#: The runs of FIELD_SYSTEMS in the season with declared tasks are stored as files.
 FIELD_SYSTEMS = (
     System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
     System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),
@@ -98,8 +96,7 @@ WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Two of the demo's JUDGES have judged the reports of teams, and the third judge only
-#: counts words.
+#: Two of the demo's JUDGES have judged teams' reports, and the third only counts words.
 JUDGES = (
     System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),

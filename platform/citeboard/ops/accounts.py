@@ -153,10 +153,8 @@ def own_data(user: User) -> dict[str, Any]:
     for run in models.Submission.objects.filter(submitted_by=user).select_related(
         "phase__task__season", "team"
     ):
-        # A user's export contains descriptions of runs only if the user is still in the
-        # run's team.
-        # After the user left a team, other members may have changed the run's
-        # description.
+        # A user's export contains run descriptions only of the user's present teams.
+        # Other members may change a run's description after the user has left the team.
         about = {"system": run.system, "description": run.description, "card": run.card}
         runs.append(
             {

@@ -44,11 +44,9 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES = "files"
-#: The row with the name BACKUP of the model `LastDone` contains the time of the last
-#: backup.
+#: The `LastDone` row with the name BACKUP contains the time of the last backup.
 BACKUP = "backup"
-#: A backup fails if the site replaces stored files during each of MAX_SNAPSHOTS
-#: snapshots of the database.
+#: A backup fails if files are replaced during each of MAX_SNAPSHOTS database snapshots.
 MAX_SNAPSHOTS = 5
 
 
@@ -133,8 +131,7 @@ def _write_files(
         raise BackupRefused(
             f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
         )
-    # The backup deletes damaged copies, and files that only an earlier snapshot of the
-    # database names.
+    # The backup deletes damaged copies, and files that only an earlier snapshot names.
     wanted = {draft / FILES / file.name for file in named - lost}
     for path in [
         path
@@ -142,8 +139,7 @@ def _write_files(
         if path.is_file() and path not in wanted
     ]:
         path.unlink()
-    # The backup copies mounted archives as whole folders, because mounted archives
-    # never change.
+    # Mounted archives never change, so the backup copies archives as whole folders.
     for archive in mounted_archives():
         shutil.copytree(archive.folder, draft / ARCHIVES / archive.slug)
     manifest = Manifest(
@@ -312,8 +308,7 @@ def snapshot() -> Iterator[None]:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
         return
-    # This transaction begins as DEFERRED, because an IMMEDIATE transaction would block
-    # all writers of SQLite.
+    # An IMMEDIATE transaction would block all writers of SQLite.
     before = connection.transaction_mode  # type: ignore[attr-defined]  # (SQLite only)
     connection.ensure_connection()
     connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
@@ -349,8 +344,7 @@ def write_database(folder: Path) -> dict[str, Any]:
         return {"vendor": "postgresql", "tables": tables}
     with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
         connection.connection.backup(copy)
-        # The copy of the SQLite database has no write-ahead log, so that the copy is a
-        # single file.
+        # Without a write-ahead log, the copy of SQLite's database is a single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
@@ -380,11 +374,9 @@ def _make_tables(migrations: list[str]) -> None:
 
 def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
     with connection.cursor() as cursor:
-        # PostgreSQL checks foreign keys at the end of the transaction, because the
-        # tables are loaded in the order of their names.
+        # Tables load in alphabetical order, so foreign keys are checked at the end.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        # The tables are emptied first, because the backup also contains the rows that
-        # migrations insert.
+        # The backup also contains the rows that migrations insert.
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted_table_name, tables))}")
         for table, columns in tables.items():
             statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
@@ -464,8 +456,7 @@ def print_of(key: str) -> str:
 
 
 #: A restore adds VERSIONS_APART to the version numbers of all pages.
-#: Browsers and caches may have stored pages with version numbers that are higher than
-#: those in the backup.
+#: Browsers and caches may have pages with higher version numbers than the backup.
 VERSIONS_APART = 1_000_000
 
 

@@ -364,8 +364,7 @@ def _check_queue_names() -> Said:
 
 
 def _check_workers() -> Said:
-    # When django-q lists the groups of workers, it removes a dead group and skips the
-    # next group.
+    # When django-q removes a dead group from its list, django-q skips the next group.
     # The check lists the groups repeatedly, in order to find every living group.
     groups = list(
         {
@@ -452,8 +451,7 @@ def _check_stuck_jobs() -> Said:
     moving = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state__in=Job.MOVING
     )
-    # The query filters by phase, so that the database uses the index on phase and
-    # status.
+    # The filter by phase lets the database use the index on phase and status.
     runs = Submission.objects.filter(
         phase__in=Phase.objects.values("pk"), status__in=Submission.MOVING
     )

@@ -67,8 +67,7 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
         locked = _locked_proposal(proposal)
         facts, place = _team_names(locked), locked.season
-        # In a season that hides team names, the history names the team's pseudonym
-        # instead of the lead, whose name would reveal the team.
+        # The lead's name would reveal the team in a season that hides team names.
         called = (
             ""
             if place.names_teams()
@@ -144,8 +143,7 @@ def merge_teams(
     with transaction.atomic():
         _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        # The members of the merged team could read the data of the remaining team in
-        # all its seasons.
+        # Members of `team` could read the data of `into` in all seasons of `into`.
         # Only the lead of the remaining team may admit new members to other seasons.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
         if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
@@ -177,8 +175,7 @@ def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
 def _move_team_entries(
     season: Season, team: Team, into: Team, by: User, *, reason: str
 ) -> int:
-    # Concurrent uploads of both teams wait for the lock on the registrations, and then
-    # belong to the remaining team.
+    # Uploads of both teams wait for the registrations' lock, and then belong to `into`.
     _locked_entries(season, team, into)[0].delete()
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
@@ -247,8 +244,7 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             and sent.filter(idempotency_key=run.idempotency_key).exists()
         ):
             run.idempotency_key = ""
-        # If both teams have a selected run in a phase, only the run of the remaining
-        # team ``into`` stays selected.
+        # A run stays selected unless the team `into` has a selected run in the phase.
         run.is_selected = run.is_selected and not sent.filter(is_selected=True).exists()
         if run.kind == Submission.Kind.PRIMARY:
             run.priority += behind.get(run.phase_id, 0)

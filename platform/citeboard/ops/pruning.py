@@ -66,8 +66,7 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
 
-#: One transaction deletes at most AT_ONCE rows, so that other transactions wait only
-#: briefly.
+#: A transaction deletes at most AT_ONCE rows, so that other transactions wait briefly.
 AT_ONCE = 500
 
 
@@ -78,10 +77,8 @@ class Pruned:
     size: int = 0
 
 
-#: BY_AGE contains the notifications and webhook deliveries that an operator may delete
-#: by age.
-#: BY_AGE excludes requests to confirm results, because the site would send a deleted
-#: request again.
+#: BY_AGE contains the notifications and deliveries that operators may delete by age.
+#: BY_AGE excludes requests to confirm results, which the site would send again.
 BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
@@ -134,25 +131,21 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         what="superseded statistics", count=len(matrices), size=sum(matrices.values())
     )
     if not dry_run:
-        # The column is cleared before the file is deleted, because no row may name a
-        # missing file.
-        # If the deletion is interrupted, a later pruning deletes the file that no row
-        # names.
+        # No row may name a missing file, so the column is cleared before the deletion.
+        # If a deletion is interrupted, a later pruning deletes the orphaned file.
         for pk, name in list(old.values_list("pk", "statistics")):
             if models.Evaluation.objects.filter(pk=pk, statistics=name).update(
                 statistics=""
             ):
                 storage.statistics.delete(name)
-    # Only old files are deleted, so that no running request can still need a deleted
-    # file.
+    # Only old files are deleted, because running requests may need newer files.
     left = {
         full_name(folder, entry.name): entry.size
         for folder in storage.FOLDERS
         for entry in folder.entries("")
         if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
     }
-    # The stored files were listed before the rows are read, so that the list lacks
-    # files of newer rows.
+    # Rows are read after the files were listed, so the list lacks files of newer rows.
     spared = {file.name for file in named_files()} | matrices.keys()
     without_row = {name: size for name, size in left.items() if name not in spared}
     yield Pruned(
@@ -204,8 +197,7 @@ COLUMNS = (
     (models.BackgroundJob, "file", storage.statistics),
 )
 #: The name of a gold file ends with the first 16 digits of its checksum.
-#: In the name of a gold file, a suffix follows the checksum if the storage had to avoid
-#: a duplicate name.
+#: In a gold file's name, a suffix after the checksum avoids a duplicate name.
 _CHECKSUM_IN_NAME = re.compile(r"-([0-9a-f]{16})(?:_\w+)?\.\w+$")
 
 
@@ -337,8 +329,7 @@ STEPS: dict[Callable[[], object], str] = {
     forget_machines: "{} machines that are gone forgotten",
     forget_invitations: "{} ended invitations forgotten",
 }
-#: The steps in POSTING run in a separate thread, because they wait for mail servers and
-#: webhooks.
+#: A separate thread runs the steps in POSTING, which wait for mail servers or webhooks.
 POSTING: dict[Callable[[], object], str] = {
     send_mails: "{} e-mails sent",
     send_deliveries: "{} events posted",

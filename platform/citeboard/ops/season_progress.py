@@ -177,8 +177,7 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
         submission__phase__task__season=season,
         submission__has_failed=True,
         submission__status=Status.SCORED,
-        # The filter uses `contains` instead of an equality, with which SQLite would
-        # scan all failed jobs.
+        # With an equality instead of `contains`, SQLite would scan all failed jobs.
         state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")

@@ -48,8 +48,8 @@ HANG_SECONDS = (
 )
 MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
 
-#: SIGN is the file whose modification time tells `scripts/healthcheck.py` when workers
-#: were last checked.
+#: The modification time of the file SIGN is the time of the last check of workers.
+#: The script `scripts/healthcheck.py` reads the modification time of the file SIGN.
 SIGN = "workers-watched"
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -124,8 +124,7 @@ class Serving:
             )
         )
         if WORKER in self.groups:
-            # E-mails and webhooks are sent in a separate thread, because slow servers
-            # must not delay sweeps.
+            # Slow mail servers and webhooks must not delay sweeps.
             post = partial(post_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
@@ -163,8 +162,7 @@ class Serving:
             self.groups[SITE].ask_leader_to_end()
         if WORKER in parts:
             # The workers receive a signal, at which busy workers release their jobs.
-            # The shutdown of Django Q is not used, because it would wait until the
-            # workers' jobs are done.
+            # The shutdown of Django Q would wait until the workers' jobs are done.
             self.groups[WORKER].ask_followers_to_end()
         until = time.monotonic() + within
         # The method `is_over` also kills the processes that remain in a group.
@@ -213,8 +211,7 @@ class Serving:
                 self._newer_schema = newer
                 self._ending.set()
             except DatabaseError:
-                # The outage of the database is not logged here, because requests report
-                # it and the thread checks again.
+                # Requests report an outage of the database, so the thread logs none.
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
@@ -245,8 +242,7 @@ class Serving:
             elif pid is not None and probe.finds_it_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
-                # Errors of the disk are ignored, because the thread that watches the
-                # workers must continue.
+                # The thread that watches the workers must continue after disk errors.
                 with suppress(OSError):
                     remove_half_uploads()
 
@@ -267,13 +263,11 @@ def command(part: str) -> list[str]:
         "port": settings.PORT,
         "workers": settings.WEB_WORKERS,
         "interface": "wsgi",
-        # The number of threads includes one thread per upload, because pages need free
-        # threads while uploads wait.
+        # Pages need free threads while uploads wait, so each upload adds a thread.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
         "workers-kill-timeout": STOP_SECONDS // 2,
-        # The log level is `error`, because at lower levels granian logs hints for
-        # people who start granian by hand.
+        # At levels below `error`, granian logs hints for people who start it by hand.
         "log-level": "error",
     }
     given = [f"--{name}={value}" for name, value in options.items()]
@@ -364,8 +358,7 @@ class StartPatience:
         self.seconds = self._first
 
 
-#: A process that only polls uses less than LEAST_COMPUTED seconds of processor time
-#: between two checks.
+#: A process that only polls computes less than LEAST_COMPUTED seconds between checks.
 LEAST_COMPUTED = 0.05
 
 
@@ -397,16 +390,14 @@ class Probe:
     ) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, address)  # noqa: S104
         self._url = f"http://{host}:{port}/health/live"
-        # The probe ignores the environment's proxy settings, because the probe sends
-        # requests only to this machine.
+        # The probe sends requests only to this machine and needs no proxy.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
         self._answered_so_far = answered_so_far
         self._answered: int | None = None
 
     def answers(self) -> bool:
-        # The probe uses the host `localhost`, which the site accepts whatever its
-        # public name is.
+        # The site accepts the host `localhost` whatever its public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=self.patience) as answer:

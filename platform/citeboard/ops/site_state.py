@@ -51,8 +51,8 @@ from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
 from tasks.jobs.sweeper import last_sweep
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: The page of the site's state runs only the `doctor` checks in EXAMINED, which write
-#: nothing, because clients may request the page often.
+#: EXAMINED contains the `doctor` checks for the page of the site's state.
+#: Clients may request the page of the site's state often, so its checks write nothing.
 EXAMINED = [
     "database",
     "clock",
@@ -338,13 +338,11 @@ class _SiteCollector(Collector):
                 )
 
     def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
-        # The filter by start time uses an index, but omits jobs that have run for more
-        # than a day.
+        # The filter by start time uses an index, but omits jobs longer than a day.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
         ).order_by()
-        # The query groups by an expression instead of the column `kind`, with which
-        # SQLite would use the index on kinds and scan all jobs.
+        # To group by `kind`, SQLite would use the index on kinds and scan all jobs.
         steps_begun = begun.annotate(step=Coalesce("kind", Value(""))).values_list(
             "step"
         )

@@ -80,8 +80,8 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     return [
         entry
         for entry in known
-        # The upload of a season file can be undone only if the file changed settings
-        # and created no tasks or phases.
+        # An uploaded season file can be undone only if the file changed settings.
+        # An uploaded season file cannot be undone if it created tasks or phases.
         if _UNDO_ACTIONS[entry.action] is not _take_settings_back
         or (
             any(map(_is_setting, entry.changes))
@@ -99,16 +99,14 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     if entry not in to_take_back(season):
         raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
-        # The season's row is locked, so that two concurrent requests cannot undo an
-        # action twice.
+        # The season's row is locked, so that two requests cannot undo an action twice.
         Season.objects.select_for_update().get(pk=season.pk)
         if entry not in to_take_back(season):
             raise Refused(_("somebody has taken this back already"))
         with nothing_early(season, by=by), holding() as anew:
             stays = _UNDO_ACTIONS[entry.action](season, entry, by)
         if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
-            # If no message about the action was sent, the site sends no message about
-            # the undoing either.
+            # The undoing sends no message if the action sent no message.
             take_posts_back(anew)
         with audit.in_english():
             facts = {"what": entry.words}

@@ -28,8 +28,8 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: A user can have at most MOST valid tokens, because users with more tokens have
-#: probably not revoked old tokens.
+#: A user can have at most MOST valid tokens.
+#: A user with more than MOST valid tokens has probably not revoked old tokens.
 MOST = 20
 
 
@@ -46,8 +46,7 @@ def create_token(
 ) -> tuple[Token, str]:
     expires_at = None if days is None else timezone.now() + dt.timedelta(days=days)
     with transaction.atomic():
-        # The user's row is locked, because two concurrent requests could count the
-        # tokens before either request adds a token.
+        # Without the lock, two requests could count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
         if Token.objects.valid().filter(user=user).count() >= MOST:
             raise TooManyTokens
@@ -60,8 +59,7 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: Each choice in LIFETIMES is the lifetime of a token in days, or empty if the token
-#: never expires.
+#: Each choice in LIFETIMES is a token's lifetime in days, or empty for no expiry.
 LIFETIMES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
@@ -82,8 +80,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data, label_suffix="")
-        # The scope of a token is optional, because API clients for earlier releases
-        # omit the scope.
+        # API clients for earlier releases omit the scope of a token.
         self.fields["scope"].required = False
 
     def clean_scope(self) -> str:
@@ -221,11 +218,9 @@ def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: The cookie KNOWN_BROWSER marks a browser in which a user has signed in, and grants no
-#: access.
+#: The cookie KNOWN_BROWSER only marks a browser in which a user has signed in.
 KNOWN_BROWSER = "known_browser"
-#: Browsers in which the user has signed in before have a separate limit on wrong
-#: passwords.
+#: Browsers in which the user has signed in have a separate limit on wrong passwords.
 IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
 
 
@@ -288,8 +283,7 @@ class AccountAdapter(DefaultAccountAdapter):
             if name.endswith("_url")
         }
         site = dict.fromkeys(("domain", "name"), urlsplit(settings.BASE_URL).netloc)
-        # An e-mail is in the recipient's language, because anyone may request an e-mail
-        # to any address.
+        # Anyone may request an e-mail, so an e-mail uses the recipient's language.
         reader = context.get("user")
         own = reader.language if isinstance(reader, User) else ""
         with translation.override(own or translation.get_language()):

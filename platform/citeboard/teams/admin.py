@@ -143,8 +143,7 @@ class MailedInvitationAdmin(FactsAdmin):
 
     @admin.display(description="mail")
     def mail(self, invitation: MailedInvitation) -> str:
-        # The model `Job` is looked up by name, because import contracts do not allow
-        # this module to import jobs.
+        # Import contracts do not allow this module to import the model `Job`.
         jobs = apps.get_model("tasks", "Job")._default_manager  # noqa: SLF001  (documented)
         return (
             jobs.filter(pk=invitation.job or 0).values_list("state", flat=True).first()

@@ -106,18 +106,16 @@ def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> S
     return invitation
 
 
-#: A team has at most MAX_WAITING open invitations by e-mail, because the invited people
-#: did not request an e-mail.
+#: A team has at most MAX_WAITING open invitations by e-mail.
+#: MAX_WAITING protects people who did not request an invitation by e-mail.
 #: A user sends at most MAX_A_DAY invitations by e-mail within a day.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS = 254
-#: Ended invitations stay in the database for the time KEPT, so that people who declined
-#: get no new e-mail.
+#: Ended invitations stay for KEPT, so that people who declined get no new e-mail.
 KEPT = dt.timedelta(days=30)
 
-#: QUEUE and UNQUEUE are the names of functions of `tasks.jobs` that create and delete
-#: the job of an e-mail.
+#: QUEUE and UNQUEUE name functions of `tasks.jobs` that create and delete e-mail jobs.
 #: A direct import of these functions of `tasks.jobs` would be circular.
 QUEUE, UNQUEUE = (
     "tasks.jobs.mails.queue_invitation",
@@ -139,8 +137,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
-        # The user's row is locked, so that simultaneous invitations to several teams
-        # run one after the other.
+        # The user's row is locked, so that a user's invitations run one at a time.
         User.objects.select_for_update().get(pk=by.pk)
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address
@@ -164,8 +161,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
             raise Refused(message % {"invitations": waiting, "team": team})
-        # The limit counts entries of the history, which also contains invitations that
-        # were accepted and deleted.
+        # The history also contains invitations that were accepted and deleted.
         sent = AuditEntry.objects.filter(
             actor=by, action="invitation-mailed", at__gt=now - DAY
         )
@@ -183,8 +179,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
-        # The history entry omits the invited e-mail address, which is private and whose
-        # owner may not know of the invitation.
+        # The invited address is private, and its owner may not know of the invitation.
         audit.record("invitation-mailed", actor=by, subject=made, place=team)
     return made
 
@@ -242,8 +237,7 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "can be reported: %(report)s\n"
     ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
     return EmailMessage(
-        # Line breaks are removed from the subject of the e-mail, because users choose
-        # the names in the subject.
+        # Users choose the names in the subject, which must not contain line breaks.
         subject=f"[Citeboard] {' '.join(title.split())}",
         body=body,
         to=[invitation.address],
@@ -349,8 +343,7 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         new = _membership_or_refuse(locked(team), to)
         if new.role == Role.LEAD:
             return
-        # The old lead loses the role first, because a database constraint allows only
-        # one lead at any time.
+        # A database constraint allows only one lead of a team at any time.
         Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
         Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
         audit.record(

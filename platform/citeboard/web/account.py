@@ -231,8 +231,7 @@ def delete(request: HttpRequest, user: User) -> Answer:
         try:
             send_mail(_("[Citeboard] Your account is deleted"), body, None, [address])
         except (OSError, SMTPException):
-            # If the mail server is unavailable, the account is deleted without an
-            # e-mail.
+            # The account is deleted even if the mail server is unavailable.
             log.exception("A deleted account could not be told so")
         messages.success(request, _("Your account is deleted."))
         return redirect("home")

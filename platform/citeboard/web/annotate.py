@@ -116,8 +116,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
                 messages.error(request, sentence(refused))
-            # After the last instance of a sheet, the page shows the first incomplete
-            # instance.
+            # The page after the last instance shows the first incomplete instance.
             position = instance.position + 1
             is_last = (
                 annotator.is_adjudicator or position > annotator.sheet.instances.count()
@@ -220,8 +219,7 @@ def _ratings_in(
 
 @annotators.page()
 def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
-    # The file begins with a byte order mark, by which spreadsheet programs recognise
-    # UTF-8.
+    # Spreadsheet programs recognise UTF-8 by the byte order mark at the start.
     content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
     return attachment(content, name, is_private=True)
 

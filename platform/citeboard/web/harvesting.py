@@ -33,8 +33,7 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: The file robots.txt forbids crawlers to read the PRIVATE pages, and boards with URL
-#: parameters.
+#: robots.txt forbids crawlers to read PRIVATE pages, and boards with URL parameters.
 PRIVATE = (
     "/accounts/",
     "/admin/",
@@ -44,8 +43,7 @@ PRIVATE = (
     "/teams/",
     "/*?",
 )
-#: The file robots.txt allows the PUBLIC pages below private paths, because longer rules
-#: in robots.txt take precedence.
+#: In robots.txt, the longer rules of the PUBLIC pages override the rules of PRIVATE.
 PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
 
 

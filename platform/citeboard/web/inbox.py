@@ -88,7 +88,6 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
         "notifications/unsubscribe.html",
         {"kind": kind, "has_ended": has_ended},
     )
-    # Other sites must not receive the URL of this page as a referrer, because the URL
-    # contains the secret.
+    # Other sites must not learn the secret in the URL of the page from the referrer.
     response["Referrer-Policy"] = "no-referrer"
     return private(response)

@@ -425,8 +425,7 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     try:
         yield
     except (EmbargoBreach, NeedsConfirmation):
-        # The exception is raised again, because a separate page asks for the
-        # confirmation of the action.
+        # A separate page asks for the confirmation of the action.
         raise
     except InputRefused as refused:
         for problem in refused.problems:

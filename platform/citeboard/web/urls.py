@@ -94,8 +94,7 @@ of_phase = [
 ]
 
 urlpatterns = [
-    # The URLs of boards come early, because Django tries URLs in this order and most
-    # requests are for boards.
+    # Django tries URLs in this order, and most requests are for boards.
     path("seasons/<slug:season>/organise/", include(organise.of_season)),
     # This URL hides no phase, because no phase can have the slug `published`.
     page("seasons/<slug:season>/<slug:task>/published/", papers.published, "published"),

@@ -174,8 +174,7 @@ class Server:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            # The process gets a new process group instead of a new session, because
-            # Linux gives each session a full processor share, whatever the niceness.
+            # Linux would ignore the niceness of a process that has its own session.
             os.setpgid(0, 0)
             os.fchdir(folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -280,8 +279,7 @@ def preload(names: Sequence[str]) -> None:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
             for entry in pkgutil.walk_packages(module.__path__, f"{module.__name__}."):
-                # Codecs that need another operating system or an extra library are
-                # skipped.
+                # Some codecs need another operating system or an extra library.
                 with suppress(ImportError):
                     importlib.import_module(entry.name)
 

@@ -29,8 +29,7 @@ from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
 #: The log contains at most MAX_LOGGED characters of a failed program's output.
 MAX_LOGGED = 4000
 SAFE_AGE = 3600.0  # seconds
-#: If fewer bytes than LEAST_FREE are free on the disk, a full disk counts as the cause
-#: of a program's failure.
+#: A program's failure is due to a full disk if fewer than LEAST_FREE bytes are free.
 LEAST_FREE = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
@@ -134,13 +133,11 @@ class Pool:
                     and sender.submits
                     and sender.gives_way
                 ):
-                    # A background job reads the submitted file later, with a longer
-                    # time limit.
+                    # A background job reads the file later, with a longer time limit.
                     raise PoolFull
             yield Done(_read_result(code, folder, work), folder)
         finally:
-            # The removal is repeated, because on a busy machine the folder can outlast
-            # the first removal.
+            # On a busy machine, the folder can outlast the first removal.
             for pause in (0, 0.01, 0.1, 1):
                 time.sleep(pause)
                 remove_folder(folder)
@@ -161,9 +158,8 @@ class Pool:
                 with self._starting:
                     server.close()
                 if is_last:
-                    # The pool counts as full if the second fork server is lost too,
-                    # because an overloaded machine may be unable to start a process in
-                    # time.
+                    # The pool counts as full if the second fork server is lost too.
+                    # An overloaded machine may not start a process in time.
                     raise PoolFull from None
             else:
                 self.turns.charge(turn, seconds)
@@ -178,8 +174,7 @@ class Pool:
                 self._server.close()
                 self._server = None
             if self._server is None:
-                # Working folders that are older than any running work belong to killed
-                # processes.
+                # Folders older than any running work belong to killed processes.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - SAFE_AGE:
@@ -228,11 +223,9 @@ def _read_regular_file(path: Path, length: int) -> bytes:
 
 
 COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
-#: A fork server must begin the work of an order within MAX_SILENCE seconds, including
-#: the start of the server.
+#: A fork server must start and begin the work of an order within MAX_SILENCE seconds.
 MAX_SILENCE = 20.0
-#: A fork server is stuck if it uses less than LEAST_COMPUTED seconds of processor time
-#: in MAX_SILENCE seconds.
+#: A fork server that computes less than LEAST_COMPUTED s in MAX_SILENCE s is stuck.
 LEAST_COMPUTED = 0.05
 #: The fork server must report a timeout of a process within GRACE seconds.
 GRACE = 5.0

@@ -154,10 +154,8 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     else:
         numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
         otherwise, if_named = _REFUSE, _ALLOW
-    # The target of a jump instruction is the number of instructions that the jump
-    # skips.
-    # The last two filter instructions return the results for unlisted and for listed
-    # system calls.
+    # The target of a jump instruction is the number of skipped instructions.
+    # The last two instructions return the results for unlisted and listed system calls.
     instructions = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -321,8 +319,7 @@ class Rights:
     readable: Sequence[Path] = field(default_factory=tuple)
     writable: Sequence[Path] = field(default_factory=tuple)
     may_start_processes: bool = False
-    #: `may_set_limits` is True if the process sets its own limits later, for example
-    #: between two steps.
+    #: `may_set_limits` is True if the process sets its own limits later.
     may_set_limits: bool = False
 
 
@@ -340,8 +337,7 @@ def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
         readable=readable, writable=rights.writable
     ):
         return
-    # Scorers get no new namespace, because they start processes and open single
-    # devices, which only Landlock can allow.
+    # Only Landlock can allow scorers to start processes and to open single devices.
     if NAMESPACES in means and not rights.may_start_processes:
         close_files(readable=readable, writable=rights.writable[0])
 
@@ -367,8 +363,7 @@ def become_nobody() -> None:
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     except OSError:
-        # The change of user fails in a container without this user, and the other
-        # restrictions still apply.
+        # A container may lack the user NOBODY, but the other restrictions still apply.
         return
     _call_prctl(_DUMPABLE, 0)
 

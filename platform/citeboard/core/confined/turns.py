@@ -21,8 +21,7 @@ PATIENCE, RETRY_AFTER = 3.0, 5
 #: Each slot accepts PRESENT_PER_PLACE requests, including the running request.
 #: A web process needs more threads than all its running and waiting requests.
 PRESENT_PER_PLACE = 4
-#: LOOK is the number of seconds between checks whether a waiting request should replace
-#: a running request.
+#: The queue checks every LOOK seconds whether to replace a running request.
 LOOK = 0.1
 HOUR = 3600
 #: HALF is the half-life in seconds of the recorded waiting time.
@@ -89,14 +88,11 @@ class Turn:
     sender: Sender | None
     number: int
     began: float | None = None
-    #: `behind` is the number of seconds that others had waited for the account when
-    #: this request began.
+    #: When the request began, others had waited `behind` seconds for the account.
     behind: int = 0
-    #: `is_over` is True if the queue has ended this request in favour of another
-    #: request.
+    #: `is_over` is True if the queue has ended the request in favour of another one.
     is_over: bool = False
-    #: `line` is the socket to the fork server, and closing the socket ends the
-    #: request's work.
+    #: Closing `line`, the socket to the fork server, ends the request's work.
     line: socket.socket | None = field(default=None, repr=False)
 
     @property

@@ -46,18 +46,15 @@ class OutageErrors(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    #: `is_given_up` is True after the PostgreSQL server was read-only or refused a
-    #: privilege.
-    #: The connection is then replaced, because after a failover a new connection may
-    #: reach a server that accepts writes.
+    #: `is_given_up` is True after the server was read-only or refused a privilege.
+    #: After a failover, a new connection may reach a server that accepts writes.
     is_given_up = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.is_given_up = False
         connection = super().get_new_connection(conn_params)
         if self.pool and not _is_connection_alive(connection.pgconn):
-            # If the check fails, the server hangs or was restarted, so all connections
-            # of the pool are replaced.
+            # All connections of the pool fail if the server hangs or was restarted.
             connection.close()
             self.pool.putconn(connection)
             self.pool.drain()
@@ -71,8 +68,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
             if self.connection is not None:
-                # The connection is closed first, because the pool discards closed
-                # connections.
+                # The connection is closed first, so that the pool discards it.
                 self.connection.close()
             self.close()
         super().close_if_unusable_or_obsolete()

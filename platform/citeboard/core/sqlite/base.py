@@ -6,16 +6,14 @@ from typing import Any
 
 from django.db.backends.sqlite3 import base, features
 
-#: Only one thread of a process at a time waits for SQLite's write lock of a database
-#: file.
+#: Only one thread of a process at a time waits for SQLite's write lock on a file.
 _WRITERS: dict[str, threading.Lock] = {}
 os.register_at_fork(after_in_child=_WRITERS.clear)
 
 
 class DatabaseFeatures(features.DatabaseFeatures):
     #: All SQLite versions that Python 3.11 supports have JSON fields.
-    #: Django's own test for JSON fields is not used, because the test stores False if
-    #: another program holds SQLite's lock.
+    #: Django's own test for JSON fields fails if another program holds SQLite's lock.
     supports_json_field = True
 
 
@@ -26,8 +24,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     features_class = DatabaseFeatures
     _turn: threading.Lock | None = None
-    #: `_file` contains the device and the inode of the opened database file, by which a
-    #: replaced file is detected.
+    #: `_file` contains the opened file's device and inode, to detect a replaced file.
     _file: tuple[int, int] | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
@@ -60,8 +57,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
-        # The turn ends before the callbacks after a commit, which may begin a
-        # transaction that needs SQLite's lock.
+        # Callbacks after a commit may begin a transaction and need SQLite's lock.
         self._end_turn()
 
     def _rollback(self) -> None:

@@ -52,8 +52,7 @@ class BucketStorage(S3Storage):
             read_timeout=READ,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             s3={"addressing_style": addressing_style},
-            # S3 servers other than Amazon's may not support the newer checksums of
-            # requests.
+            # Some S3 servers may not support the newer checksums of requests.
             # The site stores its own checksums of files in the database.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
@@ -111,8 +110,7 @@ class BucketFile(io.RawIOBase):
         self._object = {"Bucket": bucket, "Key": key}
         head = self._client.head_object(**self._object)
         self.length: int = head["ContentLength"]
-        # With `IfMatch`, a request for a range fails if the object was replaced, so
-        # ranges of two objects are never combined.
+        # With `IfMatch`, reading a replaced object fails instead of mixing two objects.
         self._object["IfMatch"] = head["ETag"]
         self._place = 0
 

@@ -16,8 +16,8 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDERS, Entry
 
-#: Copying ends after at most PASSES passes, each of which copies the files that a
-#: running site added during the previous pass.
+#: Copying ends after at most PASSES passes.
+#: Each later pass copies the files that the site added during the previous pass.
 PASSES = 5
 
 
@@ -81,8 +81,7 @@ def copy_all(
                     try:
                         is_new = copied(source, target, entry.name)
                     except FileNotFoundError:
-                        # The missing file belonged to a refused or replaced run, and
-                        # the site has deleted the file.
+                        # The site has deleted the file of a refused or replaced run.
                         continue
                     except NotCopied as refused:
                         done.refused.append(str(refused))

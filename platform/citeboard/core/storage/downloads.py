@@ -64,8 +64,7 @@ def download_opened(
     ``name``.
     """
     # File names may contain digests of gold (reference answers).
-    # The public ETag is an HMAC of the file name, from which clients cannot learn
-    # digests of gold.
+    # Clients cannot learn digests of gold from the ETag, an HMAC of the file name.
     named = salted_hmac("citeboard.downloads", name, algorithm="sha256")
     tag = f'"{named.hexdigest()[:32]}"'
     if (unchanged := get_conditional_response(request, etag=tag)) is not None:

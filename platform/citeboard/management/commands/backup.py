@@ -8,8 +8,7 @@ from citeboard.core.words import counted, file_size
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
-#: The exit code LOST means that the site has lost stored files and that the backup
-#: lacks these files.
+#: The exit code LOST means that the site has lost files, which the backup lacks.
 LOST = 3
 
 

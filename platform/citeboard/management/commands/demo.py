@@ -11,8 +11,7 @@ from citeboard.demo.judgements import publish_judgements
 from citeboard.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
 from tasks.management.problems import problems_told
 
-#: The command waits at most PATIENCE seconds until the runs of a demo season are
-#: scored.
+#: The command waits at most PATIENCE seconds for the scores of a demo season's runs.
 #: After a timeout, operators can continue the demo by starting the command again.
 PATIENCE = 600
 

@@ -12,8 +12,7 @@ class Command(BaseCommand):
         "Examine settings, database, clock, storage, disk, mail, static files, confinement, queue, workers, "
         "and jobs, and say what to do. Exits 1 where something is bad, so that it serves as a probe."
     )
-    # Django's system checks are disabled, because they would stop the command at errors
-    # in settings that the command reports.
+    # Django's checks would stop `doctor` at errors in settings that `doctor` reports.
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 

@@ -25,8 +25,7 @@ from tasks.seasons.file.plan import (
 )
 from tasks.seasons.file.sent import season_in_zip
 
-#: The exit code CONFLICT means that the season file was not loaded, because it would
-#: undo changes of the season.
+#: The exit code CONFLICT means that a season file would undo changes of the season.
 CONFLICT = 3
 
 

@@ -69,8 +69,7 @@ def move_database(address: str) -> dict[str, int]:
             for model in apps.get_models(include_auto_created=True)
             if model._meta.managed and not model._meta.proxy  # noqa: SLF001  (public by name)
         ]
-        # The transaction blocks writes to SQLite until all rows are copied and
-        # compared.
+        # The transaction blocks writes to SQLite while rows are copied and compared.
         with (
             transaction.atomic(),
             transaction.atomic(using=TARGET),

@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand
 from citeboard.core.words import file_size
 from citeboard.ops.pruning import BY_AGE, prune
 
-#: `prune` keeps rows that are younger than MIN_DAYS, because people and API clients may
-#: still request these rows.
+#: `prune` keeps rows younger than MIN_DAYS, which users or API clients may request.
 MIN_DAYS = 30
 
 

@@ -8,8 +8,7 @@ from citeboard.core.words import counted
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
-#: The exit code DIFFERS means that a restored file or board is not equal to the one in
-#: the backup.
+#: The exit code DIFFERS means that a restored file or board differs from the backup.
 DIFFERS = 3
 
 

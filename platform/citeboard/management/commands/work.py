@@ -52,8 +52,7 @@ class Command(BaseCommand):
                 elif (
                     options["until_idle"] and not claimable(group_name(group)).exists()
                 ):
-                    # The queue is empty here, because `claimable` raises an error if
-                    # the database is unavailable.
+                    # The queue is empty, because `claimable` raises database errors.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)

@@ -29,8 +29,7 @@ class Door:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
-        # When the listening socket is closed, `accept` raises an OSError and the thread
-        # ends.
+        # When the listening socket is closed, `accept` raises an OSError.
         with suppress(OSError):
             while True:
                 near, _ = listener.accept()

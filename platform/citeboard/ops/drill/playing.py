@@ -19,8 +19,7 @@ from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_f
 
 #: Health probes notice a fault within NOTICED_SECONDS seconds.
 NOTICED_SECONDS = 15.0
-#: The time between two scrapes of metrics is BETWEEN_SCRAPES seconds, which is longer
-#: than the time between two sweeps.
+#: Metrics are scraped every BETWEEN_SCRAPES seconds, less often than sweeps run.
 BETWEEN_SCRAPES = 15.0
 #: A drill mounts a small disk with ROOM_MB free megabytes.
 ROOM_MB = 24
@@ -41,14 +40,11 @@ class Outcome:
     page: Answer
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
-    #: `ready_after` is the time in seconds from the fault's end until the site accepts
-    #: uploads.
-    #: `scored_after` is the time in seconds from the fault's end until all accepted
-    #: runs are scored.
+    #: The site accepted uploads again `ready_after` seconds after the end of the fault.
+    #: All accepted runs were scored `scored_after` seconds after the end of the fault.
     ready_after: float
     scored_after: float
-    #: `ends` contains the final states of the runs that the site accepted before the
-    #: recovery.
+    #: `ends` contains the final states of the runs accepted before the recovery.
     ends: list[str] = field(default_factory=list)
 
     @property

@@ -31,11 +31,9 @@ from citeboard.ops.drill.own_redis import OwnRedis
 
 #: A drill waits at most PATIENCE seconds for the copy of the site to start or recover.
 PATIENCE = 300.0
-#: A request times out after REQUEST_SECONDS, which is longer than the 20 s that an
-#: upload may wait for SQLite's lock.
+#: The timeout REQUEST_SECONDS exceeds the 20 s that uploads may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
-#: The copy of the site inherits only the environment variables in KEPT, which contain
-#: no address of a server.
+#: The site's copy inherits only the variables in KEPT, which contain no server address.
 KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
 #: The script PREPARE removes the webhooks and the upload limits of the copied site.
 PREPARE = """
@@ -285,8 +283,7 @@ def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
             ) from reason
     door = Door(server.host, server.port)
     try:
-        # The user name and password are quoted, because a password may contain
-        # characters with a meaning in URLs.
+        # A user name or password may contain characters with a meaning in URLs.
         parts = filter(None, (server.user, server.password))
         user = ":".join(quote(part, safe="") for part in parts)
         yield f"postgres://{user}@127.0.0.1:{door.port}/{name}", door

@@ -10,8 +10,7 @@ HEAD = (
     "| away | upload | page | probe | doctor | alarm after minutes | recovery |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
 )
-#: The table rounds recovery times up to a number of seconds in STEPS, because recovery
-#: times vary between drills.
+#: Recovery times vary between drills, so the table rounds them up to values of STEPS.
 STEPS = (5, 15, 30, 60, 120, 300)
 
 

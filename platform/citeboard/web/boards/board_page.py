@@ -402,8 +402,7 @@ class BoardPage:
 
     @cached_property
     def table(self) -> Table:
-        # The URL of the comparison is incomplete, and the table appends the key of the
-        # second run.
+        # The table appends the key of the second run to the URL of the comparison.
         rules = self.board.rules if self.judge else self.query.rules
         same = CompareQuery(rules=rules, gold=self.query.gold)
         compare = (

@@ -197,8 +197,7 @@ def _class_table_context(
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
-            # The macro average differs from the score on the board, which weights
-            # instances equally instead of classes.
+            # The board's score, unlike the macro average, weights instances equally.
             shown(cell.value, table.scale, is_infinite=cell.is_infinite)
             if cell
             else DASH

@@ -54,8 +54,7 @@ PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a problem if the phase opens within the time SOON.
 SOON = dt.timedelta(days=14)
 SHOWN = 8
-#: LATE_CHANGES contains the actions that organisers should not perform shortly before
-#: the end of a phase.
+#: Organisers should avoid the actions in LATE_CHANGES shortly before a phase ends.
 LATE_CHANGES = (
     "terms-published",
     "settings-changed",
@@ -386,8 +385,7 @@ def _same_files(season: Season) -> Concern:
         **{name: OuterRef(name) for name in ("answers_digest", "gold", "rules")}
     )
     copied = scored.filter(Exists(alike.exclude(team=OuterRef("team"))))
-    # The keys are collected in a Python set, because both databases would otherwise
-    # evaluate the subqueries twice.
+    # Without the Python set of keys, both databases would evaluate subqueries twice.
     found = {
         *same_bytes.values_list("pk", flat=True),
         *copied.values_list("submission", flat=True),
@@ -486,8 +484,7 @@ def _open_questions(season: Season) -> Concern:
 
 
 def _waiting_runs(season: Season) -> Concern:
-    # The query filters by status first, because very few runs of a season are not
-    # scored.
+    # Very few runs of a season are not scored, so the query filters by status first.
     moving = _runs_of_season(season).filter(
         status__in=[Status.WAITING, Status.QUEUED, Status.CHECKING]
     )
@@ -496,11 +493,9 @@ def _waiting_runs(season: Season) -> Concern:
     runs = moving.filter(
         Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
     )
-    # A run with scores under one rule set can still wait for the model of another rule
-    # set.
+    # A run with scores under one rule set can wait for the model of another rule set.
     unsupplied = _runs_of_season(season).filter(is_unsupplied(), status=Status.SCORED)
-    # The query is a union, which uses an index for each part, because an OR condition
-    # would scan all runs.
+    # A union uses an index for each part, but an OR condition would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs_of_season(season).filter(pk__in=both)
     unclear = _("Nobody has begun to score it; see whether a worker is running.")

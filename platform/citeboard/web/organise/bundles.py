@@ -29,8 +29,7 @@ from tasks.submissions.uploads import received
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 
-#: SALT is the salt for signing the name of the stored bundle until the draft season is
-#: created.
+#: SALT is the salt of the signed bundle name until the draft season is created.
 SALT = "bundle"
 
 

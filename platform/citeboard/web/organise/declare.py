@@ -61,13 +61,11 @@ from tasks.types.toml_lines import KeyLines
 Told = dict[str, Any]
 #: A file `measures.py` has at most MAX_MEASURES characters.
 MAX_MEASURES = 50_000
-#: _FIELDS maps declaration keys to the names of form fields that set these keys under
-#: another name.
+#: _FIELDS maps declaration keys to form fields that set the keys under another name.
 _FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
 SALT = "declared-task"
 OPEN_FOR = dt.timedelta(days=90)
-#: In a declaration file, a value in the table [task.answer] is a field of the gold,
-#: lines, a word, a number or a boolean.
+#: Values in the table [task.answer] are gold fields, lines, words, numbers or booleans.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
 GIVEN = ("none", "optional", "needed")
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -102,8 +100,7 @@ LABELS = {
     "most": gettext_lazy("Largest number"),
     "step": gettext_lazy("Step"),
 }
-#: In a declaration file, a value in the table [task.gold] is a boolean, a word, a
-#: field, fields, lines or a separator.
+#: A value in [task.gold] is a boolean, word, field, fields, lines or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
 SHAPES = {
     "numbered": SWITCH,
@@ -115,8 +112,7 @@ SHAPES = {
     "document": FIELD,
     "relevant": LINES,
 }
-#: The form shows the keys in PROPOSED_ONLY only if the proposed declaration contains
-#: them.
+#: The form shows the keys in PROPOSED_ONLY only if the proposal contains them.
 PROPOSED_ONLY = ("ids", "columns", "relevant")
 SHAPE_LABELS = {
     "numbered": gettext_lazy("The number of a row is its id"),
@@ -280,8 +276,7 @@ class DeclarationForm(forms.Form):
                 )
                 one(name, LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
-        #: `measures` contains, for each rule set of the task, the possible metrics by
-        #: name.
+        #: `measures` contains each rule set's possible metrics by name.
         self.measures: list[Told] = []
         for number, rules in enumerate(self.task["rules"]):
             own_measures = measures_of({**self.task, "rules": [rules]})
@@ -289,8 +284,8 @@ class DeclarationForm(forms.Form):
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
             self._rule_set(number, rules)
-        # The form omits the baseline `tfidf-logistic`, which needs training data, and
-        # `bm25` if the task lacks a pool with texts.
+        # The form omits the baseline `tfidf-logistic`, which needs training data.
+        # The form omits the baseline `bm25` if the task lacks a pool with texts.
         impossible = {"tfidf-logistic"} | (
             {"bm25"} if "pool" not in self.task else set()
         )
@@ -337,8 +332,7 @@ class DeclarationForm(forms.Form):
         now = timezone.now().replace(second=0, microsecond=0)
         late = not tables or bool(declaring.begun(season, tables))
         if late:
-            # In a public season, a new task is closed until the organisers set a time
-            # at which the task opens.
+            # A new task of a public season is closed until organisers set its opening.
             first = None if season.is_public else now
             words = _("Until then the task is closed.") if season.is_public else ""
             self.fields["opens"] = MomentField(
@@ -385,8 +379,7 @@ class DeclarationForm(forms.Form):
         names = [(name, name) for name in self.measures[number]]
         self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
         self._one(f"first{end}", _("The measure that ranks") + of, names)
-        # Rankings and numbers have no choice here, because a missing ranking counts as
-        # empty and a missing number is an error.
+        # A missing ranking counts as empty, and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
@@ -394,8 +387,7 @@ class DeclarationForm(forms.Form):
             self._one(f"missing{end}", _("An instance without an answer") + of, ways)
 
     def _one(self, name: str, label: Any, choices: list[Any]) -> None:
-        # The field's present value is an additional choice, because a declaration may
-        # use nested fields that the proposal does not list.
+        # A declaration may use nested fields that the proposal does not list.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
         self.fields[name] = forms.ChoiceField(
@@ -525,8 +517,7 @@ def _of_gold(request: SignedInRequest, season: Season) -> Told:
     """
     first = GoldOfTask(**sent(request), label_suffix="")
     if "draft" not in request.POST:
-        # The fields of a request with a draft are not checked, because after the draft
-        # has expired the request contains fields of the declaration form.
+        # A request with an expired draft contains fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
@@ -662,8 +653,7 @@ def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Probl
             (own for part in path if (own := _FIELDS.get(part, ""))), ""
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
-        # The second rule set of a task has separate form fields, whose names end with a
-        # number.
+        # The names of form fields of the second rule set end with a number.
         number = next((part for part in path if isinstance(part, int)), 0)
         if path[1:2] == ("rules",) and number:
             name = f"{name}_{number + 1}"

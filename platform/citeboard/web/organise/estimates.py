@@ -41,8 +41,7 @@ def _sheets_context(
     for phase in phases:
         if not kinds_of(phase):
             continue
-        # The board of a phase is computed once, because all sheets of a rule set share
-        # the board.
+        # All sheets of a rule set share the board of a phase, which is computed once.
         board_of = cache(partial(standings, phase, request.user))
         is_refused = made is not None and made.phase == phase
         lines.append(

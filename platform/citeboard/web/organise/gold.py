@@ -331,8 +331,7 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
-    # The parameter `next` may be empty, because links on the page contain `next`
-    # without a value.
+    # Links on the page contain `next` without a value, so `next` may be empty.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)

@@ -48,8 +48,7 @@ def _judges_context(
         )
     return {
         "offered": list(offer.judges.values()),
-        # The page shows only that an error occurred, because the error's message may
-        # contain details that organisers must not see.
+        # The message of the error may contain details that organisers must not see.
         "has_fault": bool(offer.fault),
         "phases": lines,
         "jobs": jobs_of(season, background.Kind.JUDGE),

@@ -85,8 +85,7 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         phases = phases.filter(task__slug=query.task)
     if query.phase:
         phases = phases.filter(pk=whole_number(query.phase))
-    # The query filters by primary keys of phases, so that both databases use the index
-    # on phases.
+    # With primary keys of phases, both databases use the index on phases.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
     runs, tallied = (
         Submission.objects.filter(of_phases).select_related("phase__task", "team"),

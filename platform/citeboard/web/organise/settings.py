@@ -271,13 +271,11 @@ class SettingsForm(OverwritingForm):
             )
         for name, setting in model.SETTINGS.items():
             field = setting_field(model, name, zone)
-            # The form omits the setting that controls registration, which is on the
-            # page of teams.
+            # The setting that controls registration is on the page of teams.
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
                 self.keys[name] = model.key(name)
-                # The form of a new phase has no default end, so that users must set the
-                # end.
+                # Users must set the end of a new phase, so the form has no default end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
         if ZONE in self.fields:
@@ -342,8 +340,8 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_FILE = 1 << 20
-#: SALT is the salt for signing the name of a zip file that is stored until the import,
-#: for at most a day.
+#: SALT is the salt for signing the name of a stored zip file.
+#: A zip file is stored until the import, for at most a day.
 SALT = "season-zip"
 DECISION = "decision:"
 
@@ -471,8 +469,7 @@ def season_zip_with_gold(
         request.POST if request.method == "POST" else None, user=request.user
     )
     pages.require_known_fields(request, form)
-    # The number of attempts is limited, since the page reveals whether a password is
-    # correct.
+    # The page reveals whether a password is correct, so attempts are limited.
     if request.method == "POST" and not consume(
         request, app="citeboard", action="season_gold", config=TRIES, user=request.user
     ):
@@ -488,8 +485,7 @@ def season_zip_with_gold(
 
 def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
-    # The temporary folder is deleted first, but the open zip file remains readable
-    # until the response is closed.
+    # The open zip file remains readable after the temporary folder is deleted.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)

@@ -138,8 +138,7 @@ def _organisers_context(request: HttpRequest, season: models.Season) -> dict[str
 
 
 people = pages.fills(
-    # The page asks for confirmation before a user's role changes, but the API changes
-    # the role immediately.
+    # The page asks for confirmation of a role, but the API changes a role immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",

@@ -215,8 +215,7 @@ def _page_or_file(
     if query.as_file in TABLES:
         return _table_file(page, query, list(names), file)
     context |= _page_context(page, query, names, context.get("forms", TABLES))
-    # No cache may store the page, because the content of the page depends on the user's
-    # permissions.
+    # No cache may store the page, whose content depends on the user's permissions.
     return private(render(request, "runs/instances.html", context))
 
 

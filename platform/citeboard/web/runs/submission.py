@@ -150,8 +150,7 @@ def describe(request: SignedInRequest, run: Submission) -> Answer:
             },
         )
     except ValidationError as faults:
-        # Each error message contains the name of its field, since the page has many
-        # fields.
+        # The page has many fields, so each error message contains its field's name.
         told = [
             f"{run_cards.CARD[name].label if name in run_cards.CARD else name}: {'; '.join(errors)}"
             for name, errors in faults.message_dict.items()

@@ -100,8 +100,7 @@ class Offer:
 class Outcome:
     sentence: str
     is_good: bool = False
-    #: `asks` is True if the user must confirm the submission, since the same file was
-    #: submitted before.
+    #: `asks` is True if the user must confirm a second submission of the same file.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0

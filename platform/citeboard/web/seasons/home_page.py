@@ -21,8 +21,8 @@ from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_A_PAGE = 12
-#: The home page shows the examples of OPEN_EXAMPLES tasks, and readers can open the
-#: examples of other tasks.
+#: The home page shows the examples of OPEN_EXAMPLES tasks.
+#: Readers can open the examples of the other tasks on the home page.
 OPEN_EXAMPLES = 3
 
 

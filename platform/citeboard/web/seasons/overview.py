@@ -44,8 +44,7 @@ from tasks.seasons.cards import card
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 from tasks.types.citation_text.instances import MAX_INPUT, MAX_OUTPUT, SELF_REFERENCES
 
-#: Cached pages expire after CACHE_SECONDS, because some changes of data do not change
-#: the cache key.
+#: Pages expire after CACHE_SECONDS, since some changes do not change the cache key.
 CACHE_SECONDS = 60
 
 
