@@ -8,7 +8,6 @@ contains all assignments of a topic, as castorini's nuggetizer writes them.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.types.files import Files, open_input
+from tasks.types.guarded.json_reader import read_json_line
 from tasks.types.jsonlines import Record, read_records
 from tasks.types.ledger import KEPT
 from tasks.types.problems import InputRefused, Problem, Problems, refuse
@@ -167,8 +167,8 @@ def kept_judge(path: Path) -> str:
     """Return the judge of a file that a site wrote from its ledger, or an empty text
     for any other file.
     """
-    with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
-        head = json.loads(file.readline(MAX_HEAD))
+    with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
+        head = read_json_line(file.readline(MAX_HEAD))
         if isinstance(head, dict) and head.get(KEPT) is True:
             return str(head.get("judge") or "")
     return ""
