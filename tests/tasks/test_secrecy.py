@@ -222,6 +222,20 @@ class TestContentInSeveralPlaces:
         assert read_contents() == 1
         assert bytes(GoldContent.objects.get().digests) == before
 
+    def test_a_busy_machine_has_ten_times_the_computing_time_to_read_gold(
+        self, hidden, monkeypatch
+    ):
+        GoldContent.objects.all().delete()
+        given = []
+
+        def read_within(*values, limits, **options):
+            given.append(limits.wall_seconds / limits.cpu_seconds)
+            return read_upload(*values, limits=limits, **options)
+
+        monkeypatch.setattr("tasks.gold.content.read_upload", read_within)
+        assert read_contents() == 1
+        assert given == [10]
+
     def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(
         self, hidden, settings
     ):
