@@ -265,7 +265,7 @@ def _read_wheel_content(path: Path) -> bytes:
     content = path.read_bytes()
     if path.suffix == ".py":
         source = without_private_docstrings(without_comments(content.decode()))
-        return renamed(source).encode()
+        return renamed(without_docstring_indents(source)).encode()
     if path.name == "card.md":
         return renamed(content.decode()).encode()
     return content
@@ -285,18 +285,35 @@ def without_private_docstrings(source: str) -> str:
     return "".join(lines)
 
 
+def without_docstring_indents(source: str) -> str:
+    """Return the source of a module, in which further lines of a docstring do not repeat
+    the indentation of the first line. `inspect.getdoc` returns the same text.
+    """
+    lines = source.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _Definition) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            indent = " " * first.col_offset
+            for number in range(first.lineno, first.end_lineno or first.lineno):
+                lines[number] = lines[number].removeprefix(indent)
+    return "".join(lines)
+
+
 def _private_definitions(node: ast.AST, *, is_private: bool) -> Iterator[_Definition]:
-    """Yield the private definitions in a module, and the definitions inside of them."""
+    """Yield the private definitions in a module, and all definitions inside of private
+    definitions and of functions.
+    """
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, _Definition):
             yield from _private_definitions(child, is_private=is_private)
             continue
-        name = child.name
-        is_hidden = name.startswith("_") and not name.endswith("__")
-        is_private_child = is_private or is_hidden
+        is_private_child = is_private or child.name.startswith("_")
         if is_private_child:
             yield child
-        yield from _private_definitions(child, is_private=is_private_child)
+        is_function = not isinstance(child, ast.ClassDef)
+        yield from _private_definitions(
+            child, is_private=is_private_child or is_function
+        )
 
 
 def without_comments(source: str) -> str:

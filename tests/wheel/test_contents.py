@@ -22,6 +22,7 @@ from scoring.distribution.backend import (
     refuse_missing_modules,
     renamed,
     without_comments,
+    without_docstring_indents,
     without_private_docstrings,
 )
 
@@ -180,6 +181,22 @@ def test_docstrings_of_private_names_are_left_out_and_every_line_keeps_its_numbe
     source, left
 ):
     assert without_private_docstrings(source) == left
+
+
+def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
+    source = (
+        'class Row:\n    """A row.\n\n        An example.\n    """\n\n'
+        '    def text(self):\n        """Return\n        it.\n        """\n'
+        '        return """\n        text"""\n'
+    )
+    narrow = without_docstring_indents(source)
+    assert narrow == (
+        'class Row:\n    """A row.\n\n    An example.\n"""\n\n'
+        '    def text(self):\n        """Return\nit.\n"""\n'
+        '        return """\n        text"""\n'
+    )
+    before, after = ast.parse(source).body[0], ast.parse(narrow).body[0]
+    assert ast.get_docstring(before) == ast.get_docstring(after)
 
 
 @pytest.mark.parametrize(
