@@ -27,10 +27,9 @@ from scoring.worker.entailment_labels import import_labels, label_lines
 from scoring.worker.gathering import gathered_for
 from scoring.worker.judging import agree
 from scoring.worker.local_copies import FileRefused
-from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
 from tasks.gold.gold_files import load_gold
-from tasks.models import Job
+from tasks.models import Job, Organiser
 from tests import factories
 from tests.archive.test_archive import export, first, over, verified
 from tests.archive.test_archived_ledger import replace_in
@@ -41,7 +40,7 @@ from tests.judges.test_judging_runs import (  # noqa: F401  (a fixture)
     offers,
     work,
 )
-from tests.scoring.citing import write_lines
+from tests.scoring.citing import score_queued, write_lines
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 JUDGE, OTHER = "support-a", "support-b"
@@ -99,21 +98,16 @@ def bring(tmp_path, phase):
     return bring
 
 
-def score_all() -> None:
-    for _round in range(10):
-        jobs = list(Job.objects.filter(state=Job.State.QUEUED, kind=Job.Kind.SCORE))
-        if not jobs:
-            return
-        for job in jobs:
-            job.refresh_from_db()
-            if job.state == Job.State.QUEUED:
-                score(job.pk)
-    pytest.fail("jobs do not end")
-
-
 def precision(run, rules="corrected") -> float:
     evaluation = run.evaluations.get(rules=rules)
     return evaluation.scores.get(shared__metric="citation_precision").value
+
+
+def downloaded(client, phase, **query):
+    address = reverse("organise-labels", args=[phase.task.season.slug])
+    answer = client.get(address, query)
+    lines = b"".join(answer).decode().splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def open_pairs(*arguments: str) -> list[dict]:
@@ -126,7 +120,7 @@ def test_a_run_waits_for_the_labels_of_its_citations_and_an_import_completes_it(
     phase, bring
 ):
     run = report_run(phase)
-    score_all()
+    score_queued()
     job = run.jobs.get()
     assert job.state == Job.State.WAITING
     assert job.reason.startswith(
@@ -138,12 +132,12 @@ def test_a_run_waits_for_the_labels_of_its_citations_and_an_import_completes_it(
     assert open_pairs("--kind", "entails") == []
     done = bring(ROWS[0])
     assert (done.added, done.resumed) == (1, 1)
-    score_all()
+    score_queued()
     job.refresh_from_db()
     assert job.state == Job.State.WAITING
     assert open_pairs() == PAIRS[1:]
     bring(ROWS[1])
-    score_all()
+    score_queued()
     assert precision(run) == 0.25
     used = UsedJudgements.objects.get()
     assert (used.kind, used.name, used.rows) == ("supports", JUDGE, 2)
@@ -153,26 +147,26 @@ def test_a_run_waits_for_the_labels_of_its_citations_and_an_import_completes_it(
 
 def test_labels_of_another_form_of_the_document_count_as_in_files(phase, bring):
     run = report_run(phase)
-    score_all()
+    score_queued()
     bring(*(labelled(one, "full", f"Title: {DOCUMENT}") for one in (RIGHT, WRONG)))
-    score_all()
+    score_queued()
     assert precision(run) == 1
 
 
 def test_labels_of_another_kind_or_judge_complete_nothing(phase, bring):
     run = report_run(phase)
-    score_all()
+    score_queued()
     bring(*ROWS, judge=OTHER)
     yes = {"texts": [RIGHT, DOCUMENT], "label": "yes"}
     bring(yes, kind="entails")
-    score_all()
+    score_queued()
     assert run.jobs.get().state == Job.State.WAITING
     assert len(open_pairs()) == 2
 
 
 def test_a_file_with_an_unknown_label_is_refused_and_the_run_waits_on(phase, bring):
     run = report_run(phase)
-    score_all()
+    score_queued()
     with pytest.raises(FileRefused):
         bring(labelled(RIGHT, "mostly"))
     assert not Judgement.objects.exists()
@@ -181,19 +175,19 @@ def test_a_file_with_an_unknown_label_is_refused_and_the_run_waits_on(phase, bri
 
 def test_pairs_without_a_usable_answer_wait_until_people_decide(phase, bring):
     run = report_run(phase)
-    score_all()
+    score_queued()
     bring(labelled(RIGHT, "no label"), ROWS[1])
-    score_all()
+    score_queued()
     assert run.jobs.get().state == Job.State.WAITING
     bring(labelled(RIGHT, "full", by="p1"))
-    score_all()
+    score_queued()
     assert precision(run) == 0.75
 
 
 def test_runs_with_different_pairs_share_a_column_that_names_the_judge(phase, bring):
     bring(*ROWS)
     runs = [report_run(phase, right) for right in (4, 8)]
-    score_all()
+    score_queued()
     scores = [
         run.evaluations.get().scores.get(shared__metric="citation_f1") for run in runs
     ]
@@ -218,7 +212,7 @@ def test_a_scorer_receives_the_labels_of_its_own_pairs_with_one_query(
 
     monkeypatch.setattr(gathering, "with_label_file", watched)
     run = report_run(phase)
-    score_all()
+    score_queued()
     assert precision(run) == 0.25
     assert [len(lines) for lines in given] == [1, 3]
     gathered = gathered_for(run.jobs.get())
@@ -232,13 +226,13 @@ def test_a_later_label_marks_the_numbers_and_a_withdrawal_makes_the_run_wait(
 ):
     done = bring(*ROWS)
     run = report_run(phase)
-    score_all()
+    score_queued()
     bring(labelled(RIGHT, "full", by="p1"))
     used = UsedJudgements.objects.get()
     assert used.outdated_at is not None
     assert precision(run) == 0.25, "a later row changes no number"
     withdraw_import(source=done.source, reason="A test.", by=None)
-    score_all()
+    score_queued()
     assert run.jobs.latest("pk").state == Job.State.WAITING
 
 
@@ -247,7 +241,7 @@ def test_exported_labels_score_the_run_offline_in_the_same_column(
 ):
     bring(*ROWS)
     report_run(phase)
-    score_all()
+    score_queued()
     judges = [Judgement.objects.first().judge]
     kept = tmp_path / "kept.jsonl"
     kept.write_text("".join(label_lines(judges)))
@@ -289,7 +283,7 @@ def test_a_file_as_value_keeps_its_meaning(tmp_path, capsys):
 def test_an_archive_replays_the_rows_of_the_judge(phase, bring, tmp_path, capsys):
     bring(*ROWS)
     report_run(phase)
-    score_all()
+    score_queued()
     over(phase.task.season.slug)
     folder = export(tmp_path / "archive", "--with-gold", season=phase.task.season.slug)
     [entry] = json.loads((folder / "season.json").read_text())["judgements"]
@@ -406,7 +400,7 @@ def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
         ]
         write_lines(path, [{"kind": "supports", "judge": judge}, *rows])
         load(season=phase.task.season)
-    score_all()
+    score_queued()
     assert [precision(run) for run in runs] == [0.25, 0.5, 0.75]
     assert [precision(run, VIEW) for run in runs] == [0.375, 0.25, 0.125]
     columns = {
@@ -422,3 +416,25 @@ def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
     page = client.get(address, {"judge": OTHER})
     assert page.status_code == 200
     assert OTHER in page.content.decode()
+
+
+def test_labels_of_each_kind_of_a_judge_are_downloaded_apart(
+    phase, bring, client, tmp_path
+):
+    season = phase.task.season
+    factories.make_task(
+        season=season,
+        type="positional-citations",
+        options={"entailment": f"store:{JUDGE}"},
+    )
+    bring(labelled(RIGHT, "full"))
+    bring({"texts": [DOCUMENT, RIGHT], "label": "yes"}, kind="entails")
+    organiser = factories.make_user()
+    Organiser.objects.create(season=season, user=organiser)
+    client.force_login(organiser)
+    [_head, supports] = downloaded(client, phase, model=JUDGE, kind="supports")
+    [_head, entails] = downloaded(client, phase, model=JUDGE, kind="entails")
+    assert (supports["label"], entails["entailed"]) == ("full", 1)
+    models = client.get(reverse("organise-models", args=[season.slug]))
+    for kind in ("supports", "entails"):
+        assert f"?model={JUDGE}&amp;kind={kind}" in models.content.decode()

@@ -39,7 +39,6 @@ from scoring.results.board.judges import judges_of, pairs_behind
 from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
 from scoring.worker.entailment_labels import import_labels
-from scoring.worker.score import score
 from tasks.jobs.leases import rescore
 from tasks.models import Job, Submission
 from tasks.models.seasons import bump_version
@@ -54,6 +53,7 @@ from tests.scoring.citing import (
     citing_phase,
     citing_run,
     decided,
+    score_queued,
     write_lines,
 )
 from tests.tasks.types.citations import RAIN
@@ -101,19 +101,6 @@ def label(tmp_path):
     return partial(bring, tmp_path)
 
 
-def work() -> None:
-    """Score all queued jobs until none is left."""
-    for _round in range(20):
-        jobs = list(Job.objects.filter(state=Job.State.QUEUED).order_by("pk"))
-        if not jobs:
-            return
-        for job in jobs:
-            job.refresh_from_db()
-            if job.state == Job.State.QUEUED:
-                score(job.pk)
-    pytest.fail("jobs do not end")
-
-
 def make_judged():
     """Create three runs that both judges have judged: one judge by Oslo, the other by Rome."""
     with TemporaryDirectory() as name:
@@ -122,7 +109,7 @@ def make_judged():
         bring(folder, phase, FIRST, "Oslo")
         bring(folder, phase, OTHER, "Rome")
         runs = [citing_run(phase, output) for output in OUTPUTS]
-        work()
+        score_queued()
     return phase, runs
 
 
@@ -239,7 +226,7 @@ def test_two_systems_have_no_correlation_and_the_reason_is_stated(phase, label, 
     label(phase, OTHER, "Rome")
     for output in OUTPUTS[:2]:
         citing_run(phase, output)
-    work()
+    score_queued()
     [view] = judges_of(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "few-systems"
@@ -251,7 +238,7 @@ def test_equal_systems_have_no_correlation(phase, label):
     label(phase, OTHER, "Paris")
     for output in OUTPUTS:
         citing_run(phase, output)
-    work()
+    score_queued()
     [view] = judges_of(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "all-tied"
@@ -260,7 +247,7 @@ def test_equal_systems_have_no_correlation(phase, label):
 def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, client):
     label(phase, FIRST, "Oslo")
     runs = [citing_run(phase, output) for output in OUTPUTS]
-    work()
+    score_queued()
     assert [row.rank for row in board_of(phase).rows] == [1, 2, 3]
     states = Job.objects.filter(rules=VIEW).values_list("state", flat=True)
     assert set(states) == {Job.State.WAITING}
@@ -268,7 +255,7 @@ def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, 
     assert view.correlation.n == 0
     assert "not judged" in read(client, phase, view="judges")
     label(phase, OTHER, "Rome")
-    work()
+    score_queued()
     assert {row.submission for row in board_of(phase, VIEW).rows} == {
         run.pk for run in runs
     }
@@ -277,7 +264,7 @@ def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, 
 def test_labels_of_a_further_judge_alone_score_no_run(phase, label):
     label(phase, OTHER, "Rome")
     run = citing_run(phase)
-    work()
+    score_queued()
     run.refresh_from_db()
     assert run.status == Submission.Status.WAITING
     assert not board_of(phase).rows
@@ -290,7 +277,7 @@ def test_the_view_shows_the_runs_that_count_by_the_first_judge(phase, label):
     label(phase, OTHER, "Rome")
     best = citing_run(phase, RAINY)
     other = citing_run(phase, DRY, team=best.team)
-    work()
+    score_queued()
     assert Evaluation.objects.filter(submission=other, rules=VIEW).exists()
     assert [row.submission for row in board_of(phase, VIEW).rows] == [best.pk]
 
@@ -353,10 +340,10 @@ def test_a_frozen_board_on_older_gold_has_both_judges_on_that_gold(tmp_path, lab
     label(phase, FIRST, "Oslo")
     label(phase, OTHER, "Rome")
     citing_run(phase)
-    work()
+    score_queued()
     citing_gold(phase, tmp_path / "phase", {**RAIN, "question": "Does it rain?"})
     rescore(phase)
-    work()
+    score_queued()
     older = phase.task.gold.get(number=1)
     phase.frozen_from = timezone.now()
     phase.frozen_until = phase.frozen_from + timedelta(days=1)
@@ -459,10 +446,10 @@ def test_an_organiser_adds_a_view_and_stored_runs_are_scored_under_it(tmp_path, 
     label(phase, FIRST, "Oslo")
     label(phase, OTHER, "Rome")
     run = citing_run(phase)
-    work()
+    score_queued()
     before = run.evaluations.get()
     rescore(with_view(phase))
-    work()
+    score_queued()
     assert run.evaluations.get(rules="corrected") == before
     assert run.evaluations.get(rules="corrected").created_at == before.created_at
     assert run.evaluations.filter(rules=VIEW).count() == 1
@@ -497,7 +484,7 @@ def organised(organiser, tmp_path, label):
     label(phase, FIRST, "Oslo")
     label(phase, OTHER, "Rome")
     citing_run(phase)
-    work()
+    score_queued()
     return phase
 
 

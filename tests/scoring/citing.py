@@ -4,8 +4,11 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
+
+from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
-from tasks.models import Gold, Phase, Submission
+from tasks.models import Gold, Job, Phase, Submission
 from tests import factories
 from tests.tasks.types.citations import RAIN, WIND, write_gold, write_parses
 
@@ -92,3 +95,20 @@ def write_lines(path: Path, lines: list) -> Path:
         )
     )
     return path
+
+
+def score_queued() -> None:
+    """Score all queued runs until none is left."""
+    for _round in range(20):
+        jobs = list(
+            Job.objects.filter(state=Job.State.QUEUED, kind=Job.Kind.SCORE).order_by(
+                "pk"
+            )
+        )
+        if not jobs:
+            return
+        for job in jobs:
+            job.refresh_from_db()
+            if job.state == Job.State.QUEUED:
+                score(job.pk)
+    pytest.fail("jobs do not end")

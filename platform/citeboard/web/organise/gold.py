@@ -309,6 +309,7 @@ def _decided_labels_line(asked: StoredJudge, season: Season) -> dict[str, Any]:
         decided[judge.season_id] += judge.decided
     return {
         "name": asked.name,
+        "kind": asked.kind,
         "own": decided[season.pk],
         "shared": decided[None],
     }
@@ -340,14 +341,22 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.organisers.page()
 def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
-    """Return a model's entailment labels that affect the season's runs.
+    """Return a judge's labels that affect the season's runs.
 
     The returned labels include labels that all seasons share. The returned file
-    identifies texts only by their digests.
+    identifies texts only by their digests. The parameter `kind` selects the kind of the
+    labels if the judge has labels of several kinds.
     """
-    name = request.GET.get("model", "")
-    kinds = [one.kind for one in labels.judges_of_season(season) if one.name == name]
-    deciding = list(Judge.objects.deciding(name, season, kinds[0])) if kinds else []
+    name, kind = request.GET.get("model", ""), request.GET.get("kind")
+    judge = next(
+        (
+            judge
+            for judge in labels.judges_of_season(season)
+            if judge.name == name and kind in (None, judge.kind)
+        ),
+        None,
+    )
+    deciding = list(Judge.objects.deciding(name, season, judge.kind)) if judge else []
     if not deciding:
         raise Http404(NO_LABELS)
     return pages.attachment(
