@@ -73,15 +73,15 @@ class Confusion:
         return int(self.counts[self._place(label)].sum())
 
     def sensitivity(self, label: str) -> float | None:
-        """Of the judgements to which people gave ``label``, return the share to which
-        the judge gave ``label`` too, or None without judgements.
+        """Return the share of judgements that the judge labelled ``label`` among those
+        that people labelled ``label``, or None if people never gave ``label``.
         """
         place = self._place(label)
         return _share(self.counts[place, place], self.counts[place].sum())
 
     def specificity(self, label: str) -> float | None:
-        """Of the judgements to which people gave another label than ``label``, return
-        the share to which the judge gave another label too, or None without judgements.
+        """Return the share of judgements that the judge did not label ``label`` among
+        those that people did not, or None if people gave only ``label``.
         """
         others = np.delete(self.counts, self._place(label), axis=0)
         right = others.sum() - others[:, self._place(label)].sum()

@@ -136,7 +136,7 @@ class ScorerCommand:
     doing: str
     fault: str
     refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
-    #: Whether the command computes measures that the organisers of the task wrote.
+    #: `runs_measures` is True if the command computes measures of the organisers.
     runs_measures: bool = False
     #: The source code of the task's official program, or an empty text.
     program: str = ""

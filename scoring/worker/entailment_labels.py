@@ -75,7 +75,7 @@ from tasks.types.stored_judges import (
 WITH_SHA1 = 40 + 1 + 64
 #: The ledger may have items of these kinds under digests of several forms of a text.
 WITH_FORMS = (SUPPORTS,)
-#: What a judge decides, by the kind of its labels.
+#: DECIDES has a clause for each kind of label, which says what a judge decides.
 DECIDES = {
     ENTAILS: "whether passages entail claims",
     SUPPORTS: "how far documents support sentences",

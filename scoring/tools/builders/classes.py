@@ -150,7 +150,7 @@ class Rules:
     citation_groups: int = 10
     fewest_citations: int = 5
     h_index_groups: int = 4
-    #: Whether the class `field` is the field of the `cited` or of the `citing` paper.
+    #: `field_of` chooses the paper whose field is the class: `cited` or `citing`.
     #: `auto` chooses the cited paper if at least half of the cited papers have a field.
     field_of: str = "auto"
     #: A field with a smaller fraction of the papers is called low-resource.
