@@ -108,9 +108,9 @@ def look_up(run: object, asked: Path, folder: Path) -> int:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from scoring.worker.gathering import Gathered
+    from scoring.worker.gathering import gathered_for
 
-    gathered = Gathered(run.jobs.first())
+    gathered = gathered_for(run.jobs.first())
     with CaptureQueriesContext(connection) as queries:
         assert gathered.add(asked)
     gathered.options(folder)

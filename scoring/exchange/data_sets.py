@@ -45,7 +45,7 @@ from tasks.types.files import KIT, InputFile, is_in_kit, open_input
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.judge_views import further_judges
 from tasks.types.run_forms import TrecForm
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import StoredJudge, stored_judges
 
 #: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
@@ -618,17 +618,22 @@ def _xml_text(text: str) -> str:
     return escape(" ".join(_CONTROL.sub(" ", text).split()))
 
 
-LABELS, CARD = "labels.jsonl", "labels.json"
+LABELS = "labels"
 
 
-def open_labels(phase: Phase, viewer: object) -> list[Judge]:
-    """Return the judges (models that label texts) whose labels the viewer may download.
-    The list of judges is empty unless the gold is released in all phases that share the
-    runs.
+def open_labels(phase: Phase, viewer: object) -> list[list[Judge]]:
+    """Return the judges (models that label texts) whose labels the viewer may download,
+    as a list for each kind of labels. The labels of a judge are available if the gold is
+    released in all phases that use these labels.
     """
-    judge = stored_judge(phase.task.options)
-    if judge is None or not may_have_gold(phase, viewer):
+    if not may_have_gold(phase, viewer):
         return []
+    judges = stored_judges(phase.task.options)
+    deciding = (_open_labels_of(judge, phase, viewer) for judge in judges)
+    return [own for own in deciding if own]
+
+
+def _open_labels_of(judge: StoredJudge, phase: Phase, viewer: object) -> list[Judge]:
     labels = {f"task__options__{judge.option}": phase.task.options[judge.option]}
     views = [
         task
@@ -650,27 +655,36 @@ def open_labels(phase: Phase, viewer: object) -> list[Judge]:
     return [one for one in deciding if one.season_id is not None or not closed]
 
 
-def write_labels(out: IO[bytes], phase: Phase, deciding: list[Judge]) -> None:
+def write_labels(out: IO[bytes], phase: Phase, judges: list[list[Judge]]) -> None:
     """Write a zip archive with the labels that judges (models) gave to texts, and a
-    description of the labels.
+    description of the labels. If there are several kinds of labels, the names of files
+    contain the kind.
 
     The management command `import_labels` and the offline scorer can read the exported
     labels.
     """
-    digest, number = hashlib.sha256(), -1
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open(LABELS, "w", force_zip64=True) as file:
-            for line in label_lines(deciding):
-                digest.update(line.encode())
-                file.write(line.encode())
-                number += 1
-        name, model = "/".join(place(phase)), deciding[0].name
-        card = {
-            "name": name,
-            "model": model,
-            "labels": number,
-            "sha256": digest.hexdigest(),
-        }
-        archive.writestr(
-            zipfile.ZipInfo(CARD), f"{json.dumps(card, ensure_ascii=False, indent=2)}\n"
-        )
+        for deciding in judges:
+            name = f"{LABELS}-{deciding[0].kind}" if len(judges) > 1 else LABELS
+            _write_labels_of(archive, name, phase, deciding)
+
+
+def _write_labels_of(
+    archive: zipfile.ZipFile, name: str, phase: Phase, deciding: list[Judge]
+) -> None:
+    digest, number = hashlib.sha256(), -1
+    with archive.open(f"{name}.jsonl", "w", force_zip64=True) as file:
+        for line in label_lines(deciding):
+            digest.update(line.encode())
+            file.write(line.encode())
+            number += 1
+    card = {
+        "name": "/".join(place(phase)),
+        "model": deciding[0].name,
+        "labels": number,
+        "sha256": digest.hexdigest(),
+    }
+    archive.writestr(
+        zipfile.ZipInfo(f"{name}.json"),
+        f"{json.dumps(card, ensure_ascii=False, indent=2)}\n",
+    )

@@ -369,9 +369,9 @@ class Metric(ABC):
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[tuple[str, str], bool | str] | None:
-        """Return the labels of pairs that the run's scores depend on, keyed by the
-        digests of both texts. Return None if no file has labels of a judge.
+    ) -> Mapping[tuple[str, ...], bool | str] | None:
+        """Return the labels that the run's scores depend on, keyed by the digests of the
+        judged texts. Return None if no file has labels of a judge.
         """
         return None
 

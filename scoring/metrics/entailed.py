@@ -130,7 +130,7 @@ class CitationMetric(Metric):
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[tuple[str, str], bool] | None:
+    ) -> Mapping[tuple[str, ...], bool] | None:
         if entailment_source(self.options)[0] != LABELS:
             return None
         watched = Watched(self.judge)

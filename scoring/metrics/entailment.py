@@ -305,7 +305,7 @@ def stored_labels(path: Path) -> EntailmentLabels:
         return _read(path, file_digest(path))
 
 
-def labels_digest(labels: Mapping[Key, bool | str], nonce: str = "") -> str:
+def labels_digest(labels: Mapping[tuple[str, ...], bool | str], nonce: str = "") -> str:
     """Return a short digest of the used labels, or “none” without labels.
 
     Labels of the label file that no score used do not influence the digest. Some
@@ -313,8 +313,8 @@ def labels_digest(labels: Mapping[Key, bool | str], nonce: str = "") -> str:
     guessed claim. If the gold has a nonce, the digest is therefore an HMAC.
     """
     lines = [
-        f"{first} {second} {label if isinstance(label, str) else int(label)}\n"
-        for (first, second), label in sorted(labels.items())
+        f"{' '.join(key)} {label if isinstance(label, str) else int(label)}\n"
+        for key, label in sorted(labels.items())
     ]
     if not lines:
         return "none"

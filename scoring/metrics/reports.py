@@ -26,8 +26,10 @@ from scoring.metrics.base import (
 )
 from tasks.types.base import Options, is_official
 from tasks.types.cited_reports.checks import length_of
-from tasks.types.cited_reports.judgements import SUPPORTS, Key
+from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS, Key
 from tasks.types.cited_reports.options import (
+    ASSIGNMENTS,
+    SUPPORTS_FILE,
     accepted,
     is_stored,
     ledger_judge,
@@ -70,14 +72,37 @@ class NuggetScore(Metric):
     statistic = "nuggets"
     shape = "mean"
     citation = NUGGETS
+    labels_kind = ASSIGNS
     #: A scope is either all nuggets of a topic or only the vital nuggets.
     #: Each scope has columns for credit, strict credit, weight and missing assignments.
     #: Credits and weight are divided by the topic's number of nuggets in the scope.
     columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
 
-    def __init__(self, name: str, rules: str, *, scope: str, is_strict: bool) -> None:
+    def __init__(
+        self, name: str, rules: str, *, scope: str, is_strict: bool, options: Options
+    ) -> None:
         super().__init__(name, rules)
         self.scope, self.is_strict = scope, is_strict
+        self.options = options
+        self.judge = ledger_judge(options, ASSIGNMENTS.name)
+
+    @property
+    def parameters(self) -> Parameters:
+        judge = {ASSIGNMENTS.name: self.judge} if self.judge else {}
+        return {**super().parameters, **judge}
+
+    def labels_used(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> Mapping[Key, bool | str] | None:
+        if not self.judge:
+            return None
+        nuggets = (answer for answer in answers if isinstance(answer, JudgedNugget))
+        return {
+            _hexadecimal(key): label
+            for nugget in nuggets
+            for key, label in zip(nugget.keys, nugget.labels, strict=True)
+            if key
+        }
 
     @property
     def unit_columns(self) -> UnitColumns:
@@ -88,7 +113,10 @@ class NuggetScore(Metric):
     def instance_stats(
         self, gold: Sequence[Topic | NuggetOfTopic], answers: Sequence[Any]
     ) -> Floats:
-        has_any = any(answer.is_assigned for answer in answers if answer is not None)
+        _refuse_site_labels(self.options, ASSIGNMENTS.name)
+        has_any = bool(self.judge) or any(
+            answer.is_assigned for answer in answers if answer is not None
+        )
         rows = np.zeros((len(answers), 8))
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
             if isinstance(own, NuggetOfTopic):
@@ -192,7 +220,7 @@ class CitationScore(Metric):
         super().__init__(name, rules)
         self.part, self.is_strict = part, is_strict
         self.options = options
-        ledger_judge(options)
+        self.judge = ledger_judge(options, SUPPORTS_FILE.name)
         accepted(options)
         limit = max_citations(options)
         self.fixed = {"max_citations": "all" if limit is None else limit}
@@ -208,13 +236,13 @@ class CitationScore(Metric):
 
     @property
     def parameters(self) -> Parameters:
-        judge = ledger_judge(self.options)
-        return {**super().parameters, **({"supports": judge} if judge else {})}
+        judge = {SUPPORTS_FILE.name: self.judge} if self.judge else {}
+        return {**super().parameters, **judge}
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[tuple[str, str], bool | str] | None:
-        if not ledger_judge(self.options):
+    ) -> Mapping[Key, bool | str] | None:
+        if not self.judge:
             return None
         reports = (answer for answer in answers if isinstance(answer, JudgedReport))
         return {
@@ -232,11 +260,7 @@ class CitationScore(Metric):
         return self.part == "f1" and is_official(self.rules)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        if is_stored(self.options):
-            raise Unavailable(
-                f"the labels of {ledger_judge(self.options)} are kept by a site: have its organisers "
-                "export them, and give the file as supports=PATH"
-            )
+        _refuse_site_labels(self.options, SUPPORTS_FILE.name)
         has_any = any(
             answer.is_supported
             for answer in answers
@@ -298,9 +322,16 @@ class CitationScore(Metric):
         return np.where(sums[..., UNKNOWN] > 0, np.nan, value)
 
 
-def _hexadecimal(key: Key) -> tuple[str, str]:
-    sentence, document = (digest.partition(":")[2] for digest in key)
-    return sentence, document
+def _refuse_site_labels(options: Options, option: str) -> None:
+    if is_stored(options, option):
+        raise Unavailable(
+            f"the labels of {ledger_judge(options, option)} are kept by a site: have its organisers export "
+            f"them, and give the file as {option}=PATH"
+        )
+
+
+def _hexadecimal(key: Key) -> Key:
+    return tuple(digest.partition(":")[2] for digest in key)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -133,10 +133,11 @@ class Evaluation(models.Model):
         help_text="Instances without an answer, as the signatures of its scores say.",
     )
     labels_digest = models.CharField(
-        max_length=12,
+        max_length=200,
         blank=True,
         default="",
-        help_text="Of the entailment labels that decided it, as the signatures of its scores say.",
+        help_text="Of the labels that decided it, as the signatures of its scores say; PART:DIGEST for each "
+        "kind if there are several kinds.",
     )
     seconds = models.FloatField(help_text="Wall time of the scorer.")
     attempt = models.PositiveSmallIntegerField()
@@ -197,6 +198,9 @@ class Evaluation(models.Model):
         )
         if not self.labels_digest:
             return missing
+        if ":" in self.labels_digest:
+            words = (word.partition(":") for word in self.labels_digest.split())
+            return missing | {part: digest for part, _colon, digest in words}
         return missing | dict.fromkeys(LABEL_PARTS.values(), self.labels_digest)
 
 

@@ -4,6 +4,7 @@ budget.
 
 from __future__ import annotations
 
+import hashlib
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -75,10 +76,10 @@ class PhaseJudge(models.Model):
     objects = PhaseJudgeQuerySet.as_manager()
 
     class Meta:
-        ordering: ClassVar[list[str]] = ["phase", "name"]
+        ordering: ClassVar[list[str]] = ["phase", "name", "kind"]
         constraints = [
             models.UniqueConstraint(
-                fields=["phase", "name"], name="phase_judge_once_a_phase"
+                fields=["phase", "name", "kind"], name="phase_judge_once_a_kind"
             )
         ]
 
@@ -89,6 +90,10 @@ class PhaseJudge(models.Model):
     def sends_texts(self) -> bool:
         """Return True if the texts of runs are sent to another server."""
         return self.instrument == CHAT
+
+    @property
+    def prompt_digest(self) -> str:
+        return hashlib.sha256(self.prompt.encode()).hexdigest() if self.prompt else ""
 
     @property
     def shown_cost(self) -> str:

@@ -22,6 +22,7 @@ from scoring.models.evaluations import Evaluation
 from scoring.models.receipts import Receipt
 from tasks.models import Job, Season
 from tasks.types.ledger import (
+    ASSIGNS,
     ENTAILS,
     KINDS,
     MAX_BY,
@@ -39,6 +40,7 @@ LABEL_BYTES = {
     YES: 1,
     NO_LABEL: 2,
     **{label: 3 + place for place, label in enumerate(KINDS[SUPPORTS].labels)},
+    **{label: 6 + place for place, label in enumerate(KINDS[ASSIGNS].labels)},
 }
 #: The length of three hexadecimal SHA-256 digests separated by spaces.
 MAX_ITEMS = 3 * 64 + 2
@@ -194,7 +196,11 @@ class Judgement(models.Model):
 
 
 class PendingLabels(models.Model):
-    job = models.OneToOneField(
+    """The pairs for which a scoring job waits for labels of one judge. A job can wait
+    for labels of several kinds.
+    """
+
+    job = models.ForeignKey(
         Job, on_delete=models.CASCADE, related_name="pending_labels"
     )
     judge = models.ForeignKey(
@@ -207,6 +213,13 @@ class PendingLabels(models.Model):
         max_length=200, help_text="The pending pairs, in the statistics storage."
     )
     since = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["job", "judge"], name="pending_labels_once_a_judge"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.job} waits for {self.judge}"

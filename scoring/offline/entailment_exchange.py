@@ -80,12 +80,12 @@ def stop_where_pending(
         _append_lines(
             file, [{**pair_line(pair), "next": pair in first} for pair in pending]
         )
-        _append_lines(file, list(map(_item_line, open_items)))
+        _append_lines(file, list(map(item_line, open_items)))
     asked = {pair for judge in watched.values() for pair in judge.answers}
     raise Pending(len(pending) + len(open_items), len(asked) + len(items))
 
 
-def _item_line(item: AskedItem) -> dict[str, Any]:
+def item_line(item: AskedItem) -> dict[str, Any]:
     others = {"others": item.others} if item.others else {}
     return {"kind": item.kind, **item.by_role, "next": True, **others}
 

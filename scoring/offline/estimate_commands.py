@@ -25,10 +25,17 @@ def write_estimates_sheet(args: argparse.Namespace) -> int:
     """Write a sheet of judgements for people to label, as JSON lines in the format of
     the judgement ledger.
     """
-    from scoring.offline.estimates import read_units, sheet_name, sheet_rows
+    from scoring.offline.estimates import (
+        read_asked,
+        read_units,
+        sheet_name,
+        sheet_rows,
+    )
 
     plan = _plan(args)
     units = [read_units(scoring, plan.of) for scoring in _scorings(args)]
+    if args.asked:
+        write_lines(args.asked, read_asked(_scorings(args), plan.kind))
     judgements = write_lines(args.out, sheet_rows(plan, units)) - 1
     facts = {
         "sheet": sheet_name(plan),

@@ -70,10 +70,9 @@ def _nugget_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
             places[topic.id] += 1
             texts: tuple[Texts, ...] = ()
             if isinstance(answer, JudgedNugget) and topic.id in reports:
-                shown = {"topic": topic.title or topic.id, "report": reports[topic.id]}
-                # The second name of a nugget's part is the question and answer.
+                shown = {"topic": topic.names[0], "report": reports[topic.id]}
                 texts = tuple(
-                    {**shown, "nugget": part.names[1]} for part in gold.nugget.parts
+                    {**shown, "nugget": part.shown} for part in gold.nugget.parts
                 )
             yield Unit(row=row, topic=topic.id, key=key, texts=texts)
 

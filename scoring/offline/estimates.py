@@ -22,6 +22,7 @@ import numpy as np
 
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import Floats, UnitColumns
+from scoring.offline.entailment_exchange import item_line
 from scoring.offline.estimated_units import (
     CITATIONS,
     CLAIMS,
@@ -132,6 +133,18 @@ def read_units(scoring: Scoring, of: str) -> list[Unit]:
     measures_of(scoring.task_type, scoring.rules, scoring.options, of)
     read = read_scored(scoring)
     return units_of(of, read.split, read.pairs(scoring))
+
+
+def read_asked(scorings: Iterable[Scoring], kind: str) -> Iterator[dict[str, Any]]:
+    """Yield what a judge of a site's ledger is asked about runs, with the digests of
+    other forms of the texts. The options of the runs name the judge.
+    """
+    for scoring in scorings:
+        asked = scoring.task_type.asked_items
+        read = read_scored(scoring)
+        for item in asked(read.split, read.pairs(scoring)) if asked else ():
+            if item.kind == kind:
+                yield item_line(item)
 
 
 def read_run(scoring: Scoring, of: str) -> LabelledRun:

@@ -271,7 +271,7 @@ def _labels_used(
         for name, metric in by_statistic.items()
         if (labels := metric.labels_used(pairs.gold, pairs.answers)) is not None
     }
-    by_kind: dict[str, dict[tuple[str, str], bool | str]] = defaultdict(dict)
+    by_kind: dict[str, dict[tuple[str, ...], bool | str]] = defaultdict(dict)
     for name, labels in used.items():
         by_kind[by_statistic[name].labels_kind] |= labels
     digests = {kind: labels_digest(own, nonce) for kind, own in by_kind.items()}

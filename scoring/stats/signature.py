@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from tasks.types.base import DECLARED, base_rules
-from tasks.types.ledger import ENTAILS, SUPPORTS
+from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 
 if TYPE_CHECKING:
     from scoring.metrics.base import Metric
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 #: Signatures show this many digits of a gold digest, and scores store all digits.
 DIGEST_LENGTH = 12
 #: The part of a signature with the digest of a run's labels, by the kind of the labels.
-LABEL_PARTS = {ENTAILS: "entailment_labels", SUPPORTS: "support_labels"}
+LABEL_PARTS = {
+    ENTAILS: "entailment_labels",
+    SUPPORTS: "support_labels",
+    ASSIGNS: "assignment_labels",
+}
 #: Signatures state the version of jackknife intervals, or why an interval is missing.
 INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
 #: Signatures state if the value covers the public or the private part of the split.

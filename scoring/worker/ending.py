@@ -53,7 +53,10 @@ def end_without_result(job: Job, scorer: Scorer, gathered: Gathered | None) -> N
         return
     # The job waits for labels, unless the missing labels were imported during scoring.
     pending = scorer.folder / pending_file(job)
-    has_waited = retry_on_database_error(wait_for_labels, job, verdict, pending)
+    decided = gathered.decided
+    has_waited = retry_on_database_error(
+        wait_for_labels, job, verdict, pending, decided
+    )
     if not has_waited:
         return
     retry_on_database_error(ask_where_agreed, job)

@@ -1,7 +1,8 @@
 """Import and export labels of pairs, and resume the jobs that wait for labels.
 
-A label says whether a passage entails a claim, or how far a document supports a
-sentence. The options of the task determine the kind of its labels.
+A label says whether a passage entails a claim, how far a document supports a sentence,
+or whether a report contains a nugget. The options of the task determine the kinds of
+its labels.
 
 A scoring job that waits has a row in the database for each pair without a label. When a
 label is imported, the row of its pair is deleted and the job resumes. After the job has
@@ -16,11 +17,12 @@ import json
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.core.files.base import File
 from django.db import transaction
@@ -53,8 +55,9 @@ from scoring.worker.ledger import (
 from scoring.worker.local_copies import storage_in_use
 from tasks.jobs import engine
 from tasks.models import Job, Season
-from tasks.types.judge_views import further_judges
+from tasks.types.judge_views import judges_asked
 from tasks.types.ledger import (
+    ASSIGNS,
     ENTAILS,
     KINDS,
     NO_LABEL,
@@ -68,17 +71,18 @@ from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
     label_line,
-    stored_judge,
+    stored_judges,
 )
 
 #: The length of the column ``items`` if the premise is identified by a SHA-1 digest.
 WITH_SHA1 = 40 + 1 + 64
 #: The ledger may have items of these kinds under digests of several forms of a text.
-WITH_FORMS = (SUPPORTS,)
+WITH_FORMS = (SUPPORTS, ASSIGNS)
 #: DECIDES has a clause for each kind of label, which says what a judge decides.
 DECIDES = {
     ENTAILS: "whether passages entail claims",
     SUPPORTS: "how far documents support sentences",
+    ASSIGNS: "which nuggets reports contain",
 }
 
 
@@ -148,13 +152,12 @@ def models_of_season(season: Season) -> list[str]:
 
 def judges_of_season(season: Season) -> list[StoredJudge]:
     """Return the distinct judges of the season's tasks, with the kind of their labels."""
-    found: dict[StoredJudge, None] = {}
-    for task in season.tasks.all():
-        if first := stored_judge(task.options):
-            further = further_judges(task.rules)
-            found[first] = None
-            found |= dict.fromkeys(first._replace(name=name) for name in further)
-    return list(found)
+    judges = (
+        judge
+        for task in season.tasks.all()
+        for judge in judges_asked(task.rules, task.options)
+    )
+    return list(dict.fromkeys(judges))
 
 
 def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
@@ -220,47 +223,99 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
 PATIENCE = dt.timedelta(days=1)
 
 
-def wait_for_labels(job: Job, found: PairsPending, pairs: Path) -> bool:
+@dataclass(frozen=True)
+class _PairsOfJudge:
+    """The pairs without a label that one judge decides, as a stored file.
+
+    ``asked`` is the number of all pairs of the run that the judge decides.
+    """
+
+    deciding: Sequence[Judge]
+    path: Path
+    name: str
+    asked: int
+
+
+def wait_for_labels(
+    job: Job, found: PairsPending, pairs: Path, decided: Mapping[str, int]
+) -> bool:
     """Let the scoring job wait until the pairs that the scorer reported have labels.
     Return False if another worker took over the job.
+
+    ``decided`` has the number of labels of each kind that the scorer received.
     """
-    deciding = deciding_judges(job)
-    assert deciding, f"job {job.pk} asks for no kept labels"
-    # The file of pairs is stored beside the run's statistics until the job has ended.
-    name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
-    packed = pairs.with_suffix(".gz")
-    with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
-        shutil.copyfileobj(lines, out)
-    with storage_in_use(), packed.open("rb") as content:
-        name = storage.statistics.save(name, File(content))
+    judges = {judge.kind: judge for judge in stored_judges(job.options)}
+    waits_for = []
     is_kept = False
     try:
-        with transaction.atomic():
-            reason = (
-                f"{found.pending} of {found.pairs} pairs pending: {DECIDES[deciding[0].kind]} is "
-                f"decided by {deciding[0]}, outside of this site. Scoring goes on by itself when the last "
-                "label is there."
+        for kind, path in _by_kind(pairs).items():
+            deciding = deciding_judges(job, judges[kind])
+            asked = found.pairs
+            if len(judges) > 1:
+                asked = sum(1 for _pair in pairs_in(path)) + decided[kind]
+            waits_for.append(
+                _PairsOfJudge(deciding, path, _store_pairs(job, path), asked)
             )
+        with transaction.atomic():
+            reason = _reason(found, waits_for)
             if is_kept := engine.defer(job, reason, until=timezone.now() + PATIENCE):
-                _replace(job, deciding[0], found.pairs, name, pairs)
+                _replace(job, waits_for)
     finally:
         if not is_kept:
-            storage.statistics.delete(name)
-    for judge in deciding:
-        resume_waiting(judge)
+            for one in waits_for:
+                storage.statistics.delete(one.name)
+    for one in waits_for:
+        for judge in one.deciding:
+            resume_waiting(judge)
     return is_kept
 
 
-def deciding_judges(job: Job) -> list[Judge]:
-    """Return the judges whose labels the job uses, with the judge of the highest
-    precedence first.
+def _by_kind(pairs: Path) -> dict[str, Path]:
+    """Split a file of pairs by the kind of the labels that the pairs lack."""
+    paths: dict[str, Path] = {}
+    with pairs.open("rb") as lines, ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
+        for line in lines:
+            kind = json.loads(line).get("kind", ENTAILS)
+            if kind not in files:
+                paths[kind] = pairs.with_suffix(f".{kind}")
+                files[kind] = stack.enter_context(paths[kind].open("wb"))
+            files[kind].write(line)
+    return paths
+
+
+def _store_pairs(job: Job, pairs: Path) -> str:
+    """Store a file of pairs beside the run's statistics until the job has ended."""
+    name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
+    packed = pairs.with_name(f"{pairs.name}.gz")
+    with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
+        shutil.copyfileobj(lines, out)
+    with storage_in_use(), packed.open("rb") as content:
+        return storage.statistics.save(name, File(content))
+
+
+def _reason(found: PairsPending, waits_for: Sequence[_PairsOfJudge]) -> str:
+    judges = [one.deciding[0] for one in waits_for]
+    pending = f"{found.pending} of {found.pairs} pairs pending"
+    if any(judge.kind == ASSIGNS for judge in judges):
+        # Teams read the reason, and the number of nuggets is part of the gold.
+        pending = "Pairs pending"
+    decides = " and ".join(
+        f"{DECIDES[judge.kind]} is decided by {judge}" for judge in judges
+    )
+    return (
+        f"{pending}: {decides}, outside of this site. Scoring goes on by itself when the last label is "
+        "there."
+    )
+
+
+def deciding_judges(job: Job, named: StoredJudge) -> list[Judge]:
+    """Return the judges whose labels of one kind the job uses, with the judge of the
+    highest precedence first.
 
     If the season has no judge with the name of the job's judge, create one, which has
     the highest precedence.
     """
-    named = stored_judge(job.options)
-    if named is None:
-        return []
     season = job.submission.phase.task.season
     same: dict[str, Any] = {"name": named.name, "kind": named.kind, "season": season}
     if not Judge.objects.filter(**same).exists():
@@ -376,17 +431,21 @@ def _waiting_for(judge: Judge) -> QuerySet[PendingLabels]:
     return waiting.filter(job__submission__phase__task__season=judge.season_id)
 
 
-def _replace(job: Job, judge: Judge, pairs: int, name: str, path: Path) -> None:
-    before = PendingLabels.objects.filter(job=job).first()
-    since = before.since if before else timezone.now()
-    if before is not None:
-        old = before.file
-        before.delete()
-        after_commit(lambda: storage.statistics.delete(old))
-    waits = PendingLabels.objects.create(
-        job=job, judge=judge, pairs=pairs, file=name, since=since
-    )
-    for some in in_parts(pairs_in(path)):
-        PendingPair.objects.bulk_create(
-            PendingPair(waits=waits, items=pair.items) for pair in some
+def _replace(job: Job, waits_for: Sequence[_PairsOfJudge]) -> None:
+    before = PendingLabels.objects.filter(job=job)
+    since = min((row.since for row in before), default=timezone.now())
+    for row in before:
+        after_commit(storage.statistics.delete, row.file)
+    before.delete()
+    for one in waits_for:
+        waits = PendingLabels.objects.create(
+            job=job,
+            judge=one.deciding[0],
+            pairs=one.asked,
+            file=one.name,
+            since=since,
         )
+        for some in in_parts(pairs_in(one.path)):
+            PendingPair.objects.bulk_create(
+                PendingPair(waits=waits, items=pair.items) for pair in some
+            )

@@ -16,6 +16,7 @@ from scoring.metrics import entailment
 from scoring.models import Judge
 from scoring.offline.estimated_units import KINDS
 from scoring.worker import child, local_copies
+from scoring.worker.entailment_labels import pairs_in
 from scoring.worker.ledger import look_up
 from scoring.worker.scorers import (
     POLL_SECONDS,
@@ -25,17 +26,17 @@ from scoring.worker.scorers import (
 )
 from tasks.jobs import interruptions
 from tasks.models import Gold, Phase, Submission
-from tasks.types.ledger import NO_LABEL, digest_of
+from tasks.types.ledger import ASSIGNS, NO_LABEL, digest_of
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
     label_line,
-    stored_judge,
-    with_label_file,
+    stored_judges,
+    with_label_files,
 )
 
 FAULT = "The estimates failed by a fault of the scorer; the log says what happened."
-SHEET, PEOPLE, LABELS = "sheet.jsonl", "people.jsonl", "labels.jsonl"
+SHEET, PEOPLE, ASKED = "sheet.jsonl", "people.jsonl", "asked.jsonl"
 ROWS = "rows.jsonl"
 #: A number that is greater than the number of units of any run.
 ALL_UNITS = 10**9
@@ -81,13 +82,16 @@ def estimates_of(sampling: Sampling, people: Path) -> Computed:
     RunFailed.
     """
     options = _options(sampling)
-    judge = stored_judge(options)
-    labels = _stored_labels(sampling, judge) if judge else None
+    # Only labels of the sampled kind of unit determine the estimates.
+    labels = {
+        judge.kind: _stored_labels(sampling, judge)
+        for judge in stored_judges(options)
+        if judge.kind == KINDS[sampling.of]
+    }
     with closing(ready_scorer()) as scorer:
         path = scorer.folder / PEOPLE
         path.write_bytes(people.read_bytes())
-        if labels is not None:
-            options = _with_labels(scorer, options, labels)
+        options = _with_labels(scorer, options, labels)
         arguments = _arguments(scorer, sampling, "scores", sampling.labels, options)
         rows = scorer.folder / ROWS
         arguments += [f"--people={path}", f"--rows={rows}"]
@@ -95,30 +99,50 @@ def estimates_of(sampling: Sampling, people: Path) -> Computed:
         return Computed(result, rows.read_bytes())
 
 
-def _sheet(scorer: child.Scorer, sampling: Sampling, labels: int | None = None) -> Path:
-    options = _options(sampling)
-    if stored_judge(options):
-        # To sample units, the scorer needs no labels of the judge.
-        options = _with_labels(scorer, options, [])
+def _sheet(
+    scorer: child.Scorer,
+    sampling: Sampling,
+    labels: int | None = None,
+    asked: Path | None = None,
+) -> Path:
+    # To sample units, the scorer needs no labels of judges.
+    options = _with_labels(scorer, _options(sampling), {})
     count = sampling.labels if labels is None else labels
     out = scorer.folder / SHEET
     arguments = _arguments(scorer, sampling, "sheet", count, options)
+    if asked is not None:
+        arguments.append(f"--asked={asked}")
     _result(scorer, sampling, [*arguments, f"--out={out}"])
     return out
 
 
 def _stored_labels(sampling: Sampling, judge: StoredJudge) -> list[str]:
-    if KINDS[sampling.of] != judge.kind:
-        return []
     season = sampling.phase.task.season
     deciding = list(Judge.objects.deciding(judge.name, season, judge.kind))
-    with all_rows(sampling) as rows:
-        asked = (form for row in rows for form in forms_of(row))
+    reader = _asked_forms if judge.kind == ASSIGNS else _forms_of_rows
+    with reader(sampling) as forms:
         return [
             label_line(judge.kind, items, decision.settled.label)
-            for items, decision in look_up(deciding, asked)
+            for items, decision in look_up(deciding, forms)
             if decision.settled.label != NO_LABEL
         ]
+
+
+@contextmanager
+def _forms_of_rows(sampling: Sampling) -> Iterator[Iterator[str]]:
+    with all_rows(sampling) as rows:
+        yield (form for row in rows for form in forms_of(row))
+
+
+@contextmanager
+def _asked_forms(sampling: Sampling) -> Iterator[Iterator[str]]:
+    """Yield an iterator over the digests under which the ledger may have the nuggets of
+    the runs. Judges may have seen other forms of a nugget than people see.
+    """
+    with closing(ready_scorer()) as scorer:
+        asked = scorer.folder / ASKED
+        _sheet(scorer, sampling, asked=asked)
+        yield (form for item in pairs_in(asked) for form in (item.items, *item.others))
 
 
 @contextmanager
@@ -152,14 +176,18 @@ def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _with_labels(
-    scorer: child.Scorer, options: dict[str, str], lines: Sequence[str]
+    scorer: child.Scorer, options: dict[str, str], labels: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    path = scorer.folder / LABELS
-    judge = stored_judge(options)
-    assert judge is not None, "the options name a judge of the ledger"
-    first = first_line(judge.kind, judge.name)
-    path.write_text("".join([first, *lines]), encoding="utf-8")
-    return with_label_file(options, path)
+    """Return the options with a file of labels in place of each judge of the ledger.
+    ``labels`` has lines by the kind of labels, and may lack kinds.
+    """
+    paths = {}
+    for judge in stored_judges(options):
+        path = scorer.folder / f"labels-{judge.kind}.jsonl"
+        lines = [first_line(judge.kind, judge.name), *labels.get(judge.kind, ())]
+        path.write_text("".join(lines), encoding="utf-8")
+        paths[judge.option] = path
+    return with_label_files(options, paths)
 
 
 def _options(sampling: Sampling) -> dict[str, str]:

@@ -10,7 +10,8 @@ run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from django.db import transaction
@@ -23,16 +24,15 @@ from scoring.worker.entailment_labels import deciding_judges, pairs_in
 from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
 from tasks.models.seasons import bump_version
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import NO_LABEL, AskedItem
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
     label_line,
-    stored_judge,
-    with_label_file,
+    stored_judges,
+    with_label_files,
 )
 
-NAME = "labels.jsonl"
 Versions = Mapping[int, int]
 
 
@@ -40,19 +40,77 @@ def gathered_for(job: Job) -> Gathered | None:
     """Return an empty collection of judgements for a scoring job, or None if the job
     needs no judgements from the ledger.
     """
-    judge = stored_judge(job.options)
-    return Gathered(job, judge) if job.kind == Job.Kind.SCORE and judge else None
+    judges = stored_judges(job.options)
+    if job.kind != Job.Kind.SCORE or not judges:
+        return None
+    return Gathered(job, judges)
 
 
 class Gathered:
-    """The labels in the judgement ledger for the pairs of one run, when the ledger was
-    last searched.
+    """The labels in the judgement ledger for the pairs of one run, by the kind of the
+    labels. Each kind of labels has one judge.
+    """
+
+    def __init__(self, job: Job, judges: Sequence[StoredJudge]) -> None:
+        self._job = job
+        self._by_kind = {judge.kind: _LabelsOfKind(job, judge) for judge in judges}
+
+    @property
+    def decided(self) -> Mapping[str, int]:
+        """Return the number of collected labels of each kind."""
+        return {kind: own.decided for kind, own in self._by_kind.items()}
+
+    def options(self, folder: Path) -> dict[str, str]:
+        """Return the options of the job, with files of the collected labels as the
+        sources of labels.
+        """
+        paths = {}
+        for kind, own in self._by_kind.items():
+            path = folder / f"labels-{kind}.jsonl"
+            own.write(path)
+            paths[own.judge.option] = path
+        return with_label_files(self._job.options, paths)
+
+    def add(self, pending: Path) -> bool:
+        """Look up the pairs in the ledger for which a scorer had no label. Return True
+        if the ledger has a label for at least one of the pairs.
+        """
+        for own in self._by_kind.values():
+            own.begin_search()
+        before = self.decided
+        for pairs in in_parts(pairs_in(pending)):
+            by_kind: dict[str, list[AskedItem]] = defaultdict(list)
+            for pair in pairs:
+                by_kind[pair.kind].append(pair)
+            for kind, asked in by_kind.items():
+                self._by_kind[kind].look_up(asked)
+        return self.decided != before
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return True if judgements were added to the ledger or withdrawn after the
+        last search.
+        """
+        return any(own.is_outdated for own in self._by_kind.values())
+
+    def record(self, evaluation: Evaluation, receipt: Receipt) -> None:
+        """In the transaction that publishes the scores, store which judgements were
+        used for the scores.
+        """
+        evaluation.used_judgements.filter(is_current=True).update(is_current=False)
+        for own in self._by_kind.values():
+            own.record(evaluation, receipt)
+
+
+class _LabelsOfKind:
+    """The labels of one kind for the pairs of one run, when the ledger was last
+    searched.
     """
 
     def __init__(self, job: Job, judge: StoredJudge) -> None:
-        self._job, self._judge = job, judge
-        self.deciding = deciding_judges(job)
-        self._seen: Versions = versions_of(self.deciding)
+        self._job, self.judge = job, judge
+        self._deciding = deciding_judges(job, judge)
+        self._seen: Versions = versions_of(self._deciding)
         #: The versions of the judges at the time of the first search for labels.
         self._since = self._seen
         #: The label of each pair, and a digest of the judgements that determined it.
@@ -61,34 +119,29 @@ class Gathered:
         self._imports: set[int] = set()
         self._ties = 0
 
-    def options(self, folder: Path) -> dict[str, str]:
-        """Return the options of the job, with a file of the collected labels as the
-        source of labels.
-        """
-        path = folder / NAME
-        kind = self._judge.kind
+    @property
+    def decided(self) -> int:
+        return len(self._labels)
+
+    def write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8") as file:
-            file.write(first_line(kind, self._judge.name))
+            file.write(first_line(self.judge.kind, self.judge.name))
             for items, label in self._labels.items():
                 if label != NO_LABEL:
-                    file.write(label_line(kind, items, label))
-        return with_label_file(self._job.options, path)
+                    file.write(label_line(self.judge.kind, items, label))
 
-    def add(self, pending: Path) -> bool:
-        """Look up the pairs in the ledger for which a scorer had no label. Return True
-        if the ledger has a label for at least one of the pairs.
-        """
-        self.deciding = deciding_judges(self._job)
-        self._seen = versions_of(self.deciding)
+    def begin_search(self) -> None:
+        """Read which judges decide now, before labels are looked up."""
+        self._deciding = deciding_judges(self._job, self.judge)
+        self._seen = versions_of(self._deciding)
         if not self._labels:
             self._since = self._seen
-        before = len(self._labels)
-        for pairs in in_parts(pairs_in(pending)):
-            wanted = [form for pair in pairs for form in (pair.items, *pair.others)]
-            for items, found in look_up(self.deciding, wanted):
-                if items not in self._labels:
-                    self._keep(items, found)
-        return len(self._labels) > before
+
+    def look_up(self, pairs: Iterable[AskedItem]) -> None:
+        wanted = [form for pair in pairs for form in (pair.items, *pair.others)]
+        for items, found in look_up(self._deciding, wanted):
+            if items not in self._labels:
+                self._keep(items, found)
 
     def _keep(self, items: str, found: Decision) -> None:
         self._labels[items] = found.settled.label
@@ -98,23 +151,16 @@ class Gathered:
 
     @property
     def is_outdated(self) -> bool:
-        """Return True if judgements were added to the ledger or withdrawn after the
-        last search.
-        """
-        return versions_of(deciding_judges(self._job)) != self._seen
+        return versions_of(deciding_judges(self._job, self.judge)) != self._seen
 
     def record(self, evaluation: Evaluation, receipt: Receipt) -> None:
-        """In the transaction that publishes the scores, store which judgements were
-        used for the scores.
-        """
-        evaluation.used_judgements.filter(is_current=True).update(is_current=False)
         if not self._labels:
             return
         used = UsedJudgements.objects.create(
             evaluation=evaluation,
             receipt=receipt,
-            kind=self._judge.kind,
-            name=self.deciding[0].name,
+            kind=self.judge.kind,
+            name=self.judge.name,
             digest=digest_of_rows(self._digests),
             rows=len(self._labels),
             ties=self._ties,
@@ -125,9 +171,10 @@ class Gathered:
         after_commit(self._check_again, used)
 
     def _check_again(self, used: UsedJudgements) -> None:
-        if versions_of(deciding_judges(self._job)) == self._since:
+        deciding = deciding_judges(self._job, self.judge)
+        if versions_of(deciding) == self._since:
             return
-        found = look_up(deciding_judges(self._job), self._labels)
+        found = look_up(deciding, self._labels)
         now = {items: _digest(items, one) for items, one in found}
         if digest_of_rows(now) == used.digest:
             return

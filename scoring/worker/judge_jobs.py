@@ -346,7 +346,7 @@ class _Asking:
     def _ask_model(self, judge: LocalJudge) -> None:
         if self._row.kind != ENTAILS:
             raise JudgingStops(
-                "The operator has made this judge an entailment model, which does not label support."
+                "The operator has made this judge an entailment model, which answers yes or no alone."
             )
         model = local_model(judge)
         digest = digest_of_signature(local_signature(judge, model))

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -38,9 +38,9 @@ from scoring.worker.entailment_labels import (
 )
 from scoring.worker.ledger import in_parts
 from tasks.models import Job, Phase, Season
-from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.ledger import ENTAILS, NO_LABEL, SUPPORTS
 from tasks.types.problems import InputRefused, Unavailable
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import StoredJudge, stored_judges
 
 
 @dataclass(frozen=True)
@@ -66,31 +66,50 @@ def offered_judges() -> Offer:
         return Offer({}, str(fault))
 
 
-def named_judge(phase: Phase) -> str:
-    """Return the name of the judge in the task's options, or an empty text if the
-    options name no judge.
-    """
-    judge = stored_judge(phase.task.options)
-    return judge.name if judge else ""
+def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
+    """Return the judge in the task's options, or None if the options name no judge.
 
-
-def kind_asked(phase: Phase) -> str:
-    """Return the kind of the labels that the phase's task takes from the ledger. A task
-    that names no judge has the kind ENTAILS.
+    Tasks can take several kinds of labels from judges. ``kind`` may be empty if the
+    options name one judge alone. Raises Refused if the options do not determine the
+    judge.
     """
-    judge = stored_judge(phase.task.options)
-    return judge.kind if judge else ENTAILS
+    judges = stored_judges(phase.task.options)
+    kinds = " or ".join(judge.kind for judge in judges)
+    if not kind and len(judges) > 1:
+        words = _("the task takes labels of several kinds; name the kind: %(kinds)s")
+        raise Refused(words % {"kinds": kinds})
+    if not kind:
+        return judges[0] if judges else None
+    for judge in judges:
+        if judge.kind == kind:
+            return judge
+    words = _("the task takes no labels of the kind “%(kind)s” from a judge")
+    raise Refused(words % {"kind": kind[:80]})
 
 
 def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
     """Return the judges that the organisers of the phase allow the site to ask."""
-    return phase.phase_judges.agreed().filter(
-        name=named_judge(phase), kind=kind_asked(phase)
-    )
+    named = Q(pk__in=())
+    for judge in stored_judges(phase.task.options):
+        named |= Q(name=judge.name, kind=judge.kind)
+    return phase.phase_judges.agreed().filter(named)
+
+
+def agreed_judge(phase: Phase, kind: str = "") -> QuerySet[PhaseJudge]:
+    """Return the judge of one kind of labels that the organisers of the phase allow the
+    site to ask. Raises Refused if the options do not determine the judge.
+    """
+    judge = named_judge(phase, kind)
+    return agreed_judges(phase).filter(kind=judge.kind if judge else "")
 
 
 def agree(
-    *, phase: Phase, prompt: Prompt | None, budget: Decimal | None, by: User | None
+    *,
+    phase: Phase,
+    prompt: Prompt | None,
+    budget: Decimal | None,
+    by: User | None,
+    kind: str = "",
 ) -> PhaseJudge:
     """Record the organisers' consent that the site asks the judge in the options of the
     phase's task.
@@ -99,18 +118,21 @@ def agree(
     does the set of runs whose texts may be sent. Raises Refused if the operator does
     not offer the judge, or if the season has answers of the judge to another prompt.
     """
-    judge = offered_judges().judges.get(named_judge(phase))
-    if judge is None:
+    named = named_judge(phase, kind)
+    judge = offered_judges().judges.get(named.name) if named else None
+    if named is None or judge is None:
         raise Refused(_("the operator of the site offers no judge of this name"))
-    terms = _terms(judge, kind_asked(phase), prompt, budget)
+    terms = _terms(judge, named.kind, prompt, budget)
     now = timezone.now()
     with transaction.atomic():
         row, is_new = PhaseJudge.objects.select_for_update().get_or_create(
-            phase=phase, name=judge.name, defaults={**terms, "agreed_at": now}
+            phase=phase,
+            name=judge.name,
+            kind=named.kind,
+            defaults={**terms, "agreed_at": now},
         )
         is_same = row.ended_at is None and row.signature == terms["signature"]
         if is_new or not is_same:
-            row.kind = terms["kind"]
             refuse_second_instrument(row, terms["digest"])
             _refuse_other_phases(row, terms["digest"])
             row.agreed_at, row.ended_at, row.source = now, None, None
@@ -136,18 +158,24 @@ def _terms(
     judge: DeclaredJudge, kind: str, prompt: Prompt | None, budget: Decimal | None
 ) -> dict[str, Any]:
     terms: dict[str, Any] = {
-        "kind": kind,
         "instrument": judge.kind,
         "model": judge.model_name,
         "currency": judge.price.currency if judge.price else "",
         "budget": budget if judge.price else None,
     }
     if not isinstance(judge, ChatJudge):
-        if kind != ENTAILS:
+        if kind == SUPPORTS:
             raise Refused(
                 _(
                     "an entailment model answers yes or no, and this task asks for full, partial or no "
                     "support; name a chat endpoint or import labels"
+                )
+            )
+        if kind != ENTAILS:
+            raise Refused(
+                _(
+                    "an entailment model answers yes or no, and this task asks whether reports contain "
+                    "nuggets in full, in part or not; name a chat endpoint or import labels"
                 )
             )
         signature: dict[str, Any] = {"kind": judge.kind, "model": judge.model_name}
@@ -202,7 +230,10 @@ def _refuse_other_phases(row: PhaseJudge, digest: str) -> None:
     )
     others = others.exclude(pk=row.pk).exclude(digest="").exclude(digest=digest)
     for other in others.select_related("phase__task"):
-        if digest and named_judge(other.phase) == row.name:
+        named = stored_judges(other.phase.task.options)
+        if digest and any(
+            (one.name, one.kind) == (row.name, row.kind) for one in named
+        ):
             words = _(
                 "%(phase)s of %(task)s asks this judge with another prompt or model; stop asking it there "
                 "first"
@@ -210,12 +241,12 @@ def _refuse_other_phases(row: PhaseJudge, digest: str) -> None:
             raise Refused(words % {"phase": other.phase, "task": other.phase.task})
 
 
-def dismiss(*, phase: Phase, by: User) -> PhaseJudge:
+def dismiss(*, phase: Phase, by: User, kind: str = "") -> PhaseJudge:
     """Withdraw the organisers' consent that the site asks the judge of the phase. The
     judgement ledger keeps the answers that the judge has already given. Raises Refused.
     """
     with transaction.atomic():
-        row = agreed_judges(phase).select_for_update().first()
+        row = agreed_judge(phase, kind).select_for_update().first()
         if row is None:
             raise Refused(_("the site asks no judge for this phase"))
         row.ended_at = timezone.now()
@@ -255,7 +286,7 @@ def ask_where_agreed(job: Job) -> None:
     """After a run has started to wait for labels, queue questions to the judge if the
     organisers have consented.
     """
-    if (row := agreed_judges(job.submission.phase).first()) is not None:
+    for row in agreed_judges(job.submission.phase):
         ask_for_judging(row)
 
 
@@ -294,12 +325,14 @@ def unsent_runs(row: PhaseJudge) -> int:
     return earlier.values("job__submission").distinct().count()
 
 
-def texts_to_judge(phase: Phase) -> list[str]:
-    """Return the texts that seem to instruct the judge, which recent jobs of the phase
-    found in runs.
+def texts_to_judge(phase: Phase, kind: str) -> list[str]:
+    """Return the texts that seem to instruct the judge of one kind of labels, which
+    recent jobs of the phase found in runs.
     """
     jobs = BackgroundJob.objects.filter(kind=Kind.JUDGE, phase=phase).order_by("-pk")
-    texts = (text for job in jobs for text in job.result.get("addressing", ()))
+    rows = set(phase.phase_judges.filter(kind=kind).values_list("pk", flat=True))
+    own = (job for job in jobs if job.given["judge"] in rows)
+    texts = (text for job in own for text in job.result.get("addressing", ()))
     return list(dict.fromkeys(texts))
 
 
@@ -339,4 +372,8 @@ def phases_with_judges(season: Season) -> list[Phase]:
     stores.
     """
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
-    return [phase for phase in phases.order_by("task", "pk") if named_judge(phase)]
+    return [
+        phase
+        for phase in phases.order_by("task", "pk")
+        if stored_judges(phase.task.options)
+    ]

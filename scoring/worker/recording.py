@@ -1,6 +1,6 @@
 """Save the scores of a run as an evaluation, in the same transaction that ends the job."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q
@@ -97,11 +97,22 @@ def _current_team(submission: Submission) -> int | None:
 def _signed_facts(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     provenance = [provenance_of(metric["signature"]) for metric in metrics.values()]
     missing = provenance[0].get("missing", "")
-    digests = (parts.get(name) for parts in provenance for name in LABEL_PARTS.values())
     return {
         "missing": int(missing) if missing.isdecimal() else None,
-        "labels_digest": next((digest for digest in digests if digest), ""),
+        "labels_digest": _labels_digest(provenance),
     }
+
+
+def _labels_digest(provenance: Sequence[Mapping[str, str]]) -> str:
+    digests = {
+        part: parts[part]
+        for part in LABEL_PARTS.values()
+        for parts in provenance
+        if part in parts
+    }
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    return " ".join(f"{part}:{digest}" for part, digest in digests.items())
 
 
 def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:

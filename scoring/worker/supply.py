@@ -8,11 +8,14 @@ from scoring.metrics.base import Requirement
 from scoring.models import Judge
 from tasks.models import Task
 from tasks.types import OptionRefused, Problem
-from tasks.types.judge_views import further_judges
-from tasks.types.ledger import ENTAILS, SUPPORTS
-from tasks.types.stored_judges import stored_judge
+from tasks.types.judge_views import judges_asked
+from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 
-NAMES_OF_LABELS = {ENTAILS: "entailment labels", SUPPORTS: "support labels"}
+NAMES_OF_LABELS = {
+    ENTAILS: "entailment labels",
+    SUPPORTS: "support labels",
+    ASSIGNS: "nugget labels",
+}
 
 
 def needs_of(task: Task) -> list[Requirement]:
@@ -27,13 +30,7 @@ def needs_of(task: Task) -> list[Requirement]:
     for rules in task.rules:
         for metric in metrics_of(task.task_type, rules, options):
             wanted |= dict.fromkeys(metric.requirements())
-    first = stored_judge(options)
-    further = (
-        [first._replace(name=name) for name in further_judges(task.rules)]
-        if first
-        else []
-    )
-    for judge in [first, *further] if first else ():
+    for judge in judges_asked(task.rules, options):
         deciding = Judge.objects.deciding(judge.name, task.season, judge.kind)
         place = _("stored by this site: %(labels)s")
         place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from tasks.types.base import OF_JUDGE, Options
 from tasks.types.ledger import STORE
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import StoredJudge, judges_named, stored_judges
 
 #: `JUDGE` matches valid names of judges, which occur in URLs and file names.
 JUDGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,20 +32,39 @@ def further_judge(rules: str) -> str:
 
 
 def first_judge(options: Options) -> str:
-    """Return the task's first judge, which the option for entailment names, or an empty
-    text.
+    """Return the task's first judge, which is the first judge that the options name, or
+    an empty text.
     """
-    judge = stored_judge(options)
-    return judge.name if judge else ""
+    judges = stored_judges(options)
+    return judges[0].name if judges else ""
+
+
+def viewed_judges(options: Options) -> list[StoredJudge]:
+    """Return the first judge with each kind of labels that the task takes from the first
+    judge. A view replaces the judge for these kinds, and keeps other judges.
+    """
+    return judges_named(options, first_judge(options))
 
 
 def options_of(rules: str, options: Options) -> dict[str, str]:
     """Return the task's options, in which the judge of a view replaces the task's first
     judge.
     """
-    judge, first = further_judge(rules), stored_judge(options)
-    named = {first.option: f"{STORE}:{judge}"} if judge and first else {}
-    return {**options, **named}
+    judge = further_judge(rules)
+    replaced = viewed_judges(options) if judge else []
+    return {**options, **{one.option: f"{STORE}:{judge}" for one in replaced}}
+
+
+def judges_asked(rules: Sequence[str], options: Options) -> list[StoredJudge]:
+    """Return the distinct judges of a task, with each kind of labels that its rule sets
+    and views take from the judge.
+    """
+    judges = [
+        judge
+        for name in ("", *rules)
+        for judge in stored_judges(options_of(name, options))
+    ]
+    return list(dict.fromkeys(judges))
 
 
 def plain_rules(rules: Sequence[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""The options of tasks that take labels of a judge from the ledger of a site, as
-`entailment = "store:NAME"` and `supports = "store:NAME"`.
+"""The options of tasks that take labels of judges from the ledger of a site, as
+`entailment = "store:NAME"`, `assignments = "store:NAME"` and `supports = "store:NAME"`.
 
 The ledger has labels of several kinds. The option determines the kind.
 """
@@ -12,12 +12,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.types.base import Options
-from tasks.types.cited_reports.options import SUPPORTS_FILE
+from tasks.types.cited_reports.options import ASSIGNMENTS, SUPPORTS_FILE
 from tasks.types.ledger import ENTAILS, KEPT, STORE, YES, shown_items
 from tasks.types.positional_citations.options import ENTAILMENT, LABELS
 
 #: Each option that can name a judge of the ledger, in order of precedence.
-OPTIONS = (ENTAILMENT, SUPPORTS_FILE)
+#: Reports are ranked by nuggets by default, so the judge of nuggets is the first judge.
+OPTIONS = (ENTAILMENT, ASSIGNMENTS, SUPPORTS_FILE)
+#: Commands on pages show these names in place of files with labels of a judge.
+PLACEHOLDERS = {
+    ENTAILMENT.name: "LABELS",
+    ASSIGNMENTS.name: "ASSIGNMENTS",
+    SUPPORTS_FILE.name: "LABELS",
+}
 
 
 class StoredJudge(NamedTuple):
@@ -30,22 +37,34 @@ class StoredJudge(NamedTuple):
     name: str
 
 
-def stored_judge(options: Options) -> StoredJudge | None:
-    """Return the judge of the ledger that the options name, or None."""
+def stored_judges(options: Options) -> list[StoredJudge]:
+    """Return the judges of the ledger that the options name, one for each kind of
+    labels. The first judge of the list is the first judge of the task.
+    """
+    judges = []
     for option in OPTIONS:
         source, _, name = options.get(option.name, "").partition(":")
         if source == STORE and name:
-            return StoredJudge(option.name, option.asks, name)
-    return None
+            judges.append(StoredJudge(option.name, option.asks, name))
+    return judges
 
 
-def with_label_file(options: Options, path: Path | str) -> dict[str, str]:
-    """Return a copy of the options that makes the offline scorer read labels from a
-    file instead of a site's ledger.
+def judges_named(options: Options, name: str) -> list[StoredJudge]:
+    """Return the kinds of labels that the options take from the judge with this name."""
+    return [judge for judge in stored_judges(options) if judge.name == name]
+
+
+def with_label_files(
+    options: Options, paths: Mapping[str, Path | str]
+) -> dict[str, str]:
+    """Return a copy of the options that makes the offline scorer read labels from files
+    instead of a site's ledger. ``paths`` maps the names of options to files.
     """
-    judge = stored_judge(options)
-    named = {} if judge is None else {judge.option: option_of_file(judge.option, path)}
-    return {**options, **named}
+    files = {
+        judge.option: option_of_file(judge.option, paths[judge.option])
+        for judge in stored_judges(options)
+    }
+    return {**options, **files}
 
 
 def option_of_file(option: str, path: Path | str) -> str:

@@ -204,13 +204,13 @@ def test_a_scorer_receives_the_labels_of_its_own_pairs_with_one_query(
     strange = [labelled(f"Sentence {number}.", "full") for number in range(300)]
     bring(*ROWS, *strange)
     given = []
-    first_line = gathering.with_label_file
+    replace_options = gathering.with_label_files
 
-    def watched(options, path):
-        given.append(path.read_text().splitlines())
-        return first_line(options, path)
+    def watched(options, paths):
+        given.append(paths["supports"].read_text().splitlines())
+        return replace_options(options, paths)
 
-    monkeypatch.setattr(gathering, "with_label_file", watched)
+    monkeypatch.setattr(gathering, "with_label_files", watched)
     run = report_run(phase)
     score_queued()
     assert precision(run) == 0.25

@@ -49,7 +49,7 @@ from tasks.types.forms.spans import Spans
 from tasks.types.problems import Unavailable
 from tasks.types.ranking.lists import GradedLists, Lists
 from tasks.types.ranking.runs import Declared, DeclaredLists
-from tasks.types.stored_judges import stored_judge, with_label_file
+from tasks.types.stored_judges import stored_judges, with_label_files
 from tests.scoring.standing_numbers import (
     DECLARED,
     digest,
@@ -856,8 +856,8 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
         yield (
             f"of {value}",
             [
-                (judge := stored_judge({"entailment": value})) and judge.name,
-                with_label_file({"entailment": value}, "f"),
+                next((one.name for one in stored_judges({"entailment": value})), None),
+                with_label_files({"entailment": value}, {"entailment": "f"}),
             ],
         )
 

@@ -17,14 +17,16 @@ from scoring.judges.questions import MAX_ANSWER, MAX_PROMPT, Prompt
 from scoring.models import BackgroundJob, PhaseJudge
 from scoring.worker import judging
 from tasks.models import Phase
-from tasks.types.ledger import ENTAILS, KINDS, SUPPORTS
+from tasks.types.ledger import ASSIGNS, ENTAILS, KINDS, SUPPORTS
+from tasks.types.stored_judges import stored_judges
 
 #: The kinds of labels that the site asks judges for; a field has the name of its label.
-ASKED = (ENTAILS, SUPPORTS)
+ASKED = (ENTAILS, SUPPORTS, ASSIGNS)
 ANSWERS = tuple(label for kind in ASKED for label in KINDS[kind].labels)
 PROMPT_HELP = {
     ENTAILS: _("It contains {premise} and {hypothesis}. Empty: the default."),
     SUPPORTS: _("It contains {sentence} and {document}. Empty: the default."),
+    ASSIGNS: _("It contains {topic}, {nugget} and {report}. Empty: the default."),
 }
 MAX_BUDGET = 1_000_000
 
@@ -35,11 +37,31 @@ def _answer_field(label: Any, help_text: Any = "") -> forms.CharField:
     )
 
 
+def _kind_field() -> forms.CharField:
+    return forms.CharField(
+        label=_("Kind of labels"),
+        max_length=10,
+        required=False,
+        widget=forms.HiddenInput,
+    )
+
+
+KIND_IN_API = "Kind of labels; needed if the task takes several kinds from judges."
+
+
+class JudgeKindForm(ActForm):
+    """The kind of labels, if a task takes several kinds of labels from judges."""
+
+    kind = _kind_field()
+    api = {"kind": KIND_IN_API}
+
+
 class JudgeConsentForm(ActForm):
     """The prompt of an LLM judge, its answers, the budget, and the consent to send texts
     of runs and gold to the LLM.
     """
 
+    kind = _kind_field()
     prompt = long_text(
         _("Prompt"),
         MAX_PROMPT,
@@ -60,6 +82,14 @@ class JudgeConsentForm(ActForm):
     )
     partial = _answer_field(_("Answer for “partial support”"))
     none = _answer_field(_("Answer for “no support”"))
+    support = _answer_field(
+        _("Answer for “the report contains the nugget”"),
+        _(
+            "A reply counts if it contains exactly one of the three answers as a whole word."
+        ),
+    )
+    partial_support = _answer_field(_("Answer for “contains it in part”"))
+    not_support = _answer_field(_("Answer for “does not contain it”"))
     budget = forms.DecimalField(
         label=_("Budget"),
         min_value=0,
@@ -76,28 +106,40 @@ class JudgeConsentForm(ActForm):
         },
     )
     api = {
-        "prompt": "With {premise} and {hypothesis}, or for cited reports with {sentence} and {document}; the "
-        "default without it.",
+        "kind": KIND_IN_API,
+        "prompt": "With {premise} and {hypothesis}, or for cited reports with {sentence} and {document}, or "
+        "with {topic}, {nugget} and {report}; the default without it.",
         "yes": "Answer that stands for “entailed”.",
         "no": "Answer that stands for “not entailed”.",
         "full": "Answer that stands for “full support”, for cited reports.",
         "partial": "Answer that stands for “partial support”, for cited reports.",
         "none": "Answer that stands for “no support”, for cited reports.",
+        "support": "Answer that stands for “the report contains the nugget”.",
+        "partial_support": "Answer that stands for “contains it in part”.",
+        "not_support": "Answer that stands for “does not contain it”.",
         "budget": "In the currency of the judge's price.",
         "consent": "True: texts of runs and of the gold go to the judge.",
     }
 
-    def __init__(self, data: Any = None, *, of: Any, **options: Any) -> None:
-        super().__init__(data, of=of, auto_id=f"id_{of.pk}_%s", **options)
+    def __init__(
+        self, data: Any = None, *, of: Any, kind: str = "", **options: Any
+    ) -> None:
+        kind = kind or (data or {}).get("kind", "")
+        judges = stored_judges(of.task.options) if isinstance(of, Phase) else []
+        judge = next(
+            (one for one in judges if one.kind == kind), next(iter(judges), None)
+        )
+        name, kind = (judge.name, judge.kind) if judge else ("", ENTAILS)
+        super().__init__(data, of=of, auto_id=f"id_{of.pk}_{kind}_%s", **options)
+        self.labels_kind = kind
         if not isinstance(of, Phase):
             return
-        kind = judging.kind_asked(of)
         default = Prompt.default(kind)
-        rows = of.phase_judges.filter(name=judging.named_judge(of), kind=kind)
-        row = rows.first()
+        row = of.phase_judges.filter(name=name, kind=kind).first()
         answers = row.answers if row and row.answers else default.answers
         self.initial = {
             **self.initial,
+            "kind": kind,
             "prompt": row.prompt if row and row.prompt else default.template,
             **{label: word for word, label in answers.items()},
             "budget": row and row.budget,
@@ -105,8 +147,8 @@ class JudgeConsentForm(ActForm):
         self.fields["prompt"].help_text = PROMPT_HELP[kind]
         for label in {*ANSWERS} - {*KINDS[kind].labels}:
             del self.fields[label]
-        judge = judging.offered_judges().judges.get(judging.named_judge(of))
-        if judge is not None and not isinstance(judge, ChatJudge):
+        declared = judging.offered_judges().judges.get(name)
+        if declared is not None and not isinstance(declared, ChatJudge):
             for name in ("prompt", *KINDS[kind].labels, "budget"):
                 del self.fields[name]
 
@@ -115,6 +157,7 @@ def _agree_to_judge(
     *,
     phase: Phase,
     by: User,
+    kind: str = "",
     prompt: str = "",
     budget: Decimal | None = None,
     consent: bool = False,
@@ -124,30 +167,31 @@ def _agree_to_judge(
         raise ValidationError(
             {"consent": gettext("Without your consent no text is given to the judge.")}
         )
-    kind = judging.kind_asked(phase)
-    default = Prompt.default(kind)
-    labels = KINDS[kind].labels
+    named = judging.named_judge(phase, kind)
+    asked_kind = named.kind if named else ENTAILS
+    default = Prompt.default(asked_kind)
+    labels = KINDS[asked_kind].labels
     # `Prompt.check` refuses answers that stand for labels of another kind.
     foreign = {answers[name]: name for name in answers if name not in labels}
     asked = Prompt(
-        kind,
+        asked_kind,
         # The prompt gets LF line breaks, because browsers send CRLF in forms.
         prompt.replace("\r\n", "\n") or default.template,
         {answers.get(label) or word: label for word, label in default.answers.items()}
         | {word: label for word, label in foreign.items() if word},
     )
-    return judging.agree(phase=phase, prompt=asked, budget=budget, by=by)
+    return judging.agree(phase=phase, prompt=asked, budget=budget, by=by, kind=kind)
 
 
-def _consented_judge(phase: Phase) -> PhaseJudge:
-    row = judging.agreed_judges(phase).first()
+def _consented_judge(phase: Phase, kind: str) -> PhaseJudge:
+    row = judging.agreed_judge(phase, kind).first()
     if row is None:
         raise Refused(gettext("the site asks no judge for this phase"))
     return row
 
 
-def _queue_judging(*, phase: Phase, by: User) -> BackgroundJob:
-    row = _consented_judge(phase)
+def _queue_judging(*, phase: Phase, by: User, kind: str = "") -> BackgroundJob:
+    row = _consented_judge(phase, kind)
     audit.record(
         "judge-asked",
         actor=by,
@@ -158,8 +202,8 @@ def _queue_judging(*, phase: Phase, by: User) -> BackgroundJob:
     return judging.ask_for_judging(row)
 
 
-def _queue_estimate(*, phase: Phase, by: User) -> BackgroundJob:
-    return judging.ask_for_estimate(_consented_judge(phase), by)
+def _queue_estimate(*, phase: Phase, by: User, kind: str = "") -> BackgroundJob:
+    return judging.ask_for_estimate(_consented_judge(phase, kind), by)
 
 
 def _describe_agreed(
@@ -180,16 +224,19 @@ AGREE_TO_JUDGE = by_organisers(
 ASK_JUDGE = by_organisers(
     _queue_judging,
     "Ask the judge of a phase about the runs that wait, also what had no reply; for organisers.",
+    form=JudgeKindForm,
     subject="phase",
 )
 ESTIMATE_JUDGE = by_organisers(
     _queue_estimate,
     "Count the open questions to the judge of a phase and estimate their cost; for organisers.",
+    form=JudgeKindForm,
     subject="phase",
 )
 DISMISS_JUDGE = by_organisers(
     judging.dismiss,
     "Stop asking the judge of a phase; its judgements stay; for organisers.",
     _("The judge is not asked any more. Its judgements stay in the ledger."),
+    form=JudgeKindForm,
     subject="phase",
 )

@@ -202,6 +202,7 @@ does(
     role=phase_to_organise,
     gives=lambda request, row: {
         "judge": row.name,
+        "kind": row.kind,
         "host": row.host,
         "digest": row.digest,
         "agreed_at": row.agreed_at,
@@ -210,6 +211,7 @@ does(
         "PhaseJudge",
         "The judge that the site asks about runs of the phase.",
         judge=str,
+        kind=(str, "Kind of labels."),
         host=(str, "Host that receives the texts; empty for none."),
         digest=(str, "Of the prompt, the model and its parameters."),
         agreed_at=dt.datetime,

@@ -17,6 +17,7 @@ from scoring.results.board.judges import (
     NO_PAIRS,
     ONE_LABEL,
     PART_WITHHELD,
+    SEVERAL_KINDS,
     judges_of,
 )
 from scoring.results.board.query import board_of
@@ -113,7 +114,7 @@ JudgeViewSerializer = serializer(
     kappa=(float | None, "Cohen's kappa over these pairs."),
     why_no_kappa=(
         str | None,
-        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}” or “{ONE_LABEL}”.",
+        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}”, “{ONE_LABEL}” or “{SEVERAL_KINDS}”.",
     ),
     ranks=RankByJudgeSerializer(many=True),
     **QUALITY,

@@ -57,7 +57,7 @@ from tasks.types.cited_reports.options import JUDGED
 from tasks.types.declared.folder import CARD
 from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import stored_judges
 
 #: The folder TASKS of an archive contains the files of declared tasks.
 TASKS = "tasks"
@@ -678,7 +678,7 @@ class OptionFiles:
         return paths
 
     def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
-        if (judge := stored_judge({name: value})) is not None:
+        for judge in stored_judges({name: value}):
             deciding = list(
                 Judge.objects.deciding(judge.name, self._season, judge.kind)
                 .filter(imports__isnull=False)

@@ -16,7 +16,7 @@ from scoring.offline.verify.files import existing
 from scoring.offline.verify.report import Verified
 from tasks.types.ledger import ENTAILS, NO, YES, GivenLabel, settled
 from tasks.types.problems import refuse
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import stored_judges
 
 
 def check_judgements(
@@ -90,6 +90,6 @@ def _settled(
 
 def _label_files(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name of each file with labels of the ledger."""
-    judge = stored_judge(evaluation["options"])
-    if judge is not None and (file := evaluation["files"].get(judge.option)):
-        yield judge.kind, file
+    for judge in stored_judges(evaluation["options"]):
+        if file := evaluation["files"].get(judge.option):
+            yield judge.kind, file

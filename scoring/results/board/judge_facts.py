@@ -4,7 +4,6 @@ board may see.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from django.db.models import Q
 
 from scoring.models import PhaseJudge
+from scoring.offline.estimated_units import KINDS
 from scoring.results.board.estimates import EstimatedMeasure, Estimates, estimates_for
 from scoring.results.board.judge_repeats import Repeats, repeats_of
 from scoring.results.board.judges import (
@@ -29,6 +29,7 @@ from tasks.types.judge_views import (
     first_judge,
     further_judge,
     further_judges,
+    viewed_judges,
 )
 
 
@@ -51,32 +52,23 @@ class JudgeOfBoard:
         return not further_judge(self.board.rules or "")
 
     @cached_property
-    def declared(self) -> PhaseJudge | None:
-        """Return the consent of the organisers to the use of the judge, even if the
-        site no longer calls the judge.
+    def declared(self) -> list[PhaseJudge]:
+        """Return the consents of the organisers to the use of the judge, one for each
+        kind of labels, even if the site no longer calls the judge.
 
-        The consent is None if the labels were imported.
+        The list is empty if the labels were imported.
         """
         asked = Q(ended_at=None) | Q(replies__gt=0)
-        return self.phase.phase_judges.filter(asked, name=self.name).first()
-
-    @property
-    def prompt_digest(self) -> str:
-        declared = self.declared
-        if declared is None or not declared.prompt:
-            return ""
-        return hashlib.sha256(declared.prompt.encode()).hexdigest()
+        named = self.phase.phase_judges.filter(name=self.name, kind__in=self._kinds)
+        return list(named.filter(asked))
 
     @property
     def shows_cost(self) -> bool:
         """Return True if readers may see the judge's cost, which may reveal runs that
         the board hides.
         """
-        return (
-            self.declared is not None
-            and bool(self.declared.currency)
-            and self.board.frozen_at is None
-            and shows_run_counts(self.phase, self.board.audience)
+        return self.board.frozen_at is None and shows_run_counts(
+            self.phase, self.board.audience
         )
 
     @cached_property
@@ -101,8 +93,13 @@ class JudgeOfBoard:
         ]
 
     @cached_property
+    def _kinds(self) -> list[str]:
+        return [judge.kind for judge in viewed_judges(self.phase.task.options)]
+
+    @cached_property
     def _estimates(self) -> Estimates | None:
-        return estimates_for(self.board)
+        found = estimates_for(self.board)
+        return found if found and KINDS[found.sheet.of] in self._kinds else None
 
     @cached_property
     def estimated(self) -> list[EstimatedMeasure]:

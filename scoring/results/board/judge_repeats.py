@@ -16,14 +16,12 @@ from django.db.models import Exists, OuterRef
 from scoring.models import Judge, Judgement
 from scoring.models.ledger import short_digests
 from scoring.results.board.judges import (
+    Shown,
     cached_of_version,
-    has_withheld,
     items_behind,
-    shown_evaluations,
 )
 from scoring.results.board.standings import Board
-from tasks.types.ledger import ENTAILS, NO_LABEL
-from tasks.types.stored_judges import stored_judge
+from tasks.types.ledger import NO_LABEL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,26 +42,29 @@ def repeats_of(board: Board, judge: str) -> Repeats | None:
     """Return how often a judge gives the same label to the same pair, or None if the
     judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
-    first = stored_judge(board.phase.task.options)
-    kind = first.kind if first else ENTAILS
-    judges = Judge.objects.deciding(judge, board.phase.task.season, kind)
-    versions = sorted(judges.values_list("pk", "version"))
-    shown = shown_evaluations(board)
-    facts = ("repeats", sorted(shown), versions)
+    shown, season = Shown.of(board), board.phase.task.season
+    versions = sorted(
+        version
+        for kind in shown.kinds
+        for version in Judge.objects.deciding(judge, season, kind).values_list(
+            "pk", "version"
+        )
+    )
+    facts = ("repeats", *shown.facts, versions)
     return cached_of_version(
         board.phase, facts, lambda: _repeats(shown, [pk for pk, _version in versions])
     )
 
 
-def _repeats(shown: Collection[int], judges: Collection[int]) -> Repeats | None:
-    if has_withheld(shown):
+def _repeats(shown: Shown, judges: Collection[int]) -> Repeats | None:
+    if shown.has_withheld:
         return None
     answers = [labels for labels in _labels(shown, judges) if len(labels) > 1]
     same = sum(len(set(labels)) == 1 for labels in answers)
     return Repeats(pairs=len(answers), same=same) if answers else None
 
 
-def _labels(shown: Collection[int], judges: Collection[int]) -> Iterator[list[str]]:
+def _labels(shown: Shown, judges: Collection[int]) -> Iterator[list[str]]:
     """Yield the labels that a judge gave to each pair about which the judge was asked
     repeatedly. A reply without a label does not count, because the site then asks the
     judge again.

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import counted
 from scoring.models import JudgementImport, UsedJudgements
 from tasks.models import Phase
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import stored_judges
 
 
 def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
@@ -17,7 +17,7 @@ def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
 
     Phases that do not use the ledger of judgements need no database query.
     """
-    if stored_judge(phase.task.options) is None:
+    if not stored_judges(phase.task.options):
         return []
     used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
     runs: dict[int, int] = dict(

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from django.core.cache import caches
+from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ from tasks.types.judge_views import (
     further_judge,
     further_judges,
     view_of,
+    viewed_judges,
 )
 from tasks.types.ledger import NO_LABEL
 
@@ -47,6 +49,7 @@ from tasks.types.ledger import NO_LABEL
 MIN_SYSTEMS = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
+SEVERAL_KINDS = "several-kinds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,8 +257,43 @@ def _by_rules(board: Board, viewer: object, rules: str) -> Board:
     )
 
 
-def shown_evaluations(board: Board) -> set[int]:
-    return {row.evaluation for row in run_rows(board.rows) if row.evaluation}
+@dataclass(frozen=True)
+class Shown:
+    """The scores on a board, and the kinds of labels that the scores take from the judge
+    of the board.
+
+    Scores of reports can also use labels of another kind by another judge, who is not
+    compared.
+    """
+
+    evaluations: frozenset[int]
+    kinds: tuple[str, ...]
+
+    @classmethod
+    def of(cls, board: Board) -> Shown:
+        judges = viewed_judges(board.phase.task.options)
+        return cls(
+            evaluations=frozenset(
+                row.evaluation for row in run_rows(board.rows) if row.evaluation
+            ),
+            kinds=tuple(judge.kind for judge in judges),
+        )
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        return sorted(self.evaluations), self.kinds
+
+    @property
+    def used_judgements(self) -> QuerySet[UsedJudgements]:
+        return UsedJudgements.objects.filter(
+            evaluation__in=self.evaluations,
+            is_current=True,
+            kind__in=self.kinds,
+        )
+
+    @property
+    def has_withheld(self) -> bool:
+        return has_withheld(self.evaluations)
 
 
 def agreement_of(first: Board, other: Board) -> Agreement:
@@ -265,19 +303,18 @@ def agreement_of(first: Board, other: Board) -> Agreement:
     If the scores are computed on a part of the gold, the agreement is withheld, because
     it would also depend on the other part.
     """
-    shown = shown_evaluations(first), shown_evaluations(other)
-    return cached_of_version(
-        first.phase, ("agreement", *map(sorted, shown)), lambda: _agreement(*shown)
-    )
+    left, right = Shown.of(first), Shown.of(other)
+    facts = ("agreement", *left.facts, *right.facts)
+    return cached_of_version(first.phase, facts, lambda: _agreement(left, right))
 
 
 def pairs_behind(board: Board) -> int | None:
     """Return the number of distinct labelled pairs from which the shown scores are
     computed, or None if scores are withheld.
     """
-    shown = shown_evaluations(board)
+    shown = Shown.of(board)
     return cached_of_version(
-        board.phase, ("pairs", sorted(shown)), lambda: _pairs_behind(shown)
+        board.phase, ("pairs", *shown.facts), lambda: _pairs_behind(shown)
     )
 
 
@@ -300,8 +337,8 @@ def cached_of_version(
     return kept[0]
 
 
-def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
-    if has_withheld({*first, *other}):
+def _agreement(first: Shown, other: Shown) -> Agreement:
+    if first.has_withheld or other.has_withheld:
         return Agreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
     left, right = _labels_behind(first), _labels_behind(other)
     _common, places, others = np.intersect1d(
@@ -312,6 +349,10 @@ def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
     a, b = a[is_decided], b[is_decided]
     if not len(a):
         return Agreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
+    if len(first.kinds) > 1:
+        # Chance agreement on the labels of one kind differs from that of the other.
+        same = int((a == b).sum())
+        return Agreement(pairs=len(a), same=same, kappa=None, reason=SEVERAL_KINDS)
     kappa = cohen(a.tolist(), b.tolist())
     is_undefined = math.isnan(kappa)
     return Agreement(
@@ -322,15 +363,15 @@ def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
     )
 
 
-def _pairs_behind(evaluations: Collection[int]) -> int | None:
-    return None if has_withheld(evaluations) else len(items_behind(evaluations))
+def _pairs_behind(shown: Shown) -> int | None:
+    return None if shown.has_withheld else len(items_behind(shown))
 
 
-def items_behind(evaluations: Collection[int]) -> NDArray[np.uint64]:
+def items_behind(shown: Shown) -> NDArray[np.uint64]:
     """Return the sorted distinct digests of the labelled pairs from which these scores
     are computed.
     """
-    used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
+    used = shown.used_judgements
     # Older versions stored the digests of pairs without the labels of the pairs.
     items = b"".join(map(bytes, used.values_list("items", flat=True)))
     return np.unique(np.frombuffer(items, np.uint64))
@@ -349,11 +390,11 @@ class Labels:
     labels: NDArray[np.uint8]
 
 
-def _labels_behind(evaluations: Collection[int]) -> Labels:
-    """Return the labels of pairs that the scorer used for these evaluations, if the
-    labels are stored.
+def _labels_behind(shown: Shown) -> Labels:
+    """Return the labels of pairs that the scorer used for these scores, if the labels
+    are stored.
     """
-    used = UsedJudgements.objects.filter(evaluation__in=evaluations, is_current=True)
+    used = shown.used_judgements
     # All runs have the same label for a pair, unless a run uses outdated judgements.
     # For a pair with several labels, the label of the newest run counts.
     rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))

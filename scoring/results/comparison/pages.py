@@ -22,7 +22,7 @@ from scoring.results.comparison.paired_scores import (
 from scoring.stats import jackknife, signature, significance
 from tasks.gold.secrecy import secrecy_of
 from tasks.types.base import printed_options
-from tasks.types.stored_judges import with_label_file
+from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
 
 
 def _interval_text(result: Mapping[str, Any], scale: float) -> str:
@@ -112,7 +112,7 @@ def _command(pair: Two, trials: int) -> str:
     return signature.compare_command(
         pair.a.phase.task.type,
         rules=pair.a.rules,
-        options=printed_options(with_label_file(pair.a.options, "LABELS")),
+        options=printed_options(with_label_files(pair.a.options, PLACEHOLDERS)),
         gold="GOLD",
         runs=(names[0], names[1]),
         trials=trials,

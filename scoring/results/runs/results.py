@@ -42,7 +42,7 @@ from scoring.stats.signature import (
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
-from tasks.types.stored_judges import with_label_file
+from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
 
 #: A chart by class has at most DRAWN metrics, but the table has all metrics.
 DRAWN = 3
@@ -372,7 +372,7 @@ def explained(
 ) -> Iterator[Explained]:
     kind = the_type(task_type)
     options = kind.checked_options(evaluation.options, builds=False)
-    printed = printed_options(with_label_file(evaluation.options, "LABELS"))
+    printed = printed_options(with_label_files(evaluation.options, PLACEHOLDERS))
     for score in scores:
         metric, signature = (
             known_metric(kind, score.metric, evaluation.rules, options),

@@ -114,7 +114,7 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
 
 
 class Judged(NamedTuple):
-    """The label of a citation, and the digests of the judged texts."""
+    """The label of a citation or a nugget, and the digests of the judged texts."""
 
     label: str
     key: Key
@@ -128,25 +128,32 @@ class Judgements:
 
     assigns: Rows
     supports: Rows
-    #: `stored` contains the labels of citations from the ledger of a site.
-    #: The labels in `stored` replace `supports` and are no part of the gold.
-    stored: Rows | None = None
+    #: `stored` contains the labels from the ledger of a site, by kind.
+    #: The labels of a kind in `stored` replace the gold's judgements of this kind.
+    #: The labels in `stored` are no part of the gold.
+    stored: Mapping[str, Rows] = field(default_factory=dict)
+
+    @property
+    def of_nuggets(self) -> Rows:
+        """Return the judgements of nuggets that determine scores."""
+        return self.stored.get(ASSIGNS, self.assigns)
 
     @property
     def of_citations(self) -> Rows:
         """Return the judgements of citations that determine scores."""
-        return self.supports if self.stored is None else self.stored
+        return self.stored.get(SUPPORTS, self.supports)
 
     @property
     def has_supports(self) -> bool:
         """Return True if citations are judged, by the gold or by the ledger."""
-        return self.stored is not None or bool(self.supports)
+        return SUPPORTS in self.stored or bool(self.supports)
 
     def with_rows(self, rows: Rows) -> Judgements:
         """Return a copy in which the rows of one kind determine scores."""
+        kept = {kind: own for kind, own in self.stored.items() if kind != rows.kind}
         if rows.kind == SUPPORTS:
-            return replace(self, supports=rows, stored=None)
-        return replace(self, assigns=rows)
+            return replace(self, supports=rows, stored=kept)
+        return replace(self, assigns=rows, stored=kept)
 
     @property
     def facts(self) -> list[dict[str, Any]]:

@@ -24,8 +24,10 @@ ASSIGNMENTS = Option(
     name="assignments",
     default="",
     summary="A file of judgements that say which nuggets each report has: rows of kind assigns, or "
-    "castorini's form. Judgements may also lie among the gold.",
+    "castorini's form. Judgements may also lie among the gold. On a site also store:JUDGE, the labels of "
+    "that judge in the ledger, in place of all of these.",
     may_be_file=True,
+    asks=ASSIGNS,
 )
 SUPPORTS_FILE = Option(
     name="supports",
@@ -47,24 +49,24 @@ OPTIONS = (TRACK, ACCEPTED, ASSIGNMENTS, SUPPORTS_FILE, MAX_CITATIONS)
 JUDGED = {ASSIGNMENTS.name: ASSIGNS, SUPPORTS_FILE.name: SUPPORTS}
 
 
-def ledger_judge(options: Options) -> str:
-    """Return the judge of a site's ledger whose labels of citations count, or an empty
-    text. The option names the judge, or a file that a site wrote. Raises OptionRefused.
+def ledger_judge(options: Options, option: str) -> str:
+    """Return the judge of a site's ledger whose labels count, or an empty text. The
+    option names the judge, or a file that a site wrote. Raises OptionRefused.
     """
-    value = options.get(SUPPORTS_FILE.name, "")
+    value = options.get(option, "")
     source, colon, name = value.partition(":")
     if source != STORE or not colon:
         return kept_judge(Path(value)) if value else ""
     if not name:
         raise OptionRefused(
-            f"option {SUPPORTS_FILE.name}={value}: expected {STORE}:JUDGE or a file"
+            f"option {option}={value}: expected {STORE}:JUDGE or a file"
         )
     return name
 
 
-def is_stored(options: Options) -> bool:
-    """Return True if the labels of citations are in the ledger of a site."""
-    return options.get(SUPPORTS_FILE.name, "").startswith(f"{STORE}:")
+def is_stored(options: Options, option: str) -> bool:
+    """Return True if the option takes labels from the ledger of a site."""
+    return options.get(option, "").startswith(f"{STORE}:")
 
 
 def accepted(options: Options) -> frozenset[str]:
@@ -95,6 +97,7 @@ _NUGGETS = tuple(
     metric_ref(
         f"nuggets_{'strict_' if is_strict else ''}{scope}",
         "reports:NuggetScore",
+        ASSIGNMENTS.name,
         scope=scope,
         is_strict=is_strict,
     )

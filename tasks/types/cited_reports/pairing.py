@@ -8,7 +8,7 @@ The topic is the resampling unit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.types.base import (
@@ -30,6 +30,7 @@ from tasks.types.cited_reports.judgements import (
     CREDITS,
     NO_LABEL,
     SUPPORTS,
+    Judged,
     Judgements,
     Key,
     Rows,
@@ -152,13 +153,15 @@ class JudgedReport:
 class JudgedNugget:
     """The labels of a nugget's parts for one report.
 
-    ``of_vital`` is the number of vital nuggets in the topic, and ``of_all`` is the
-    number of all nuggets. The numbers ``of_vital`` and ``of_all`` exclude nuggets
-    without a valid label.
+    ``keys`` contains for each label the digests of topic, nugget and report, or an
+    empty key if the label does not come from a row with digests. ``of_vital`` is the
+    number of vital nuggets in the topic, and ``of_all`` is the number of all nuggets.
+    The numbers ``of_vital`` and ``of_all`` exclude nuggets without a valid label.
     """
 
     nugget: Nugget
     labels: tuple[str, ...]
+    keys: tuple[Key, ...]
     is_answered: bool
     is_assigned: bool
     of_vital: int = 0
@@ -214,7 +217,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         if judged.is_assigned or (rules == CORRECTED and judged.report):
             notes["missing_assignments"] += sum(nugget.is_missing for nugget in nuggets)
     judgements = split.content.judgements
-    notes["tied_labels"] = judgements.assigns.ties + judgements.of_citations.ties
+    notes["tied_labels"] = judgements.of_nuggets.ties + judgements.of_citations.ties
     return Pairs(
         gold=gold,
         answers=answers,
@@ -241,31 +244,39 @@ def _count_missing(
     """
     nuggets = [answer for answer in answers if isinstance(answer, JudgedNugget)]
     pending = 0
-    if judgements.assigns:
+    if ASSIGNS not in judgements.stored and judgements.assigns:
         pending = notes["missing_assignments"]
         if not any(nugget.is_assigned for nugget in nuggets):
             pending = len(nuggets)
-    if judgements.stored is None and judgements.supports:
+    if SUPPORTS not in judgements.stored and judgements.supports:
         pending += notes["missing_supports"]
     return pending
 
 
 def asked_items(split: Split, pairs: Pairs) -> Iterator[AskedItem]:
-    """Yield each pair of a sentence and a document that the judge of a site's ledger
-    labels. Labels from files need no judge.
+    """Yield each pair of a sentence and a document, and each nugget with a report, that
+    a judge of a site's ledger labels. Labels from files need no judge.
     """
-    if split.content.judgements.stored is None:
-        return
+    stored = split.content.judgements.stored
+    if SUPPORTS in stored:
+        yield from _asked_citations(split.content, pairs.answers)
+    if ASSIGNS in stored:
+        yield from _asked_nuggets(pairs)
+
+
+def _asked_citations(
+    gold: Collection, answers: Sequence[object]
+) -> Iterator[AskedItem]:
     known: set[Key] = set()
-    for answer in pairs.answers:
+    for answer in answers:
         for sentence in answer.sentences if isinstance(answer, JudgedReport) else ():
             for cited in sentence.citations:
                 if cited.key and cited.key not in known:
                     known.add(cited.key)
-                    yield _asked_item(split.content, sentence.sentence, cited)
+                    yield _asked_citation(gold, sentence.sentence, cited)
 
 
-def _asked_item(
+def _asked_citation(
     gold: Collection, sentence: Sentence, cited: JudgedCitation
 ) -> AskedItem:
     assert cited.citation.document is not None, "the pair has a document"
@@ -280,6 +291,43 @@ def _asked_item(
     )
 
 
+def _asked_nuggets(pairs: Pairs) -> Iterable[AskedItem]:
+    """Return the nuggets of each topic that the run answers. If a nugget has several
+    parts and no label as a whole, the judge is asked about each part.
+    """
+    asked: dict[tuple[str, ...], AskedItem] = {}
+    report: Report | None = None
+    for gold, answer in zip(pairs.gold, pairs.answers, strict=True):
+        if isinstance(answer, JudgedReport):
+            report = answer.report
+        elif isinstance(answer, JudgedNugget) and report is not None:
+            for item in _asked_parts(gold.topic, answer, report):
+                # Equal nuggets of a topic are asked once, and stay open if one is open.
+                if item.texts not in asked or item.is_open:
+                    asked[item.texts] = item
+    return asked.values()
+
+
+def _asked_parts(
+    topic: Topic, judged: JudgedNugget, report: Report
+) -> Iterator[AskedItem]:
+    nugget, text = judged.nugget, report.text
+    whole = nugget.whole
+    is_whole = len(judged.labels) < len(nugget.parts)
+    asked = [whole] if is_whole else nugget.parts
+    for part, label in zip(asked, judged.labels, strict=True):
+        names = dict.fromkeys((part.shown, *whole.names, *part.names))
+        first, *others = (
+            (shown, name, text) for name in names for shown in topic.names
+        )
+        yield AskedItem(
+            kind=ASSIGNS,
+            texts=first,
+            others=tuple(" ".join(map(digest_of, other)) for other in others),
+            is_open=label == MISSING,
+        )
+
+
 class _Judging:
     def __init__(self, gold: Collection, run: Run, options: Options) -> None:
         self._gold, self._run = gold, run
@@ -292,16 +340,20 @@ class _Judging:
         report = self._run.get(topic.id)
         if report is not None and not report.written:
             report = None
-        assigned = _Assigned(self._gold.judgements.assigns, topic, report, self._name)
-        nuggets = [
-            JudgedNugget(
-                nugget=nugget,
-                labels=assigned.labels(nugget),
-                is_answered=report is not None,
-                is_assigned=assigned.is_of_topic,
+        rows = self._gold.judgements.of_nuggets
+        assigned = _Assigned(rows, topic, report, self._name)
+        nuggets = []
+        for nugget in topic.nuggets or ():
+            found = assigned.labels(nugget)
+            nuggets.append(
+                JudgedNugget(
+                    nugget=nugget,
+                    labels=tuple(one.label for one in found),
+                    keys=tuple(one.key for one in found),
+                    is_answered=report is not None,
+                    is_assigned=assigned.is_of_topic,
+                )
             )
-            for nugget in topic.nuggets or ()
-        ]
         is_assigned = assigned.is_of_topic or any(
             label != MISSING for nugget in nuggets for label in nugget.labels
         )
@@ -375,7 +427,7 @@ class _Assigned:
         self._is_absent = report is None
         self._report = digest(report.text) if report else ""
 
-    def labels(self, nugget: Nugget) -> tuple[str, ...]:
+    def labels(self, nugget: Nugget) -> tuple[Judged, ...]:
         """Return the label of the whole nugget if the nugget has a label, otherwise the
         labels of the parts.
 
@@ -383,23 +435,24 @@ class _Assigned:
         assignment exists.
         """
         if self._is_absent and self.is_of_topic:
-            return (NOT_SUPPORTED,)
-        whole = self._label(Part(nugget.text, (nugget.id, nugget.text)))
-        if whole != MISSING or len(nugget.parts) == 1:
-            return (whole if whole != MISSING else self._label(nugget.parts[0]),)
+            return (Judged(NOT_SUPPORTED, ()),)
+        whole = self._label(nugget.whole)
+        if whole.label != MISSING:
+            return (whole,)
         return tuple(map(self._label, nugget.parts))
 
-    def _label(self, part: Part) -> str:
+    def _label(self, part: Part) -> Judged:
         for name in part.names:
             if name in self._by_nugget:
-                return self._by_nugget[name]
+                return Judged(self._by_nugget[name], ())
         if self._labels and self._report:
             for name in part.names:
                 nugget = digest(name)
                 for topic in self._topics:
-                    if label := self._labels.get((topic, nugget, self._report)):
-                        return label
-        return MISSING
+                    key = (topic, nugget, self._report)
+                    if label := self._labels.get(key):
+                        return Judged(label, key)
+        return Judged(MISSING, ())
 
 
 def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:

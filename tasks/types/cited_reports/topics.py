@@ -70,6 +70,13 @@ class Part:
     text: str
     names: tuple[str, ...]
 
+    @property
+    def shown(self) -> str:
+        """Return the text that judges read, which is the nugget, or a question with one
+        answer.
+        """
+        return self.names[1]
+
 
 @dataclass(frozen=True)
 class Nugget:
@@ -86,6 +93,11 @@ class Nugget:
     @property
     def is_vital(self) -> bool:
         return self.importance == VITAL
+
+    @property
+    def whole(self) -> Part:
+        """Return the nugget without its answers, as a part that can be judged."""
+        return Part(self.text, (self.id, self.text))
 
     def facts(self) -> dict[str, Any]:
         texts = [part.text for part in self.parts]
@@ -107,6 +119,13 @@ class Topic:
     @property
     def title(self) -> str:
         return str(self.shown.get("title", ""))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the title and the id, under which judgements may refer to the topic.
+        The first name is the one that judges read.
+        """
+        return (self.title, self.id) if self.title else (self.id,)
 
     @property
     def kind(self) -> str:
@@ -323,15 +342,16 @@ def read_collection(files: Files, options: Options) -> Collection:
         files, reading.problems, known, "topics", '{"request_id": "7", "title": "…"}'
     )
     refuse(reading.problems)
-    stored = Rows(SUPPORTS) if ledger_judge(options) else None
+    stored = {
+        kind: Rows(kind)
+        for option, kind in JUDGED.items()
+        if ledger_judge(options, option)
+    }
     for option, kind in JUDGED.items():
         path = options.get(option, "")
-        if kind == SUPPORTS and stored is not None:
-            if not is_stored(options):
-                read_option(kind, path, stored)
-        elif path:
-            read_option(kind, path, rows[kind])
-    for row in (*rows.values(), *([] if stored is None else [stored])):
+        if path and not is_stored(options, option):
+            read_option(kind, path, stored.get(kind, rows[kind]))
+    for row in (*rows.values(), *stored.values()):
         row.settle()
     return Collection(
         {

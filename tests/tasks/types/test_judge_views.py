@@ -14,7 +14,7 @@ from tasks.types.judge_views import (
     plain_rules,
     view_of,
 )
-from tasks.types.stored_judges import stored_judge
+from tasks.types.stored_judges import stored_judges
 
 STORE = {"entailment": "store:support-a"}
 OFFERED = ("corrected", "official")
@@ -56,7 +56,8 @@ def test_other_names_are_no_views(rules):
         {"entailment": "labels:b"},
         {"supports": "supports.jsonl"},
         {"supports": "store:"},
-        {"assignments": "store:b"},
+        {"assignments": "assignments.jsonl"},
+        {"assignments": "store:"},
     ],
 )
 def test_without_stored_labels_there_is_no_view(options):
@@ -76,7 +77,7 @@ def test_the_judge_of_citations_of_reports_has_views_too():
     options = {"supports": "store:support-a", "track": "none"}
     assert is_view("corrected@support-b", OFFERED, options)
     assert not is_view("corrected@support-a", OFFERED, options)
-    assert stored_judge(options) == ("supports", "supports", "support-a")
+    assert stored_judges(options) == [("supports", "supports", "support-a")]
     assert options_of("corrected@support-b", options) == {
         "supports": "store:support-b",
         "track": "none",

@@ -14,6 +14,7 @@ from scoring.results.board.judges import (
     NO_PAIRS,
     ONE_LABEL,
     PART_WITHHELD,
+    SEVERAL_KINDS,
     Agreement,
     JudgedView,
     judges_of,
@@ -26,6 +27,7 @@ WHY_NOT = {
     PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
     NO_PAIRS: gettext_lazy("no pair with stored labels of both judges"),
     ONE_LABEL: gettext_lazy("undefined: both judges give one label"),
+    SEVERAL_KINDS: gettext_lazy("not computed: labels of two kinds"),
 }
 
 

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
@@ -47,8 +47,15 @@ from tasks.gold.gold_files import open_archive
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
-from tasks.types.ledger import SUPPORTS
-from tasks.types.stored_judges import stored_judge
+from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
+from tasks.types.stored_judges import stored_judges
+
+#: LACKING says why readers cannot recompute scores, by the kind of the scores' labels.
+LACKING = {
+    ENTAILS: gettext_lazy("the entailment labels that decided it are the season's own"),
+    SUPPORTS: gettext_lazy("the support labels that decided it are the season's own"),
+    ASSIGNS: gettext_lazy("the nugget labels that decided it are the season's own"),
+}
 
 
 def _seed_of(board: standings.Board, submission: int) -> str:
@@ -240,8 +247,8 @@ def labels(
     """
     person = asking_user(request)
     found = phase_for(person, season, task, phase)
-    deciding = data_sets.open_labels(found, person)
-    if not deciding:
+    judges = data_sets.open_labels(found, person)
+    if not judges:
         raise Http404(
             _(
                 "The entailment labels of this phase are not released. They are where "
@@ -250,7 +257,7 @@ def labels(
             )
         )
     out = tempfile.TemporaryFile()  # noqa: SIM115  (the answer closes it)
-    data_sets.write_labels(out, found, deciding)
+    data_sets.write_labels(out, found, judges)
     out.seek(0)
     return FileResponse(
         out, as_attachment=True, filename=f"{season}-{task}-{phase}-labels.zip"
@@ -281,10 +288,8 @@ def recomputations(
             for name, value in evaluation.options.items()
             if Path(value).is_absolute()
         ]
-        if judge := stored_judge(evaluation.options):
-            lacking = _("the entailment labels that decided it are the season's own")
-            if judge.kind == SUPPORTS:
-                lacking = _("the support labels that decided it are the season's own")
+        if judges := stored_judges(evaluation.options):
+            lacking = str(LACKING[judges[0].kind])
         elif named:
             lacking = _("it rests on a file of the season: %(names)s") % {
                 "names": ", ".join(named)

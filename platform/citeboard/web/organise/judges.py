@@ -13,6 +13,7 @@ from citeboard.web import pages
 from scoring.models import PhaseJudge
 from scoring.worker import background, judging
 from tasks.models import Phase, Season
+from tasks.types.stored_judges import StoredJudge, stored_judges
 
 
 @pages.organisers.page("organise/judges.html", "judges")
@@ -27,31 +28,43 @@ def _judges_context(
     season: Season, filled: acts.JudgeConsentForm | None = None
 ) -> dict[str, Any]:
     offer = judging.offered_judges()
-    lines = []
-    for phase in judging.phases_with_judges(season):
-        name = judging.named_judge(phase)
-        row: PhaseJudge | None = judging.agreed_judges(phase).first()
-        is_filled = filled is not None and filled.of == phase
-        lines.append(
-            {
-                "phase": phase,
-                "name": name,
-                "kind": judging.kind_asked(phase),
-                "judge": offer.judges.get(name),
-                "row": row,
-                "open": judging.pairs_open(row) if row else 0,
-                "unsent": judging.unsent_runs(row) if row else 0,
-                "addressing": judging.texts_to_judge(phase),
-                "form": filled if is_filled else acts.JudgeConsentForm(of=phase),
-                "is_filled": is_filled,
-            }
-        )
+    lines = [
+        _judge_context(phase, named, offer, filled)
+        for phase in judging.phases_with_judges(season)
+        for named in stored_judges(phase.task.options)
+    ]
     return {
         "offered": list(offer.judges.values()),
         # The message of the error may contain details that organisers must not see.
         "has_fault": bool(offer.fault),
         "phases": lines,
         "jobs": jobs_of(season, background.Kind.JUDGE),
+    }
+
+
+def _judge_context(
+    phase: Phase,
+    named: StoredJudge,
+    offer: judging.Offer,
+    filled: acts.JudgeConsentForm | None,
+) -> dict[str, Any]:
+    row: PhaseJudge | None = judging.agreed_judge(phase, named.kind).first()
+    empty = acts.JudgeConsentForm(of=phase, kind=named.kind)
+    is_filled = filled is not None and (filled.of, filled.labels_kind) == (
+        phase,
+        named.kind,
+    )
+    return {
+        "phase": phase,
+        "name": named.name,
+        "kind": named.kind,
+        "judge": offer.judges.get(named.name),
+        "row": row,
+        "open": judging.pairs_open(row) if row else 0,
+        "unsent": judging.unsent_runs(row) if row else 0,
+        "addressing": judging.texts_to_judge(phase, named.kind),
+        "form": filled if is_filled else empty,
+        "is_filled": is_filled,
     }
 
 
