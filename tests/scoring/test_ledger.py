@@ -164,7 +164,7 @@ def test_a_scorer_is_given_the_judgements_of_its_own_pairs_alone(
 
     def watched(self, folder):
         made = options(self, folder)
-        given.append(read_entailment_labels(folder / gathering.NAME).entailed)
+        given.append(read_entailment_labels(folder / "labels-entails.jsonl").entailed)
         return made
 
     monkeypatch.setattr(gathering.Gathered, "options", watched)
