@@ -62,7 +62,9 @@ def main() -> None:
     labels = folder / "labels"
     labels.mkdir()
     costs["look-up"], queries = in_child(lambda: look_up(run, asked, labels))
-    costs["scorer"] = scored(files, labels / "labels.jsonl", folder / "left.jsonl")
+    costs["scorer"] = scored(
+        files, labels / "labels-entails.jsonl", folder / "left.jsonl"
+    )
     for name, cost in costs.items():
         print(
             f"{name:>18}{cost.seconds:>9.1f} s{cost.computing:>9.1f} s of CPU"
