@@ -270,6 +270,16 @@ def test_an_id_that_occurs_again_is_told_with_how_often():
     assert guess.reason.endswith("; 1 of its values stand in several rows")
 
 
+@pytest.mark.parametrize(
+    ("others", "end"), [("abcdef", "“f_id”"), ("abcdefg", "“f_id” and 1 more")]
+)
+def test_six_other_ids_are_named_and_of_more_their_number(others, end):
+    names = ["id", *(f"{letter}_id" for letter in others)]
+    rows = [dict.fromkeys(names, f"x{place}") for place in range(4)]
+    _, guess = guess_id("labels", rows, "label")
+    assert guess.reason.endswith(end)
+
+
 @pytest.mark.parametrize(("named", "is_shown"), [(5, True), (6, False)])
 def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
     rows = [
