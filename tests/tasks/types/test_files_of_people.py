@@ -245,6 +245,13 @@ def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused():
     assert "too good to be a text" in said
 
 
+def test_forty_characters_of_a_fields_name_are_told():
+    kind = declared(*LABELS)
+    content = lines(*({"id": i, "p" * 41: "yes"} for i in "ab"))
+    said = words(read(kind, split_of(kind, *YES_NO), content)[1])
+    assert f"found “id”, “{'p' * 40}”" in said
+
+
 def test_a_renamed_field_is_named_and_no_other_task_is_proposed():
     kind = declared(*LABELS)
     content = lines(*({"id": i, "prediction": "yes"} for i in "ab"))
