@@ -231,6 +231,11 @@ EXPLAINED = {
     "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
     "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
     "return _WORD + 1 if value == _WORD": "no text that is hashed has the value that Python keeps for errors",
+    "np.multiply(np.rint(exact), step, out=exact)": "the same numbers, rounded in memory of their own",
+    "np.arange(self.number_of_topics + 2)": "no topic is asked for an end behind the last",
+    "[len(own) <= len(other) for own, other": "columns with as many values are not told apart",
+    "math.isfinite(of_seeds - of_units)": "both are finite, or neither sum nor difference is",
+    "text[following] != ']' else -2": "it is asked whether the position is below 0",
 }
 
 

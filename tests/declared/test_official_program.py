@@ -372,6 +372,7 @@ def test_a_program_whose_imports_are_not_installed_waits_for_them(official):
         ({"files": "jsonl"}, [0.5], [1.0],
          (b'{"id": "1", "label": 0.5}\n', b'{"id": "1", "label": 1.0}\n')),
         ({}, [("a", "b")], ["a"], None),
+        ({}, ["a", ("b", "c")], ["a", "b"], None),
     ],
 )  # fmt: skip
 def test_gold_and_answers_reach_the_program_in_its_own_layout(

@@ -11,6 +11,7 @@ import pytest
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
 from tasks.types.declared.proposals import _file_form, look
+from tasks.types.declared.recognised import guess_id
 from tasks.types.files import InputFile, open_input
 from tests.declared.folders import lines, shared
 from tests.declared.standing_proposals import BLOCKS, FILE, block
@@ -260,6 +261,23 @@ def test_a_part_is_hidden_that_stands_twenty_times_and_three_times_as_often_besi
 def test_up_to_eight_labels_have_a_measure_each(count):
     task = labelled(count * 4, label=lambda n: f"l{n % count}")
     assert len(task["rules"][0]["measures"]) == 3 + count * (count == 8)
+
+
+def test_an_id_that_occurs_again_is_told_with_how_often():
+    rows = [{"paper_id": f"p{min(place, 18)}", "label": "x"} for place in range(20)]
+    found, guess = guess_id("labels", rows, "label")
+    assert found == {"id": "paper_id"}
+    assert guess.reason.endswith("; 1 of its values stand in several rows")
+
+
+@pytest.mark.parametrize(
+    ("others", "end"), [("abcdef", "“f_id”"), ("abcdefg", "“f_id” and 1 more")]
+)
+def test_six_other_ids_are_named_and_of_more_their_number(others, end):
+    names = ["id", *(f"{letter}_id" for letter in others)]
+    rows = [dict.fromkeys(names, f"x{place}") for place in range(4)]
+    _, guess = guess_id("labels", rows, "label")
+    assert guess.reason.endswith(end)
 
 
 @pytest.mark.parametrize(("named", "is_shown"), [(5, True), (6, False)])

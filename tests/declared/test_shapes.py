@@ -164,15 +164,22 @@ def test_labels_in_one_text_are_read_in_any_order_and_scored_as_scikit_learn_doe
     assert found["exact_match"] == pytest.approx(accuracy_score(true, answers))
 
 
+def separator(texts):
+    rows = [
+        {"id": f"i{n}", "text": f"a b c d {n}", "label": own}
+        for n, own in enumerate(texts)
+    ]
+    return proposed("labels", lines(rows).encode())["gold"].get("separator")
+
+
+def test_a_label_that_never_stands_alone_stands_in_three_combinations():
+    combinations = ["a;b", "a;c", "a;d"]
+    assert separator(["b", "c", *combinations[:2]]) is None
+    assert separator(["b", "c", "d", *combinations]) == ";"
+
+
 @pytest.mark.parametrize("sign", [";", "|", ", "])
 def test_separators_are_told_from_labels_of_several_words(sign):
-    def separator(texts):
-        rows = [
-            {"id": f"i{n}", "text": f"a b c d {n}", "label": own}
-            for n, own in enumerate(texts)
-        ]
-        return proposed("labels", lines(rows).encode())["gold"].get("separator")
-
     assert separator(["a", "b", f"a{sign}b", "b", f"b{sign}a", "a"]) == sign.strip()
     assert separator(["not enough info", "supports", "refutes", "supports"]) is None
     assert separator(["very good", "good", "very bad", "bad"]) is None

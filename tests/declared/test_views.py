@@ -334,6 +334,11 @@ def test_the_measure_decides_whether_a_set_of_evidence_is_right(tmp_path):
         ("Two.", "both", "sentence 2 · right", True),
     ]
     assert [line.words for line in drawn[1].lines][2] == "sentences 1, 3"
+    # Of a set alone each sentence is right.
+    shown = of(d11=("S", 2, 0))
+    assert marks(shown, "abstract_rationalized_f1") == Marks(
+        (1, None, 1, 0, 0), (1, 1, 1)
+    )
     # A part of a set does not count; nor does a right sentence after the third; a wrong label counts no
     # sentence.
     shown = of(d11=("S", 0, 3, 4, 1), d12=("S", 0))

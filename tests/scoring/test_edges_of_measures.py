@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from scoring.metrics import metrics_of_instances
 from scoring.metrics.aliice import Aliice, AliiceBySentence
 from scoring.metrics.base import value_of
 from scoring.metrics.citation_text import LengthRatio
@@ -12,7 +13,7 @@ from scoring.metrics.classification import Matthews
 from scoring.metrics.discourse import divergence
 from scoring.metrics.entailed import matrix
 from scoring.metrics.numbers import Concordance, Pearson
-from scoring.metrics.ranking import numbered
+from scoring.metrics.ranking import Ranking, numbered
 from scoring.metrics.weighted import RankCorrelation
 from scoring.stats.correlation import pearson
 from scoring.stats.leakage import A_YEAR, ladder_step
@@ -47,6 +48,15 @@ def test_the_unit_of_numbers_changes_no_agreement(kind, unit):
         for scale in (1, unit)
     ]
     assert values[1] == pytest.approx(values[0], rel=1e-9)
+
+
+def test_means_over_units_and_values_that_are_not_exchanged_have_none_of_an_instance():
+    plain, by_unit, whole = (
+        Ranking("recall", "corrected", measure="recall", cut=10, over_units=over_units)
+        for over_units in (False, True, False)
+    )
+    whole.is_exchangeable = False
+    assert metrics_of_instances([by_unit, plain, whole]) == [plain]
 
 
 def test_ranks_are_centred_under_each_set_of_weights_alone():

@@ -187,6 +187,13 @@ def test_intervals_stay_within_the_ends_of_the_score():
     assert 0 <= found.low <= found.value <= found.high <= 1
 
 
+def test_labels_of_mostly_one_topic_leave_one_degree_of_freedom():
+    """50² / (40² + 10) - 1 is below 1."""
+    topics = np.array([0] * 40 + [*range(1, 11)])
+    sample = replace(drawn_sample(3, labels=50), label_topics=topics)
+    assert estimate([(1.0, sample)], (0.0, 1.0)).df == 1
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -219,6 +226,11 @@ def test_intervals_are_wider_where_few_labels_of_a_kind_are_just_enough():
             assert other == 1
     many = with_labels(14, 60, MIN_OF_A_KIND + len(WIDER))
     assert estimated(many) == estimate([(1.0, many)], (0.0, 1.0))
+
+
+def test_a_widened_interval_ends_where_the_score_ends():
+    assert estimated(with_labels(14, 60, MIN_OF_A_KIND)).high == 1
+    assert estimated(with_labels(14, MIN_OF_A_KIND, 60)).low == 0
 
 
 def test_the_factors_follow_from_a_poisson_count_of_at_least_ten():

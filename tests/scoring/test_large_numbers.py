@@ -105,6 +105,11 @@ def test_answers_beyond_a_thousand_spreads_are_not_compared_by_correlation_for_a
     assert found["rmse"]["p"] < 0.01
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_what_rounding_leaves_of_sums_over_no_instance_has_no_value(name):
+    assert math.isnan(METRICS[name].aggregate(np.array([1e-17] * 10 + [0.0])))
+
+
 def test_a_change_of_one_answer_is_a_difference_of_one_row():
     """Although it moves the median of the answers, from which rows are centred."""
     gold = np.arange(9.0).tolist()

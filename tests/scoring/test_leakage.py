@@ -11,6 +11,7 @@ from scoring.stats.leakage import (
     bits_by_ranks,
     bits_told,
     correlation_of_rows,
+    count_differing_rows,
     ladder_step,
     laddered,
     ranks_a_year,
@@ -87,6 +88,20 @@ def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(
     instances, runs, times
 ):
     assert ranks_a_year(instances, runs) == times
+
+
+@pytest.mark.parametrize("columns", [0, 2])
+def test_runs_of_a_weighted_measure_differ_in_the_rows_that_do(columns):
+    """Columns that one run lacks are 0."""
+    metric = RankCorrelation("spearman", "corrected")
+    gold = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    one, other = (
+        metric.instance_stats(gold, [1.0, 2.0, 3.0, 4.0, *last])
+        for last in ([5.0, 6.0], [6.0, 5.0])
+    )
+    wider = np.pad(other, ((0, 0), (0, columns)))
+    assert count_differing_rows(metric, one, wider) == 2
+    assert count_differing_rows(metric, wider, one) == 2
 
 
 def test_runs_of_a_weighted_measure_are_correlated_if_it_has_intervals(monkeypatch):

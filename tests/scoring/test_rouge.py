@@ -10,7 +10,14 @@ from django.conf import settings
 
 from scoring.metrics import porter, rouge as rouge_module
 from scoring.metrics.porter import rouge_score_stem
-from scoring.metrics.rouge import Rouge, forget, rouge
+from scoring.metrics.rouge import (
+    MAX_CODES,
+    Encoded,
+    Rouge,
+    forget,
+    lcs_lengths,
+    rouge,
+)
 from tests.resting import rests_on_scorer
 from tests.scoring.texts import (
     likely_words,
@@ -257,3 +264,12 @@ def test_more_words_than_characters_below_the_surrogates_are_told_apart():
     both = [" ".join(words), " ".join(words[:-1])]
     found = rouge([both[0]] * 2, both, ("l",), is_stemmed=False)["l"]
     assert found[:, 1].tolist() == [1.0, 55_999 / 56_000]
+
+
+@pytest.mark.parametrize("word", [MAX_CODES - 1, MAX_CODES])
+def test_the_last_word_with_a_character_and_the_first_without_are_compared(word):
+    gold, answer = (
+        Encoded(np.array([word, other]), *map(np.array, ([0, 2], [0, 1], [0, 2])))
+        for other in (1, 2)
+    )
+    assert lcs_lengths(gold, answer).tolist() == [1]

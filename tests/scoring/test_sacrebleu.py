@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
 from scoring.metrics.base import value_of
-from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
+from scoring.metrics.sacrebleu import KEY_BITS, Bleu, Chrf, Counted
 from tests.scoring.texts import related_pairs
 
 LIBRARY = {"bleu": BLEU(), "chrf": CHRF(), "chrf_pp": CHRF(word_order=2)}
@@ -147,6 +147,19 @@ def test_every_count_is_sacrebleus_own(name, pieces, chunk, monkeypatch):
         zip(texts[:20], texts[:20], strict=True)
     )
     assert rows(name, own)[:, :-1].tolist() == expected_counts(name, own)
+
+
+def test_counts_are_sacrebleus_own_where_keys_fill_all_their_bits():
+    """Three pairs in two bits, six of 600 characters in ten bits each, and one bit."""
+    rng = random.Random(2)
+    texts = [
+        "".join(rng.choices(IDEOGRAPHS[:600], k=40)) + IDEOGRAPHS[place] * 4
+        for place in (0, 0, 1, 2, 3, 3)
+    ]
+    own = list(zip(texts[::2], texts[1::2], strict=True))
+    own[0] = ("".join(rng.sample(IDEOGRAPHS[:600], 600)), own[0][1])
+    assert (600).bit_length() * 6 + (3).bit_length() + 1 == KEY_BITS
+    assert rows("chrf", own)[:, :-1].tolist() == expected_counts("chrf", own)
 
 
 def test_counts_are_sacrebleus_own_where_no_key_holds_so_many_symbols():

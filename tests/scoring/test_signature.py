@@ -34,6 +34,15 @@ def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
     )
 
 
+@pytest.mark.parametrize(
+    ("reading", "part"), [(1, ""), (2, "|reading:2"), (3, "|reading:3")]
+)
+def test_a_column_key_names_the_rules_for_reading_from_version_2_on(reading, part):
+    metric = Rouge("rouge_1_f1", "corrected", kind="1", part="f1", is_stemmed=False)
+    key = column_key(metric, gold="0123456789abcdef", reading=reading)
+    assert key.endswith(f"|gold:0123456789ab{part}|v:{metric.version}")
+
+
 def test_a_signature_adds_where_the_number_came_from():
     signed = signature("name|v:1", {"n": 5, "seed": 0}, ("rapidfuzz",))
     assert signed.startswith("name|v:1|n:5|seed:0|numpy:")

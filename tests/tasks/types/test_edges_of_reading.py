@@ -5,9 +5,11 @@ import json
 import pytest
 
 from tasks.types import InputRefused, task_type
+from tasks.types.base import MetricRef
 from tasks.types.clsumm.annotation import Source, csv_elements, read_rows
 from tasks.types.declared.folder import read_declaration
 from tasks.types.ranking.runs import RunLimits, read_ranked_run
+from tasks.types.registry import inputs_type
 from tests.scoring.standing_numbers import said
 from tests.tasks.types.standing_reading import file, index_of, lines
 
@@ -23,6 +25,12 @@ def refusals(call) -> list[str]:
     with pytest.raises(InputRefused) as refused:
         call()
     return said(refused.value.problems)
+
+
+def test_the_type_of_inputs_is_found_without_making_a_measure(tmp_path, monkeypatch):
+    monkeypatch.setattr(MetricRef, "build", None)
+    (tmp_path / "systems.jsonl").write_text('{"run_id": "a"}\n')
+    assert inputs_type(tmp_path).slug == "judge-leaderboards"
 
 
 def test_a_step_is_above_0():

@@ -245,6 +245,13 @@ def test_a_gzip_file_that_unpacks_to_far_too_much_is_refused():
     assert "too good to be a text" in said
 
 
+def test_forty_characters_of_a_fields_name_are_told():
+    kind = declared(*LABELS)
+    content = lines(*({"id": i, "p" * 41: "yes"} for i in "ab"))
+    said = words(read(kind, split_of(kind, *YES_NO), content)[1])
+    assert f"found “id”, “{'p' * 40}”" in said
+
+
 def test_a_renamed_field_is_named_and_no_other_task_is_proposed():
     kind = declared(*LABELS)
     content = lines(*({"id": i, "prediction": "yes"} for i in "ab"))
@@ -269,6 +276,36 @@ def test_a_key_that_occurs_twice_is_refused_from_version_2_on(reading):
     if reading == 2:
         with pytest.raises(InputRefused, match="occurs twice"):
             kind.gold_of([sent(content, "gold.jsonl")], {})
+
+
+@pytest.mark.parametrize("reading", [1, 2, 3])
+def test_an_instance_under_its_id_occurs_once_from_version_2_on(reading):
+    kind = declared(*LABELS, gold='files = "json"\nkeyed = true')
+    content = '{"a": {"label": "no"}, "a": {"label": "yes"}}'
+    gold = [sent(content, "gold.json", reading)]
+    if reading == 1:
+        assert kind.gold_of(gold, {}).instances == 1
+    else:
+        with pytest.raises(InputRefused, match="occurs twice"):
+            kind.gold_of(gold, {})
+
+
+@pytest.mark.parametrize("reading", [1, 2, 3])
+def test_bytes_that_are_not_utf_8_are_refused_from_version_2_on(reading):
+    kind = declared(*TEXTS)
+    split = split_of(kind, {"id": "a", "references": ["x"]}, reading=reading)
+    content = lines({"id": "a", "text": "Wörter"}).encode("cp1252")
+    said = words(read(kind, split, content)[1])
+    assert ("not UTF-8" in said) is (reading > 1)
+
+
+@pytest.mark.parametrize("reading", [1, 2, 3])
+def test_texts_are_compared_in_nfc_from_version_2_on(reading):
+    kind = declared(*TEXTS)
+    split = split_of(kind, {"id": "a", "references": ["é"]}, reading=reading)
+    answer = lines({"id": "a", "text": unicodedata.normalize("NFD", "é")})
+    pairs = kind.pair(split, read(kind, split, answer)[0], "corrected", {})
+    assert (pairs.answers[0] in pairs.gold[0]) is (reading > 1)
 
 
 def test_ids_are_equal_in_nfc_and_shown_as_the_gold_has_them():

@@ -33,6 +33,8 @@ RIGHT = ["Rain falls [1].", "Wind blows [2]."]
         ("1) Rain falls [1].\n   2) Wind blows [2].", RIGHT),
         ("a. Rain falls [1].\nb. Wind blows [2].", RIGHT),
         ("(i) Rain falls [1].\n(ii) Wind blows [2].", RIGHT),
+        ("iv. Rain falls [1].\nv. Wind blows [2].", RIGHT),
+        ("ii. Rain falls [1].\niii. Wind blows [2].", RIGHT),
         ("* Rain falls [1].\n+ Wind blows [2].", RIGHT),
         ("- [x] Rain falls [1].\n- [ ] Wind blows [2].", RIGHT),
         ("• Rain falls [1]\n• Wind blows [2]", ["Rain falls [1]", "Wind blows [2]"]),

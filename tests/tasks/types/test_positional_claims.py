@@ -154,6 +154,13 @@ def test_a_group_under_another_root_than_the_last_is_lost_and_counted():
     assert split.lost == 1
 
 
+def test_a_group_at_a_word_that_the_parse_lacks_is_counted_once():
+    sentence = "Oslo is wet, but Rome is xyz [1] dry [2]."
+    split = split_into_claims(sentence, RAIN, ClaimRules())
+    assert texts_and_marks(split.claims) == [("Oslo is wet , but Rome is dry", [2])]
+    assert split.lost == 1
+
+
 def test_marks_without_a_word_make_no_claim_and_are_counted():
     split = split_into_claims("[1] [2].", None, ClaimRules())
     assert (split.claims, split.fallback, split.lost) == ((), Fallback.UNMATCHED, 1)

@@ -37,6 +37,11 @@ ROWS = [
     {"id": "c", "ranked": []},
     {"id": "b", "ranked": ["W2", "W3", "W0", "W1"]},
 ]
+#: Lines with the same keys in another order.
+IN_ANY_ORDER = [
+    {"id": "a", "ranked": ["W1", "W0"], "more": ["W2"]},
+    {"id": "b", "more": ["W2"], "ranked": ["W1", "W0"]},
+]
 NUMBERS = """[task]
 slug = "t"
 title = "T"
@@ -65,7 +70,7 @@ def content(gathering: Gathering):
 @pytest.mark.parametrize(
     ("longest", "kept"), [(None, None), (4, None), (4, 4), (4, 2), (None, 1)]
 )
-@pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS * 0])
+@pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS * 0, IN_ANY_ORDER])
 def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, rows):
     limits, choices = RunLimits(longest=longest, kept=kept), Choices(INDEX)
     plain = read_plain_run(file("run.jsonl", lines(rows)), choices, limits)
