@@ -37,6 +37,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 PINS = ROOT / "deploy" / "pins.toml"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+ROW = re.compile(r"^\| (\d+\.\d+\.\d+) \| [^|]+ \| `([0-9a-f]{40})` \|", re.MULTILINE)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -106,6 +107,11 @@ def anchor(changelog: str, version: str) -> str:
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no heading '## {version}'")
     return re.sub(r"[^\w -]", "", found[1].lower()).replace(" ", "-")
+
+
+def commits(text: str) -> dict[str, str]:
+    """Return the commit of each release on the page of releases, newest release first."""
+    return dict(ROW.findall(text))
 
 
 def with_row(text: str, new: str) -> str:

@@ -90,6 +90,25 @@ def test_a_wrong_argument_is_refused_before_anything_is_written(
     assert release.RELEASES.read_text() == before
 
 
+def test_the_commits_of_the_page_are_read_newest_release_first():
+    text = release.with_row(PAGE, f"| 0.2.0 | 1 Feb 2026 | `{'b' * 40}` | x | y | z |")
+    text = release.with_row(text, f"| 0.3.0 | 12 Mar 2026 | `{'c' * 40}` | x | y | z |")
+    assert list(release.commits(text).items()) == [
+        ("0.3.0", "c" * 40),
+        ("0.2.0", "b" * 40),
+    ]
+
+
+def test_a_cell_that_is_no_whole_commit_is_not_read_as_one():
+    assert release.commits(PAGE) == {}
+
+
+def test_every_row_of_the_page_has_a_commit_that_programs_read():
+    text = release.RELEASES.read_text()
+    rows = re.findall(r"^\| (\d\S+) \|", text, re.MULTILINE)
+    assert list(release.commits(text)) == rows
+
+
 def test_the_page_lists_every_release_of_the_changelog_that_can_be_upgraded(root):
     text = (root / "CHANGELOG.md").read_text()
     released = re.findall(r"^## (\d\S+)", text, re.MULTILINE)
