@@ -192,6 +192,18 @@ def is_scored_again(phase: Phase) -> bool:
     return is_going or again.exists()
 
 
+def last_scored_again(phase: Phase) -> dt.datetime | None:
+    """Return the time of the latest rescore of an open phase if the site began the
+    rescore without a request, or None.
+    """
+    if now() >= phase.takes_runs_until:
+        return None
+    order = Rescore.objects.filter(phase=phase).first()
+    if order is None or order.asked_by_id is not None or order.stopped_at is not None:
+        return None
+    return order.ended_at
+
+
 def is_being_released(phase: Phase) -> bool:
     """Return True if the phase is closed and only some of its runs have final scores.
 

@@ -37,6 +37,7 @@ from scoring.results.board.counting import (
     Turnout,
     is_being_released,
     is_scored_again,
+    last_scored_again,
     turnout,
     unsettled,
 )
@@ -93,6 +94,16 @@ class Embargo:
 
     until: dt.datetime | None
     is_claimed: bool
+
+
+def embargo_of(phase: Phase, kind: Kind) -> Embargo | None:
+    """Return the embargo that other phases with the same gold impose, or None."""
+    binding = secrecy_of(phase).binding(kind)
+    if not binding:
+        return None
+    end = max(end for end, _holder in binding)
+    is_claimed = any(holder.is_claim for _end, holder in binding)
+    return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
 
 
 class TabLink(NamedTuple):
@@ -157,12 +168,7 @@ class BoardPage:
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
         )
-        binding = secrecy_of(self.phase).binding(Kind.OTHERS) if is_shown else []
-        if not binding:
-            return None
-        end = max(end for end, _holder in binding)
-        is_claimed = any(holder.is_claim for _end, holder in binding)
-        return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
+        return embargo_of(self.phase, Kind.OTHERS) if is_shown else None
 
     @cached_property
     def commitments(self) -> dict[str, Any] | None:
@@ -178,6 +184,10 @@ class BoardPage:
     @property
     def is_scored_again(self) -> bool:
         return self.board.frozen_at is None and is_scored_again(self.phase)
+
+    @property
+    def was_scored_again(self) -> dt.datetime | None:
+        return None if self.board.frozen_at else last_scored_again(self.phase)
 
     @cached_property
     def newest(self) -> Gold | None:
