@@ -26,7 +26,7 @@ from citeboard.web.boards.tabs import (
     requested_tab,
 )
 from scoring.exchange.citations import Citation, of_board
-from scoring.models import Snapshot
+from scoring.models import Rescore, Snapshot
 from scoring.results.board import (
     confirming,
     human_columns,
@@ -35,9 +35,9 @@ from scoring.results.board import (
 from scoring.results.board.battles import has_battles
 from scoring.results.board.counting import (
     Turnout,
+    automatic_rescore,
     is_being_released,
-    is_scored_again,
-    last_scored_again,
+    is_going_on,
     turnout,
     unsettled,
 )
@@ -181,13 +181,20 @@ class BoardPage:
             and is_being_released(self.phase)
         )
 
-    @property
+    @cached_property
+    def rescore(self) -> Rescore | None:
+        """Return the site's own rescore of the board, or None for a frozen board."""
+        return None if self.board.frozen_at else automatic_rescore(self.phase)
+
+    @cached_property
     def is_scored_again(self) -> bool:
-        return self.board.frozen_at is None and is_scored_again(self.phase)
+        return self.rescore is not None and is_going_on(self.rescore)
 
     @property
     def was_scored_again(self) -> dt.datetime | None:
-        return None if self.board.frozen_at else last_scored_again(self.phase)
+        if self.rescore is None or self.rescore.stopped_at is not None:
+            return None
+        return self.rescore.ended_at
 
     @cached_property
     def newest(self) -> Gold | None:
