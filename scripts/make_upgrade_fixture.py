@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from copy import copy
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,7 +61,11 @@ def pack(site: Path, target: Path) -> None:
 
 
 def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    return member.replace(uid=0, gid=0, uname="", gname="", deep=False)
+    # Python 3.11.0 to 3.11.3 have no TarInfo.replace.
+    anonymous = copy(member)
+    anonymous.uid = anonymous.gid = 0
+    anonymous.uname = anonymous.gname = ""
+    return anonymous
 
 
 def make_site(folder: Path) -> None:

@@ -1,10 +1,12 @@
-"""Record a release: its commit, the digest of its wheel and of its image, and its upgrade notes.
+"""Prepare a release, or record its commit, the digests of its wheel and image, and its upgrade notes.
 
-Usage: python scripts/release.py VERSION [--commit COMMIT] [--wheel FILE] [--image DIGEST] [--pins]
+Usage: python scripts/release.py VERSION --prepare
+       python scripts/release.py VERSION [--commit COMMIT] [--wheel FILE] [--image DIGEST] [--pins]
 
-Writes a row to docs/releases.md and, where git allows it, the tag vVERSION. With --pins also asks the
-registries and repositories of deploy/pins.toml: a pin that they confirm gets today's date, and every other
-pin is printed.
+--prepare writes the version to every file that names it, and the version and today's date into the heading
+of the changelog. Without it, the script writes a row to docs/releases.md and, where git allows it, the tag
+vVERSION. With --pins also asks the registries and repositories of deploy/pins.toml: a pin that they confirm
+gets today's date, and every other pin is printed.
 """
 
 import argparse
@@ -35,13 +37,23 @@ MONTHS = [
 ]
 CHANGELOG = ROOT / "CHANGELOG.md"
 PINS = ROOT / "deploy" / "pins.toml"
+#: Files that name the version of the project. The group of each pattern is the version.
+VERSIONED = {
+    "pyproject.toml": r'^version = "([^"]+)"$',
+    "CITATION.cff": r"^version: (\S+)$",
+    "docs/client.md": r"citeboard-(\d+\.\d+\.\d+)-py3-none-any\.whl",
+    "platform/citeboard/api/examples.json": r'"Versions\.version": "([^"]+)"',
+}
+UNRELEASED = "## Unreleased\n"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+ROW = re.compile(r"^\| (\d+\.\d+\.\d+) \| [^|]+ \| `([0-9a-f]{40})` \|", re.MULTILINE)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("version")
+    parser.add_argument("--prepare", action="store_true", help="write the version")
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--wheel", type=Path)
     parser.add_argument("--image", default="", metavar="DIGEST")
@@ -49,6 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if not VERSION.fullmatch(given.version):
         parser.error(f"{given.version!r} is no version such as 0.4.0")
+    if given.prepare:
+        prepare(ROOT, given.version, dt.datetime.now(tz=dt.UTC).date())
+        return 0
     if given.image and not DIGEST.fullmatch(given.image):
         parser.error(f"{given.image!r} is no digest such as sha256: and 64 digits")
     if given.wheel and not given.wheel.is_file():
@@ -75,6 +90,45 @@ def main(arguments: list[str] | None = None) -> int:
         for name in unconfirmed:
             print(f"{name}: not confirmed; see deploy/pins.toml", file=sys.stderr)
     return 0
+
+
+def prepare(root: Path, version: str, day: dt.date) -> None:
+    """Write the version and the day of a release into the files of ``root``.
+
+    Raises SystemExit, before any file changes, if the changelog has no entries for the release.
+    """
+    changelog = root / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    if UNRELEASED not in text:
+        raise SystemExit(f"CHANGELOG.md has no heading '{UNRELEASED.strip()}'")
+    changelog.write_text(
+        text.replace(UNRELEASED, f"## {version} ({day})\n", 1), encoding="utf-8"
+    )
+    for name, pattern in VERSIONED.items():
+        path = root / name
+        changed = re.sub(
+            pattern,
+            lambda found: found[0].replace(found[1], version),
+            path.read_text(encoding="utf-8"),
+            flags=re.MULTILINE,
+        )
+        path.write_text(changed, encoding="utf-8")
+    citation = root / "CITATION.cff"
+    dated = re.sub(
+        r"^date-released: .*$",
+        f"date-released: {day}",
+        citation.read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    citation.write_text(dated, encoding="utf-8")
+
+
+def named_versions(root: Path) -> dict[str, set[str]]:
+    """Return the versions that each file of VERSIONED names."""
+    return {
+        name: set(re.findall(pattern, (root / name).read_text("utf-8"), re.MULTILINE))
+        for name, pattern in VERSIONED.items()
+    }
 
 
 def readable(day: str) -> str:
@@ -106,6 +160,11 @@ def anchor(changelog: str, version: str) -> str:
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no heading '## {version}'")
     return re.sub(r"[^\w -]", "", found[1].lower()).replace(" ", "-")
+
+
+def commits(text: str) -> dict[str, str]:
+    """Return the commit of each release on the page of releases, newest release first."""
+    return dict(ROW.findall(text))
 
 
 def with_row(text: str, new: str) -> str:

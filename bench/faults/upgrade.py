@@ -1,15 +1,16 @@
 """Play an upgrade from the last release to this tree while runs are sent, and the way back
 by a restore.
 
-Usage: python bench/faults/upgrade.py [--topology sqlite|postgresql] [--uploads N]
+Usage: python bench/faults/upgrade.py [--topology sqlite|postgresql] [--uploads N] [--release VERSION]
 
-The commit of the last release is that of docs/releases.md. One client sends runs without a pause, each until
-it is taken, by an `Idempotency-Key`. Meanwhile the old release makes a backup and ends, `migrate` of the new
-release runs by itself, and the new release starts: every run that was taken must be there once, scored.
-Then the site goes back: `later_runs` saves what came after the backup, and the old release restores it. It
-must have the runs of the backup and no others, and take the saved files again. At the end the site is
-upgraded once more. At least N runs come before the backup, between it and the end of the old release, and
-after the upgrade. Exits 1 if a run was lost, double or not listed, or if an upload was answered 500.
+docs/releases.md has the commit of VERSION, which is the last release by default. One client sends runs
+without a pause, each until it is taken, by an `Idempotency-Key`. Meanwhile the old release makes a backup
+and ends, `migrate` of the new release runs by itself, and the new release starts: every run that was taken
+must be there once, scored. Then the site goes back: `later_runs` saves what came after the backup, and the
+old release restores it. It must have the runs of the backup and no others, and take the saved files again.
+At the end the site is upgraded once more. At least N runs come before the backup, between it and the end of
+the old release, and after the upgrade. Exits 1 if a run was lost, double or not listed, or if an upload was
+answered 500.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -35,11 +35,9 @@ from house import GROWN, ROOT, SMALL, TOPOLOGIES, folder_of_measurement, own_dat
 
 sys.path.insert(0, str(ROOT))
 
+from scripts.release import commits
 from tests.faults.serving import Served, until
 
-RELEASE = re.compile(
-    r"^\| (\d+\.\d+\.\d+) \| [\d-]+ \| `([0-9a-f]{40})` \|", re.MULTILINE
-)
 #: Timeout of each step in seconds; the machine may be busy.
 PATIENCE = 1200.0
 PAUSE = 0.2  # seconds between two uploads
@@ -208,6 +206,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--topology", choices=list(TOPOLOGIES), default=SMALL)
     parser.add_argument("--uploads", type=int, default=10)
+    released = commits((ROOT / "docs" / "releases.md").read_text(encoding="utf-8"))
+    parser.add_argument("--release", choices=released, default=next(iter(released)))
     given = parser.parse_args()
     folder = folder_of_measurement()
     site = folder / "site"
@@ -217,9 +217,8 @@ def main() -> None:
         if given.topology == GROWN
         else f"sqlite:///{site / 'data' / 'citeboard.sqlite3'}"
     )
-    version, commit = RELEASE.findall((ROOT / "docs" / "releases.md").read_text())[0]
-    unpack(commit, folder / version)
-    old = Release(version, folder / version, site, database)
+    unpack(released[given.release], folder / given.release)
+    old = Release(given.release, folder / given.release, site, database)
     new = Release("this tree", ROOT, site, database)
     try:
         played(old, new, folder, given.uploads, given.topology == GROWN)

@@ -2,9 +2,11 @@
 
 import datetime as dt
 import re
+import shutil
 
 import pytest
 
+from scoring.distribution import backend
 from scripts import release
 
 PAGE = """# Releases
@@ -90,8 +92,92 @@ def test_a_wrong_argument_is_refused_before_anything_is_written(
     assert release.RELEASES.read_text() == before
 
 
-def test_the_page_lists_every_release_of_the_changelog_that_can_be_upgraded(root):
-    text = (root / "CHANGELOG.md").read_text()
-    released = re.findall(r"^## (\d\S+)", text, re.MULTILINE)
-    rows = re.findall(r"^\| (\d\S+) \|", release.RELEASES.read_text(), re.MULTILINE)
-    assert rows == [version for version in released if version != "0.1.0"]
+def test_the_commits_of_the_page_are_read_newest_release_first():
+    text = release.with_row(PAGE, f"| 0.2.0 | 1 Feb 2026 | `{'b' * 40}` | x | y | z |")
+    text = release.with_row(text, f"| 0.3.0 | 12 Mar 2026 | `{'c' * 40}` | x | y | z |")
+    assert list(release.commits(text).items()) == [
+        ("0.3.0", "c" * 40),
+        ("0.2.0", "b" * 40),
+    ]
+
+
+def test_a_cell_that_is_no_whole_commit_is_not_read_as_one():
+    assert release.commits(PAGE) == {}
+
+
+def test_every_row_of_the_page_has_a_commit_that_programs_read():
+    text = release.RELEASES.read_text()
+    rows = re.findall(r"^\| (\d\S+) \|", text, re.MULTILINE)
+    assert list(release.commits(text)) == rows
+
+
+@pytest.fixture
+def copied(root, tmp_path):
+    """A copy of the files that a release changes, with an unreleased part of the changelog."""
+    for name in release.VERSIONED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, tmp_path / name)
+    (tmp_path / "CHANGELOG.md").write_text(
+        "## Unreleased\n\n- New.\n\n## 0.1.0 (2026-01-01)\n"
+    )
+    return tmp_path
+
+
+def test_every_file_that_names_the_version_names_that_of_the_project(root):
+    versions = release.named_versions(root)
+    assert set(map(frozenset, versions.values())) == {
+        frozenset({backend.version(root)})
+    }
+
+
+def test_a_prepared_release_is_named_in_every_file_with_its_day(copied):
+    release.prepare(copied, "9.8.7", dt.date(2026, 6, 1))
+    assert list(release.named_versions(copied).values()) == [{"9.8.7"}] * len(
+        release.VERSIONED
+    )
+    assert "\ndate-released: 2026-06-01\n" in (copied / "CITATION.cff").read_text()
+    assert (copied / "CHANGELOG.md").read_text() == (
+        "## 9.8.7 (2026-06-01)\n\n- New.\n\n## 0.1.0 (2026-01-01)\n"
+    )
+
+
+def test_a_release_without_unreleased_entries_is_not_prepared(copied):
+    (copied / "CHANGELOG.md").write_text("## 0.1.0 (2026-01-01)\n")
+    before = release.named_versions(copied)
+    with pytest.raises(SystemExit, match="no heading '## Unreleased'"):
+        release.prepare(copied, "9.8.7", dt.date(2026, 6, 1))
+    assert release.named_versions(copied) == before
+
+
+def lacking_rows(changelog: str, page: str) -> list[str]:
+    """Return the releases that can be upgraded and have no row.
+
+    The commit of a release cannot name itself: its row comes with the next commit, and before new entries.
+    """
+    headings = re.findall(r"^## (\S+)", changelog, re.MULTILINE)
+    rows = re.findall(r"^\| (\d\S+) \|", page, re.MULTILINE)
+    due = headings[1:] if headings[0] not in rows else headings
+    return [version for version in due if version not in {"Unreleased", "0.1.0", *rows}]
+
+
+def test_the_page_has_a_row_of_each_release_that_can_be_upgraded(root):
+    changelog = (root / "CHANGELOG.md").read_text()
+    page = release.RELEASES.read_text()
+    assert lacking_rows(changelog, page) == []
+    rows = re.findall(r"^\| (\d\S+) \|", page, re.MULTILINE)
+    released = re.findall(r"^## (\d\S+)", changelog, re.MULTILINE)
+    assert rows == [version for version in released if version in rows]
+
+
+@pytest.mark.parametrize(
+    ("headings", "lacking"),
+    [
+        (["0.3.0", "0.2.0"], []),
+        (["Unreleased", "0.3.0", "0.2.0"], ["0.3.0"]),
+        (["0.4.0", "0.3.0", "0.2.0"], ["0.3.0"]),
+    ],
+    ids=["its own commit", "new entries", "the next release"],
+)
+def test_only_the_commit_of_a_release_has_no_row_of_it(headings, lacking):
+    changelog = "".join(f"## {heading}\n" for heading in headings)
+    assert lacking_rows(changelog, "| 0.2.0 | 1 Feb 2026 |\n") == lacking

@@ -331,6 +331,44 @@ def test_a_new_version_of_a_metric_or_its_intervals_is_followed_while_a_phase_ta
     assert ("rescores the runs of this board" in page) is not is_over
 
 
+def rescored_note(client, phase) -> bool:
+    page = client.get(boards.address("board", phase)).content.decode()
+    return "the site rescored the runs of this board" in page
+
+
+def test_the_board_of_an_open_phase_tells_of_the_rescore_of_a_new_release(
+    phase, runs, client, monkeypatch
+):
+    cache.clear()
+    assert not rescored_note(client, phase)
+    monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
+    rescoring.follow_release()
+    assert not rescored_note(client, phase), "it goes on"
+    for run in runs:
+        score(run)
+    rescoring.fill_up()
+    assert rescored_note(client, phase)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"asked_by": "organiser"}, {"stopped_at": "now"}, {"ended_at": None}],
+    ids=["asked by an organiser", "stopped", "not ended"],
+)
+def test_another_rescore_is_not_told_as_that_of_a_release(phase, runs, client, facts):
+    values = {"organiser": factories.make_user(), "now": timezone.now(), None: None}
+    ended = {"ended_at": timezone.now()}
+    facts = {name: values[value] for name, value in facts.items()}
+    Rescore.objects.create(phase=phase, **ended | facts)
+    assert not rescored_note(client, phase)
+
+
+def test_a_closed_board_tells_of_no_rescore(phase, runs, client):
+    Rescore.objects.create(phase=phase, ended_at=timezone.now())
+    Phase.objects.update(closes=timezone.now(), late_until=None)
+    assert not rescored_note(client, phase)
+
+
 def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(
     phase, runs, monkeypatch
 ):

@@ -223,6 +223,33 @@ class TestLettingOutEarly:
             client.get(board)
         )
 
+    def test_the_page_of_a_run_names_the_other_phase_as_the_reason_for_hidden_scores(
+        self, client, phase
+    ):
+        Phase.objects.filter(pk=phase.pk).update(own_scores="scored")
+        opens = timezone.now() - HOUR
+        after = factories.make_phase(
+            task=phase.task,
+            opens=opens,
+            closes=opens + 2 * HOUR,
+            title="Afterwards",
+            own_scores="scores",
+        )
+        user = factories.make_user()
+        team = factories.make_team(season=phase.task.season, lead=user)
+        run = factories.make_submission(phase=after, team=team, status="scored")
+        client.force_login(user)
+        page = reverse("submission", args=[run.pk])
+        assert "Another phase on the same gold withholds scores until" in text_of(
+            client.get(page)
+        )
+        Phase.objects.filter(pk=after.pk).update(
+            board="organisers", own_scores="scored", version=9
+        )
+        told = text_of(client.get(page))
+        assert "withholds scores" not in told
+        assert "teams do not see the scores of their runs yet" in told
+
     def test_settings_and_new_gold_are_asked_too(self, client, phase):
         practice = factories.make_phase(
             task=phase.task, split="practice", with_gold=False, title="Practice"

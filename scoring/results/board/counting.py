@@ -176,20 +176,25 @@ def told_otherwise(phase: Phase) -> Q:
     )
 
 
-def is_scored_again(phase: Phase) -> bool:
-    """Return True if the site is automatically rescoring runs of an open phase."""
+def automatic_rescore(phase: Phase) -> Rescore | None:
+    """Return the latest rescore of an open phase if the site began the rescore without
+    a request, or None.
+    """
     if now() >= phase.takes_runs_until:
-        return False
+        return None
     order = Rescore.objects.filter(phase=phase).first()
-    if order is None or order.asked_by_id is not None:
-        return False
-    again = Job.objects.filter(
-        submission__phase=phase,
+    return order if order is not None and order.asked_by_id is None else None
+
+
+def is_going_on(order: Rescore) -> bool:
+    """Return True while a rescore is queueing jobs or one of its jobs is not done."""
+    if order.ended_at is None and order.stopped_at is None:
+        return True
+    return Job.objects.filter(
+        submission__phase=order.phase_id,
         submission__status=Submission.Status.SCORED,
         state__in=Job.MOVING,
-    )
-    is_going = order.ended_at is None and order.stopped_at is None
-    return is_going or again.exists()
+    ).exists()
 
 
 def is_being_released(phase: Phase) -> bool:

@@ -26,7 +26,7 @@ from citeboard.web.boards.tabs import (
     requested_tab,
 )
 from scoring.exchange.citations import Citation, of_board
-from scoring.models import Snapshot
+from scoring.models import Rescore, Snapshot
 from scoring.results.board import (
     confirming,
     human_columns,
@@ -35,8 +35,9 @@ from scoring.results.board import (
 from scoring.results.board.battles import has_battles
 from scoring.results.board.counting import (
     Turnout,
+    automatic_rescore,
     is_being_released,
-    is_scored_again,
+    is_going_on,
     turnout,
     unsettled,
 )
@@ -93,6 +94,16 @@ class Embargo:
 
     until: dt.datetime | None
     is_claimed: bool
+
+
+def embargo_of(phase: Phase, kind: Kind) -> Embargo | None:
+    """Return the embargo that other phases with the same gold impose, or None."""
+    binding = secrecy_of(phase).binding(kind)
+    if not binding:
+        return None
+    end = max(end for end, _holder in binding)
+    is_claimed = any(holder.is_claim for _end, holder in binding)
+    return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
 
 
 class TabLink(NamedTuple):
@@ -157,12 +168,7 @@ class BoardPage:
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
         )
-        binding = secrecy_of(self.phase).binding(Kind.OTHERS) if is_shown else []
-        if not binding:
-            return None
-        end = max(end for end, _holder in binding)
-        is_claimed = any(holder.is_claim for _end, holder in binding)
-        return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
+        return embargo_of(self.phase, Kind.OTHERS) if is_shown else None
 
     @cached_property
     def commitments(self) -> dict[str, Any] | None:
@@ -175,9 +181,20 @@ class BoardPage:
             and is_being_released(self.phase)
         )
 
-    @property
+    @cached_property
+    def rescore(self) -> Rescore | None:
+        """Return the site's own rescore of the board, or None for a frozen board."""
+        return None if self.board.frozen_at else automatic_rescore(self.phase)
+
+    @cached_property
     def is_scored_again(self) -> bool:
-        return self.board.frozen_at is None and is_scored_again(self.phase)
+        return self.rescore is not None and is_going_on(self.rescore)
+
+    @property
+    def was_scored_again(self) -> dt.datetime | None:
+        if self.rescore is None or self.rescore.stopped_at is not None:
+            return None
+        return self.rescore.ended_at
 
     @cached_property
     def newest(self) -> Gold | None:

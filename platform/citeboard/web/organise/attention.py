@@ -220,7 +220,7 @@ def _embargoes_of_others(season: Season) -> Concern:
     ]
     advice = _(
         "These phases show it by their own settings; it is shown from the named "
-        "instant."
+        "instant. To show it earlier, change what the other phase shows."
     )
     return Concern.of("kept-back", _("Withheld by another phase"), lines, advice)
 

@@ -15,6 +15,7 @@ from citeboard.core.query import Query, number_from, text_from, whole_number
 from citeboard.core.storage.downloads import download
 from citeboard.core.words import listed, sentence
 from citeboard.teams.models import Membership, User
+from citeboard.web.boards.board_page import embargo_of
 from citeboard.web.pages import (
     Answer,
     Pages,
@@ -42,7 +43,7 @@ from scoring.results.runs.confirming import result_of
 from scoring.results.runs.progress import Progress, progress_of, received_alone
 from scoring.results.runs.results import latest_evaluations, reliability, untold_lines
 from scoring.worker.rescoring import ENDED
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import Kind, secrecy_of
 from tasks.models import Phase, Submission, run_cards
 from tasks.seasons.access import may_organise
 from tasks.seasons.cards import card
@@ -260,6 +261,7 @@ def _run_page_context(
         and not (run.status == Status.FAILED and run.problems)
         and may_organise(request.user, run.phase.task.season),
         "sees_scores": visibility.may_see_scores(run, request.user),
+        "embargo": embargo_of(run.phase, Kind.OWN) if run.phase.shows_scores else None,
         "has_receipts": Receipt.objects.filter(evaluation__submission=run).exists(),
     }
     if run.status in (Status.SCORED, Status.WITHDRAWN) and context["sees_scores"]:
