@@ -534,7 +534,7 @@ def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
         drawn(asked(organised, judge="judge-c"), by)
     organised.task.rules = ["corrected", "corrected@judge-c"]
     organised.task.save()
-    with pytest.raises(SheetRefused, match="no pair of a claim has labels of both"):
+    with pytest.raises(SheetRefused, match="no pair has labels of both"):
         drawn(asked(organised, judge="judge-c"), by)
     label(organised, "judge-c", "Oslo")
     with pytest.raises(SheetRefused, match="agree on all of the 3 pairs"):
@@ -559,7 +559,7 @@ def test_an_organiser_draws_a_sheet_that_corrects_no_score(
     sheet = EstimateSheet.objects.get()
     assert (sheet.of, sheet.seed, sheet.judgements) == ("disagreements", "7", 2)
     told = text_of(client.get(reverse("organise-estimates", args=[season])))
-    assert "labelled 3 pairs of claims in common and disagree on 2" in told
+    assert "labelled 3 pairs in common and disagree on 2" in told
     assert "Upload the labels" in told
     assert "Publish beside the board" not in told
     with pytest.raises(Refused):
