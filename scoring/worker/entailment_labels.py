@@ -283,7 +283,7 @@ def item_of(value: Mapping[str, Any]) -> AskedItem:
     if kind == ENTAILS:
         premise, hypothesis = texts
         others = (f"{entailment.sha1(premise)} {digest_of(hypothesis)}",)
-    return AskedItem(kind, texts, others)
+    return AskedItem(kind, texts, others, unit=value.get("unit", ""))
 
 
 def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
@@ -345,7 +345,7 @@ def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
 def open_pairs(
     waiting: Sequence[PendingLabels], *, is_next_only: bool = False
 ) -> Iterator[dict[str, str]]:
-    shown: set[AskedItem] = set()
+    shown: set[tuple[str, str]] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("items", flat=True))
         with (
@@ -356,12 +356,12 @@ def open_pairs(
                 value = json.loads(line)
                 pair = item_of(value)
                 if (
-                    pair in shown
+                    (pair.kind, pair.items) in shown
                     or pair.items not in still_open
                     or (is_next_only and not value["next"])
                 ):
                     continue
-                shown.add(pair)
+                shown.add((pair.kind, pair.items))
                 # Pairs of claims keep the form that `python -m scoring decide` reads.
                 named = {} if pair.kind == ENTAILS else {"kind": pair.kind}
                 yield {**named, **pair.by_role}

@@ -10,6 +10,7 @@ run.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from django.utils import timezone
 
 from citeboard.core.commits import after_commit
 from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
-from scoring.models.ledger import LABEL_BYTES, short_digests
+from scoring.models.ledger import LABEL_BYTES, short_digests, short_units
 from scoring.worker.entailment_labels import deciding_judges, pairs_in
 from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
@@ -58,6 +59,8 @@ class Gathered:
         #: The label of each pair, and a digest of the judgements that determined it.
         self._labels: dict[str, str] = {}
         self._digests: dict[str, bytes] = {}
+        #: The resampling unit of each pair, such as its question.
+        self._units: list[str] = []
         self._imports: set[int] = set()
         self._ties = 0
 
@@ -84,14 +87,18 @@ class Gathered:
             self._since = self._seen
         before = len(self._labels)
         for pairs in in_parts(pairs_in(pending)):
-            wanted = [form for pair in pairs for form in (pair.items, *pair.others)]
-            for items, found in look_up(self.deciding, wanted):
+            units = {
+                form: pair.unit for pair in pairs for form in (pair.items, *pair.others)
+            }
+            for items, found in look_up(self.deciding, units):
                 if items not in self._labels:
-                    self._keep(items, found)
+                    self._keep(items, found, units[items])
         return len(self._labels) > before
 
-    def _keep(self, items: str, found: Decision) -> None:
+    def _keep(self, items: str, found: Decision, unit: str) -> None:
         self._labels[items] = found.settled.label
+        # Runs have many pairs of few units, which share the name in memory.
+        self._units.append(sys.intern(unit))
         self._digests[items] = _digest(items, found)
         self._imports |= found.imports
         self._ties += found.settled.is_tie
@@ -120,6 +127,7 @@ class Gathered:
             ties=self._ties,
             items=short_digests(self._labels).tobytes(),
             labels=bytes(map(LABEL_BYTES.__getitem__, self._labels.values())),
+            units=short_units(self._units).tobytes(),
         )
         used.imports.set(self._imports)
         after_commit(self._check_again, used)

@@ -95,13 +95,15 @@ class AskedItem(NamedTuple):
     roles.
 
     ``others`` are the digests of other forms of the texts, under which the ledger may
-    have the item. ``is_open`` is True if the scorer has no label of the item.
+    have the item. ``is_open`` is True if the scorer has no label of the item. ``unit``
+    is the resampling unit of the item, such as its topic.
     """
 
     kind: str
     texts: tuple[str, ...]
     others: tuple[str, ...] = ()
     is_open: bool = True
+    unit: str = ""
 
     @property
     def items(self) -> str:

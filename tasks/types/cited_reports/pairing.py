@@ -258,11 +258,14 @@ def asked_items(split: Split, pairs: Pairs) -> Iterator[AskedItem]:
         return
     known: set[Key] = set()
     for answer in pairs.answers:
-        for sentence in answer.sentences if isinstance(answer, JudgedReport) else ():
+        if not isinstance(answer, JudgedReport):
+            continue
+        for sentence in answer.sentences:
             for cited in sentence.citations:
                 if cited.key and cited.key not in known:
                     known.add(cited.key)
-                    yield _asked_item(split.content, sentence.sentence, cited)
+                    item = _asked_item(split.content, sentence.sentence, cited)
+                    yield item._replace(unit=answer.topic.id)
 
 
 def _asked_item(

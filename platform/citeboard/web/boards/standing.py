@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
@@ -47,7 +47,7 @@ from tasks.gold.gold_files import open_archive
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
-from tasks.types.ledger import SUPPORTS
+from tasks.types.ledger import ENTAILS, SUPPORTS
 from tasks.types.stored_judges import stored_judge
 
 
@@ -99,7 +99,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
             evaluation__submission=submission
         ).exists(),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
-        "gives_labels": bool(data_sets.open_labels(phase, request.user)),
+        "labels_link": _link_to_labels(phase, request.user),
         "confirmation": confirmation,
         "citation": citations.of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
@@ -229,11 +229,28 @@ def standing_run(
     )
 
 
+#: The text of the link to the labels of each kind.
+LINKS_TO_LABELS = {
+    ENTAILS: gettext_lazy("the entailment labels"),
+    SUPPORTS: gettext_lazy("the support labels"),
+}
+
+
+def _link_to_labels(phase: Phase, viewer: object) -> str:
+    """Return the text of the link to the judge's labels, or an empty text if the viewer
+    may not download the labels.
+    """
+    deciding = data_sets.open_labels(phase, viewer)
+    if not deciding:
+        return ""
+    return str(LINKS_TO_LABELS.get(deciding[0].kind, _("the labels")))
+
+
 @require_safe
 def labels(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """Return the entailment labels that the board's scores use.
+    """Return the labels of a judge that the board's scores use.
 
     The labels are available only if every phase that uses these labels has released
     inputs and gold.
@@ -244,7 +261,7 @@ def labels(
     if not deciding:
         raise Http404(
             _(
-                "The entailment labels of this phase are not released. They are where "
+                "The labels of this phase are not released. They are where "
                 "a site keeps them and every phase that they decide releases its "
                 "inputs and its gold."
             )
