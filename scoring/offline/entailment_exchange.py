@@ -100,7 +100,7 @@ def units_of_cases(metric: CitationMetric, pairs: Pairs) -> Iterator[str]:
     units = pairs.clusters or pairs.units
     for gold, answer, unit in zip(pairs.gold, pairs.answers, units, strict=True):
         for _case in metric.cases([gold], [answer]):
-            yield unit
+            yield unit if isinstance(unit, str) else " ".join(unit)
 
 
 def _item_line(item: AskedItem) -> dict[str, Any]:

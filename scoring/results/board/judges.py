@@ -71,8 +71,8 @@ class Agreement:
 
     @property
     def facts(self) -> dict[str, Any]:
-        is_interval = isinstance(self.interval, tuple)
-        low, high = self.interval if is_interval else (None, None)
+        found = self.interval
+        low, high = found if isinstance(found, tuple) else (None, None)
         return {
             "pairs": self.pairs,
             "same_label": self.same,
@@ -80,9 +80,9 @@ class Agreement:
             "kappa_low": low,
             "kappa_high": high,
             "why_no_kappa": self.reason or None,
-            "why_no_kappa_interval": None
-            if is_interval or self.interval is None
-            else str(self.interval),
+            "why_no_kappa_interval": str(found)
+            if isinstance(found, NoInterval)
+            else None,
         }
 
 
@@ -331,7 +331,7 @@ def _agreement(first: Collection[int], other: Collection[int]) -> Agreement:
         return Agreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
     units = _units_of_pairs(left, right, places, others)
     both = confusion_of(
-        a, b, np.zeros(len(a), int) if units is None else units[is_decided]
+        a, b, np.zeros(len(a), np.uint32) if units is None else units[is_decided]
     )
     is_undefined = math.isnan(both.kappa)
     return Agreement(
