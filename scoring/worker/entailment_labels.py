@@ -57,7 +57,9 @@ from tasks.types.judge_views import further_judges
 from tasks.types.ledger import (
     ENTAILS,
     KINDS,
+    LEAVING_OUT,
     NO_LABEL,
+    ORGANISERS,
     SUPPORTS,
     AskedItem,
     GivenLabel,
@@ -168,15 +170,15 @@ def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
         for some in in_parts(
             rows.values_list("pk", "items", "label").iterator(chunk_size=5000)
         ):
-            counted = _settled_rows(judge, some) if has_several else some
-            for _pk, items, label in counted:
+            if has_several:
+                yield from _settled_lines(judge, some)
+                continue
+            for _pk, items, label in some:
                 if label != NO_LABEL:
                     yield label_line(judge.kind, items, label)
 
 
-def _settled_rows(
-    judge: Judge, rows: Sequence[tuple[int, str, str]]
-) -> Iterator[tuple[int, str, str]]:
+def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterator[str]:
     pairs = {items for _pk, items, _label in rows}
     found = dict(look_up([judge], pairs))
     firsts = set(
@@ -187,8 +189,9 @@ def _settled_rows(
         .values_list("first", flat=True)
     )
     for pk, items, _label in rows:
-        if pk in firsts:
-            yield pk, items, found[items].settled.label
+        decided = found[items].settled
+        if pk in firsts and decided.is_final(judge.kind):
+            yield label_line(judge.kind, items, decided.label)
 
 
 def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
@@ -211,9 +214,9 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
         # Keep only the last withdrawn label of each person and repetition.
         said = {(by, repeat): label for _items, by, repeat, label in of_items}
         kind = deciding[0].kind
-        label = settled(kind, [GivenLabel(*one, said[one]) for one in said]).label
-        if label != NO_LABEL:
-            yield label_line(kind, items, label)
+        decided = settled(kind, [GivenLabel(*one, said[one]) for one in said])
+        if decided.is_final(kind):
+            yield label_line(kind, items, decided.label)
 
 
 #: After this time, a periodic task resumes waiting jobs that no import has resumed.
@@ -291,7 +294,11 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     jobs that waited for these pairs. Return the number of resumed jobs.
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
-    decided = said.filter(judge=judge).exclude(label=NO_LABEL)
+    undecided = Q(label=NO_LABEL)
+    if judge.kind in LEAVING_OUT:
+        # Organisers who give a pair no label leave the pair out.
+        undecided &= ~Q(by=ORGANISERS)
+    decided = said.filter(judge=judge).exclude(undecided)
     # Skip pairs for which a judge of higher precedence has answered without a label.
     # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(

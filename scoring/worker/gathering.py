@@ -24,7 +24,7 @@ from scoring.worker.entailment_labels import deciding_judges, pairs_in
 from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
 from tasks.models.seasons import bump_version
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import Settled
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
@@ -57,7 +57,7 @@ class Gathered:
         #: The versions of the judges at the time of the first search for labels.
         self._since = self._seen
         #: The label of each pair, and a digest of the judgements that determined it.
-        self._labels: dict[str, str] = {}
+        self._labels: dict[str, Settled] = {}
         self._digests: dict[str, bytes] = {}
         #: The resampling unit of each pair, such as its question.
         self._units: list[str] = []
@@ -72,9 +72,9 @@ class Gathered:
         kind = self._judge.kind
         with path.open("w", encoding="utf-8") as file:
             file.write(first_line(kind, self._judge.name))
-            for items, label in self._labels.items():
-                if label != NO_LABEL:
-                    file.write(label_line(kind, items, label))
+            for items, settled in self._labels.items():
+                if settled.is_final(kind):
+                    file.write(label_line(kind, items, settled.label))
         return with_label_file(self._job.options, path)
 
     def add(self, pending: Path) -> bool:
@@ -96,7 +96,7 @@ class Gathered:
         return len(self._labels) > before
 
     def _keep(self, items: str, found: Decision, unit: str) -> None:
-        self._labels[items] = found.settled.label
+        self._labels[items] = found.settled
         # Runs have many pairs of few units, which share the name in memory.
         self._units.append(sys.intern(unit))
         self._digests[items] = _digest(items, found)
@@ -126,7 +126,7 @@ class Gathered:
             rows=len(self._labels),
             ties=self._ties,
             items=short_digests(self._labels).tobytes(),
-            labels=bytes(map(LABEL_BYTES.__getitem__, self._labels.values())),
+            labels=bytes(LABEL_BYTES[one.label] for one in self._labels.values()),
             units=short_units(self._units).tobytes(),
         )
         used.imports.set(self._imports)

@@ -187,6 +187,14 @@ ESTIMATE_JUDGE = by_organisers(
     "Count the open questions to the judge of a phase and estimate their cost; for organisers.",
     subject="phase",
 )
+LEAVE_PAIRS_OUT = by_organisers(
+    judging.leave_pairs_out,
+    "Let pairs that the judge of a phase left without a label count neither way; for organisers.",
+    _(
+        "The pairs without a label are left out. Runs that wait for no other pair are scored."
+    ),
+    subject="phase",
+)
 DISMISS_JUDGE = by_organisers(
     judging.dismiss,
     "Stop asking the judge of a phase; its judgements stay; for organisers.",

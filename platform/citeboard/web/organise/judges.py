@@ -40,6 +40,7 @@ def _judges_context(
                 "judge": offer.judges.get(name),
                 "row": row,
                 "open": judging.pairs_open(row) if row else 0,
+                "unlabelled": judging.unlabelled_pairs(phase).count(),
                 "unsent": judging.unsent_runs(row) if row else 0,
                 "addressing": judging.texts_to_judge(phase),
                 "form": filled if is_filled else acts.JudgeConsentForm(of=phase),
@@ -76,4 +77,5 @@ def _page_with_errors(
 
 ask = pages.does(acts.ASK_JUDGE, "organise-judges season", then=pages.to_job)
 estimate = pages.does(acts.ESTIMATE_JUDGE, "organise-judges season", then=pages.to_job)
+leave_out = pages.does(acts.LEAVE_PAIRS_OUT, "organise-judges season")
 dismiss = pages.does(acts.DISMISS_JUDGE, "organise-judges season")
