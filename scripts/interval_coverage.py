@@ -54,6 +54,7 @@ from scoring.metrics.weighted import (
     Kendall,
     RankCorrelation,
 )
+from scoring.stats.confusion import Confusion
 from scoring.stats.jackknife import (
     MIN_UNITS,
     difference_bounds,
@@ -92,6 +93,8 @@ INSTANCES = 200
 SETS_OF_SYSTEMS = 4_000
 #: Topics of leaderboards.
 TOPICS = 8
+#: Topics whose pairs judges label.
+SIZES_OF_JUDGES = (5, 10, 30, 100, 200)
 
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator, Shape], Floats]
@@ -298,6 +301,47 @@ class Agreed(Family):
         ends = score_bounds(values[is_known], errors, float(size), (-1.0, 1.0))
         low[is_known], high[is_known] = ends
         return low, high
+
+
+@dataclass(frozen=True)
+class Confused(Family):
+    """Test sets of topics with labels by two judges, or by people and a judge: of each topic the cells of the
+    confusion matrix. The intervals are those of `scoring.stats.confusion`.
+    """
+
+    has_percentiles: bool = False
+
+    @property
+    def shape(self) -> str:
+        return "agreement"
+
+    def weights(self, rows: Floats) -> Floats:
+        return np.ones(rows.shape[:-1])
+
+    def value(self, sums: Floats) -> Floats:
+        labels = self._kappa.labels
+        cells = [(first, second) for first in labels for second in labels]
+        stats = self._kappa.instance_stats(*zip(*cells, strict=True))
+        return np.asarray(self._kappa.aggregate(sums @ stats))
+
+    @property
+    def _kappa(self) -> Kappa:
+        assert isinstance(self.metric, Kappa)
+        return self.metric
+
+    def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
+        size = len(self._kappa.labels)
+        matrices = rows.astype(int).reshape(*rows.shape[:-1], size, size)
+        found = [
+            Confusion(
+                labels=self._kappa.labels, by_topic=dict(enumerate(own))
+            ).kappa_interval
+            for own in matrices
+        ]
+        ends = np.array(
+            [own if isinstance(own, tuple) else (np.nan, np.nan) for own in found]
+        )
+        return ends[:, 0], ends[:, 1]
 
 
 @dataclass(frozen=True)
@@ -790,6 +834,29 @@ def labelled_items(shares: tuple[float, ...], guessed: float) -> Draw:
     return rows
 
 
+def judged_topics(
+    shares: tuple[float, ...], pairs: tuple[int, int], errors: tuple[float, float]
+) -> Draw:
+    """Of each topic the cells of the confusion matrix of two judges. Topics differ in their number of pairs,
+    in the shares of labels and in how often a judge errs; a judge that errs gives any label by the shares.
+    """
+    labels = np.eye(len(shares))
+
+    def rows(rng: np.random.Generator, shape: Shape) -> Floats:
+        size = rng.integers(pairs[0], pairs[1] + 1, shape)
+        own = rng.dirichlet(8 * np.array(shares), shape)
+        given = []
+        for error in errors:
+            errs = rng.beta(4 * error, 4 * (1 - error), shape)[..., None, None]
+            given.append((1 - errs) * labels + errs * np.array(shares))
+        cells = np.einsum("...t,...ta,...tb->...ab", own, *given)
+        cells = cells.reshape(*shape, -1)
+        cells /= cells.sum(axis=-1, keepdims=True)
+        return rng.multinomial(size, cells).astype(float)
+
+    return rows
+
+
 def levelled_items(shares: tuple[float, ...], noise: float) -> Draw:
     def rows(rng: np.random.Generator, shape: Shape) -> Floats:
         ends = np.cumsum(shares)[:-1]
@@ -1170,8 +1237,33 @@ def measures_of_people() -> list[Family]:
         ("ordinal alpha of skewed levels", "ordinal", levelled_items(skewed, 0.8)),
     ]
     return [
-        Agreed(name, rows, draw, sizes=people, level=level)
-        for name, level, draw in named
+        *(
+            Agreed(name, rows, draw, sizes=people, level=level)
+            for name, level, draw in named
+        ),
+        *measures_of_judges(),
+    ]
+
+
+def measures_of_judges() -> list[Family]:
+    """Kappa of a judge with people, who label few pairs of a topic, and of two judges that label all."""
+    few, some, many = (2, 8), (5, 20), (20, 60)
+    named = [
+        ("a judge with people, labels 60:20:20", (0.6, 0.2, 0.2), few, (0.05, 0.2)),
+        ("a judge with people, labels 85:15", (0.85, 0.15), few, (0.05, 0.2)),
+        ("a judge with people, labels 95:5", (0.95, 0.05), few, (0.05, 0.2)),
+        ("two judges, labels 70:30", (0.7, 0.3), many, (0.1, 0.2)),
+        ("two judges, labels 80:15:5", (0.8, 0.15, 0.05), some, (0.1, 0.2)),
+        ("two judges, labels 95:5", (0.95, 0.05), some, (0.1, 0.2)),
+    ]
+    return [
+        Confused(
+            f"kappa of {name}",
+            Kappa("kappa", CORRECTED, labels="abc"[: len(shares)]),
+            judged_topics(shares, pairs, errors),
+            sizes=SIZES_OF_JUDGES,
+        )
+        for name, shares, pairs, errors in named
     ]
 
 

@@ -19,15 +19,17 @@ from citeboard.teams.models import User
 from scoring.human.estimates import StoredRows, board_to_estimate, kinds_of
 from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judge
+from scoring.offline.estimated_units import KINDS
 from scoring.worker.child import RunFailed
 from scoring.worker.estimating import Sampling, all_rows, forms_of
 from scoring.worker.ledger import GivenRows, in_parts, look_up, read_file
 from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Submission
 from tasks.types import Problem
-from tasks.types.judge_views import first_judge, further_judges, view_of
-from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
+from tasks.types.judge_views import further_judges, view_of
+from tasks.types.ledger import ASSIGNS, ENTAILS, NO_LABEL, Judgement
 from tasks.types.problems import Problems
+from tasks.types.stored_judges import StoredJudge, stored_judges
 
 #: Minimum and maximum number of pairs on which two judges disagree in a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
@@ -52,8 +54,14 @@ class Asked:
     seed: str
 
     @property
+    def first(self) -> StoredJudge:
+        judge = _compared_judge(self.phase)
+        assert judge is not None, "only phases with a judge of the ledger have views"
+        return judge
+
+    @property
     def first_judge(self) -> str:
-        return first_judge(self.phase.task.options)
+        return self.first.name
 
     @property
     def name(self) -> str:
@@ -89,11 +97,35 @@ class Disagreements:
 
 
 def views_to_compare(phase: Phase) -> list[str]:
-    """Return the judges whose labels of claims can be compared with the labels of the
-    first judge.
+    """Return the judges whose labels can be compared with the labels of the first
+    judge.
     """
-    has_claims = EstimateSheet.Of.CLAIMS in kinds_of(phase)
-    return further_judges(phase.task.rules) if has_claims else []
+    return further_judges(phase.task.rules) if _unit_of(phase) else []
+
+
+def _unit_of(phase: Phase) -> str | None:
+    """Return the kind of units, such as claims, that the judges of the phase label, or
+    None if people cannot label such units.
+    """
+    judge = _compared_judge(phase)
+    if judge is None:
+        return None
+    return next((of for of in kinds_of(phase) if KINDS[of] == judge.kind), None)
+
+
+def _compared_judge(phase: Phase) -> StoredJudge | None:
+    """Return the first judge of the phase with the kind of its labels that a sheet can
+    ask people for. A row of a sheet of nuggets has no forms to look up in the ledger.
+    """
+    judges = stored_judges(phase.task.options)
+    return next(
+        (
+            judge
+            for judge in judges
+            if judge.name == judges[0].name and judge.kind != ASSIGNS
+        ),
+        None,
+    )
 
 
 def new_seed() -> str:
@@ -116,15 +148,17 @@ def drawn(asked: Asked, by: User) -> Disagreements:
 
 def _sampling(asked: Asked, by: User) -> Sampling:
     board = board_to_estimate(asked.phase, by)
+    unit = _unit_of(asked.phase)
     assert board.gold is not None
     assert board.rules is not None
+    assert unit is not None, "the phase has views to compare"
     chosen = [row.submission for row in board.systems]
     runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
     return Sampling(
         phase=asked.phase,
         gold=board.gold,
         rules=board.rules,
-        of=EstimateSheet.Of.CLAIMS.value,
+        of=unit,
         labels=asked.pairs,
         seed=asked.seed,
         runs=[runs[number] for number in chosen if runs[number].file],
@@ -147,7 +181,7 @@ def _drawn(
     # The loop keeps only the sampled pairs in memory, and not all pairs.
     kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
     if not common:
-        words = _("no pair of a claim has labels of both %(first)s and %(judge)s")
+        words = _("no pair has labels of both %(first)s and %(judge)s")
         raise SheetRefused(words % {"first": asked.first_judge, "judge": asked.judge})
     if not differing:
         words = _("the judges agree on all of the %(pairs)s that both labelled")
@@ -174,7 +208,7 @@ class _Compared:
 def _compared(asked: Asked, rows: Iterable[Mapping[str, Any]]) -> Iterator[_Compared]:
     season = asked.phase.task.season
     judges = [
-        list(Judge.objects.deciding(name, season))
+        list(Judge.objects.deciding(name, season, asked.first.kind))
         for name in (asked.first_judge, asked.judge)
     ]
     for some in in_parts(rows):
@@ -201,7 +235,7 @@ def lines_of(asked: Asked, found: Disagreements) -> bytes:
     of the judgement ledger with an empty label, and does not show the labels of the two
     judges.
     """
-    head = {"kind": ENTAILS, "judge": PEOPLE, "digest": asked.name, "by": ""}
+    head = {"kind": asked.first.kind, "judge": PEOPLE, "digest": asked.name, "by": ""}
     lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]
     return "".join(
         f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines
@@ -226,6 +260,7 @@ def keep(
             file=lines.name,
             result={
                 "name": asked.name,
+                "kind": asked.first.kind,
                 "judges": [asked.first_judge, asked.judge],
                 "common": found.common,
                 "differing": found.differing,
@@ -248,20 +283,21 @@ def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> Give
 
     Raises FileRefused if a line is not a label by a person for a pair of the sheet.
     """
-    name, pairs = _stored_sheet(sheet)
+    stored = _stored_sheet(sheet)
     given = read_file(path, filename, "", by).labelled()
     summary = given.summary
-    if (summary.kind, summary.judge, summary.digest) != (ENTAILS, PEOPLE, name):
+    lines = (summary.kind, summary.judge, summary.digest)
+    if lines != (stored.kind, PEOPLE, stored.name):
         message = _("these are not the lines of this sheet")
         problem = Problem(
-            file=filename, message=message, expected=f"“digest”: “{name}”"
+            file=filename, message=message, expected=f"“digest”: “{stored.name}”"
         )
         raise FileRefused([problem])
     problems = Problems()
     is_empty = True
     for line, row in given:
         is_empty = False
-        if message := _fault(row, pairs):
+        if message := _fault(row, stored.pairs):
             expected = _("the lines of the sheet, with “label” and “by”")
             problems.append(
                 Problem(file=filename, line=line, message=message, expected=expected)
@@ -281,13 +317,22 @@ def _fault(row: Judgement, pairs: Collection[str]) -> str:
     return "" if row.items in pairs else _("the sheet has no such pair")
 
 
-def _stored_sheet(sheet: EstimateSheet) -> tuple[str, set[str]]:
-    """Return the name of a sheet of disagreements, and the digests that identify the
-    pairs of the sheet.
+@dataclass(frozen=True, kw_only=True)
+class _StoredSheet:
+    """The name of a sheet of disagreements, the kind of its labels, and the digests
+    that identify its pairs.
     """
+
+    name: str
+    kind: str
+    pairs: set[str]
+
+
+def _stored_sheet(sheet: EstimateSheet) -> _StoredSheet:
     with storage.statistics.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
-    return head["digest"], {next(forms_of(row)) for row in rows}
+    pairs = {next(forms_of(row)) for row in rows}
+    return _StoredSheet(name=head["digest"], kind=head["kind"], pairs=pairs)
 
 
 def labels_in_ledger(sheet: EstimateSheet) -> int:
@@ -296,8 +341,9 @@ def labels_in_ledger(sheet: EstimateSheet) -> int:
     """
     judges = Judge.objects.filter(
         season=sheet.phase.task.season_id,
-        kind=ENTAILS,
+        # Sheets of earlier releases have pairs of claims alone.
+        kind=sheet.result.get("kind", ENTAILS),
         name=PEOPLE,
-        digest=sheet.result.get("name") or _stored_sheet(sheet)[0],
+        digest=sheet.result.get("name") or _stored_sheet(sheet).name,
     )
     return sum(judges.values_list("decided", flat=True))

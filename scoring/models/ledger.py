@@ -54,6 +54,14 @@ def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, np.uint64)
 
 
+def short_units(units: Iterable[str]) -> NDArray[np.uint32]:
+    """Return the first four bytes of the SHA-256 digest of each unit's name, such as a
+    topic.
+    """
+    digests = b"".join(hashlib.sha256(one.encode()).digest()[:4] for one in units)
+    return np.frombuffer(digests, np.uint32)
+
+
 class JudgeQuerySet(models.QuerySet["Judge"]):
     def deciding(
         self, name: str, season: Season | None, kind: str = ENTAILS
@@ -273,6 +281,11 @@ class UsedJudgements(models.Model):
         default=b"",
         db_default=b"",
         help_text="A byte for the label of each row, in order; empty for older numbers.",
+    )
+    units = models.BinaryField(
+        default=b"",
+        db_default=b"",
+        help_text="Four bytes of the SHA-256 of the topic of each row, in order; empty for older numbers.",
     )
     imports: models.ManyToManyField[JudgementImport, models.Model] = (
         models.ManyToManyField(JudgementImport, related_name="used_by")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,23 +71,47 @@ def stop_where_pending(
     verdicts = [
         verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)
     ]
-    pending = dict.fromkeys(pair for verdict in verdicts for pair in verdict.pending)
+    units = (
+        unit for metric in asking.values() for unit in units_of_cases(metric, pairs)
+    )
+    pending: dict[entailment.Pair, str] = {}
+    for verdict, unit in zip(verdicts, units, strict=True):
+        for pair in verdict.pending:
+            pending.setdefault(pair, unit)
     open_items = [item for item in items if item.is_open]
     if not pending and not open_items:
         return
     first = {pair for verdict in verdicts for pair in verdict.next}
     with path.open("w", encoding="utf-8") as file:
         _append_lines(
-            file, [{**pair_line(pair), "next": pair in first} for pair in pending]
+            file,
+            [
+                {**pair_line(pair), "next": pair in first, "unit": unit}
+                for pair, unit in pending.items()
+            ],
         )
         _append_lines(file, list(map(item_line, open_items)))
     asked = {pair for judge in watched.values() for pair in judge.answers}
     raise Pending(len(pending) + len(open_items), len(asked) + len(items))
 
 
+def units_of_cases(metric: CitationMetric, pairs: Pairs) -> Iterator[str]:
+    """Yield the resampling unit of each case of the metric, such as its question."""
+    units = pairs.clusters or pairs.units
+    for gold, answer, unit in zip(pairs.gold, pairs.answers, units, strict=True):
+        for _case in metric.cases([gold], [answer]):
+            yield unit if isinstance(unit, str) else " ".join(unit)
+
+
 def item_line(item: AskedItem) -> dict[str, Any]:
     others = {"others": item.others} if item.others else {}
-    return {"kind": item.kind, **item.by_role, "next": True, **others}
+    return {
+        "kind": item.kind,
+        **item.by_role,
+        "next": True,
+        "unit": item.unit,
+        **others,
+    }
 
 
 def pair_line(pair: entailment.Pair) -> dict[str, str]:

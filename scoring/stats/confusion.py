@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.classification import Kappa
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.people_and_labels import has_each_label, over_left_out
+from scoring.metrics.base import Floats
+from scoring.metrics.classification import MIN_UNITS_OF_A_CLASS, Kappa
+from scoring.stats.jackknife import MIN_UNITS, NoInterval, value_interval
 from scoring.stats.resampling import Bounds
 
 Counts = NDArray[np.int_]
@@ -49,24 +49,26 @@ class Confusion:
         """Return Cohen's kappa, or NaN without judgements or if people and judge use
         the same single label.
         """
-        return self._kappa(self.counts)
+        return float(self._kappas(self.counts))
 
     @property
     def kappa_interval(self) -> Bounds | NoInterval:
         """Return the jackknife interval of kappa over topics, or the reason why kappa
         has no interval.
+
+        As for the kappa of two annotators, each label needs MIN_UNITS_OF_A_CLASS topics
+        in which people and judge agree on the label.
         """
-        cells = {
-            (topic, *cell): cell
-            for topic, counts in self.by_topic.items()
-            for cell, count in zip(self._cells, counts.ravel(), strict=True)
-            if count
-        }
-        return over_left_out(
-            {(topic,): counts for topic, counts in self.by_topic.items()},
-            lambda kept: self._kappa(_total(kept.values(), len(self.labels))),
-            is_carried=has_each_label(cells),
-        )
+        if len(self.by_topic) < MIN_UNITS:
+            return NoInterval.FEW_UNITS
+        counts = np.stack(list(self.by_topic.values()))
+        agreed = (np.diagonal(counts, axis1=1, axis2=2) > 0).sum(axis=0)
+        is_used = (self.counts.sum(axis=0) + self.counts.sum(axis=1)) > 0
+        if (agreed[is_used] < MIN_UNITS_OF_A_CLASS).any():
+            return NoInterval.FEW_OF_A_CLASS
+        left_out = self._kappas(self.counts - counts)
+        found = value_interval(self.kappa, left_out.tolist(), (-1.0, 1.0))
+        return found or NoInterval.UNDEFINED
 
     def by_people(self, label: str) -> int:
         """Return the number of judgements to which people gave the label."""
@@ -94,11 +96,32 @@ class Confusion:
     def _cells(self) -> list[tuple[str, str]]:
         return [(people, judge) for people in self.labels for judge in self.labels]
 
-    def _kappa(self, counts: Counts) -> float:
+    def _kappas(self, counts: Counts) -> Floats:
+        """Return the kappa of each of the (…, q, q) confusion matrices."""
         people, judge = zip(*self._cells, strict=True)
         metric = Kappa("kappa", "", labels=self.labels)
-        sums = counts.ravel() @ metric.instance_stats(people, judge)
-        return float(metric.aggregate(sums))
+        cells = counts.reshape(*counts.shape[:-2], -1)
+        return np.asarray(
+            metric.aggregate(cells @ metric.instance_stats(people, judge))
+        )
+
+
+def confusion_of(
+    first: NDArray[np.uint8], second: NDArray[np.uint8], units: NDArray[np.uint32]
+) -> Confusion:
+    """Return the confusion matrices of two judges' labels of the same items, with one
+    matrix for each unit, such as a topic. The labels are bytes.
+    """
+    names = np.union1d(first, second)
+    rows, columns = np.searchsorted(names, first), np.searchsorted(names, second)
+    distinct, topics = np.unique(units, return_inverse=True)
+    size = len(names)
+    cells = (topics * size + rows) * size + columns
+    counts = np.bincount(cells, minlength=len(distinct) * size * size)
+    return Confusion(
+        labels=[str(name) for name in names],
+        by_topic=dict(enumerate(counts.reshape(len(distinct), size, size))),
+    )
 
 
 def joined(confusions: Sequence[Confusion]) -> Confusion:

@@ -50,6 +50,7 @@ class NoInterval(StrEnum):
     UNDEFINED = "undefined"
     ALL_EQUAL = "all-equal"
     NOT_HONEST = "not-honest"
+    NO_TOPICS = "no-topics"
     SAME = "same"
 
 

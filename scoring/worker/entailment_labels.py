@@ -60,7 +60,9 @@ from tasks.types.ledger import (
     ASSIGNS,
     ENTAILS,
     KINDS,
+    LEAVING_OUT,
     NO_LABEL,
+    ORGANISERS,
     SUPPORTS,
     AskedItem,
     GivenLabel,
@@ -171,15 +173,15 @@ def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
         for some in in_parts(
             rows.values_list("pk", "items", "label").iterator(chunk_size=5000)
         ):
-            counted = _settled_rows(judge, some) if has_several else some
-            for _pk, items, label in counted:
+            if has_several:
+                yield from _settled_lines(judge, some)
+                continue
+            for _pk, items, label in some:
                 if label != NO_LABEL:
                     yield label_line(judge.kind, items, label)
 
 
-def _settled_rows(
-    judge: Judge, rows: Sequence[tuple[int, str, str]]
-) -> Iterator[tuple[int, str, str]]:
+def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterator[str]:
     pairs = {items for _pk, items, _label in rows}
     found = dict(look_up([judge], pairs))
     firsts = set(
@@ -190,8 +192,9 @@ def _settled_rows(
         .values_list("first", flat=True)
     )
     for pk, items, _label in rows:
-        if pk in firsts:
-            yield pk, items, found[items].settled.label
+        decided = found[items].settled
+        if pk in firsts and decided.is_final(judge.kind):
+            yield label_line(judge.kind, items, decided.label)
 
 
 def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
@@ -214,9 +217,9 @@ def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
         # Keep only the last withdrawn label of each person and repetition.
         said = {(by, repeat): label for _items, by, repeat, label in of_items}
         kind = deciding[0].kind
-        label = settled(kind, [GivenLabel(*one, said[one]) for one in said]).label
-        if label != NO_LABEL:
-            yield label_line(kind, items, label)
+        decided = settled(kind, [GivenLabel(*one, said[one]) for one in said])
+        if decided.is_final(kind):
+            yield label_line(kind, items, decided.label)
 
 
 #: After this time, a periodic task resumes waiting jobs that no import has resumed.
@@ -338,7 +341,7 @@ def item_of(value: Mapping[str, Any]) -> AskedItem:
     if kind == ENTAILS:
         premise, hypothesis = texts
         others = (f"{entailment.sha1(premise)} {digest_of(hypothesis)}",)
-    return AskedItem(kind, texts, others)
+    return AskedItem(kind, texts, others, unit=value.get("unit", ""))
 
 
 def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
@@ -346,7 +349,11 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     jobs that waited for these pairs. Return the number of resumed jobs.
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
-    decided = said.filter(judge=judge).exclude(label=NO_LABEL)
+    undecided = Q(label=NO_LABEL)
+    if judge.kind in LEAVING_OUT:
+        # Organisers who give a pair no label leave the pair out.
+        undecided &= ~Q(by=ORGANISERS)
+    decided = said.filter(judge=judge).exclude(undecided)
     # Skip pairs for which a judge of higher precedence has answered without a label.
     # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(
@@ -400,7 +407,7 @@ def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
 def open_pairs(
     waiting: Sequence[PendingLabels], *, is_next_only: bool = False
 ) -> Iterator[dict[str, str]]:
-    shown: set[AskedItem] = set()
+    shown: set[tuple[str, str]] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("items", flat=True))
         with (
@@ -411,12 +418,12 @@ def open_pairs(
                 value = json.loads(line)
                 pair = item_of(value)
                 if (
-                    pair in shown
+                    (pair.kind, pair.items) in shown
                     or pair.items not in still_open
                     or (is_next_only and not value["next"])
                 ):
                     continue
-                shown.add(pair)
+                shown.add((pair.kind, pair.items))
                 # Pairs of claims keep the form that `python -m scoring decide` reads.
                 named = {} if pair.kind == ENTAILS else {"kind": pair.kind}
                 yield {**named, **pair.by_role}

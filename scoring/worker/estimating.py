@@ -26,7 +26,7 @@ from scoring.worker.scorers import (
 )
 from tasks.jobs import interruptions
 from tasks.models import Gold, Phase, Submission
-from tasks.types.ledger import ASSIGNS, NO_LABEL, digest_of
+from tasks.types.ledger import ASSIGNS, digest_of
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
@@ -124,7 +124,7 @@ def _stored_labels(sampling: Sampling, judge: StoredJudge) -> list[str]:
         return [
             label_line(judge.kind, items, decision.settled.label)
             for items, decision in look_up(deciding, forms)
-            if decision.settled.label != NO_LABEL
+            if decision.settled.is_final(judge.kind)
         ]
 
 

@@ -10,6 +10,7 @@ run.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +20,12 @@ from django.utils import timezone
 
 from citeboard.core.commits import after_commit
 from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
-from scoring.models.ledger import LABEL_BYTES, short_digests
+from scoring.models.ledger import LABEL_BYTES, short_digests, short_units
 from scoring.worker.entailment_labels import deciding_judges, pairs_in
 from scoring.worker.ledger import Decision, in_parts, look_up
 from tasks.models import Job
 from tasks.models.seasons import bump_version
-from tasks.types.ledger import NO_LABEL, AskedItem
+from tasks.types.ledger import AskedItem, Settled
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
@@ -114,8 +115,10 @@ class _LabelsOfKind:
         #: The versions of the judges at the time of the first search for labels.
         self._since = self._seen
         #: The label of each pair, and a digest of the judgements that determined it.
-        self._labels: dict[str, str] = {}
+        self._labels: dict[str, Settled] = {}
         self._digests: dict[str, bytes] = {}
+        #: The resampling unit of each pair, such as its question.
+        self._units: list[str] = []
         self._imports: set[int] = set()
         self._ties = 0
 
@@ -126,9 +129,9 @@ class _LabelsOfKind:
     def write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8") as file:
             file.write(first_line(self.judge.kind, self.judge.name))
-            for items, label in self._labels.items():
-                if label != NO_LABEL:
-                    file.write(label_line(self.judge.kind, items, label))
+            for items, settled in self._labels.items():
+                if settled.is_final(self.judge.kind):
+                    file.write(label_line(self.judge.kind, items, settled.label))
 
     def begin_search(self) -> None:
         """Read which judges decide now, before labels are looked up."""
@@ -138,13 +141,17 @@ class _LabelsOfKind:
             self._since = self._seen
 
     def look_up(self, pairs: Iterable[AskedItem]) -> None:
-        wanted = [form for pair in pairs for form in (pair.items, *pair.others)]
-        for items, found in look_up(self._deciding, wanted):
+        units = {
+            form: pair.unit for pair in pairs for form in (pair.items, *pair.others)
+        }
+        for items, found in look_up(self._deciding, units):
             if items not in self._labels:
-                self._keep(items, found)
+                self._keep(items, found, units[items])
 
-    def _keep(self, items: str, found: Decision) -> None:
-        self._labels[items] = found.settled.label
+    def _keep(self, items: str, found: Decision, unit: str) -> None:
+        self._labels[items] = found.settled
+        # Runs have many pairs of few units, which share the name in memory.
+        self._units.append(sys.intern(unit))
         self._digests[items] = _digest(items, found)
         self._imports |= found.imports
         self._ties += found.settled.is_tie
@@ -165,7 +172,8 @@ class _LabelsOfKind:
             rows=len(self._labels),
             ties=self._ties,
             items=short_digests(self._labels).tobytes(),
-            labels=bytes(map(LABEL_BYTES.__getitem__, self._labels.values())),
+            labels=bytes(LABEL_BYTES[one.label] for one in self._labels.values()),
+            units=short_units(self._units).tobytes(),
         )
         used.imports.set(self._imports)
         after_commit(self._check_again, used)

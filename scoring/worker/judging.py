@@ -4,7 +4,7 @@ and the questions that a judge has not answered.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -28,17 +28,32 @@ from scoring.judges.questions import (
     chat_signature,
     digest_of_signature,
 )
-from scoring.models import BackgroundJob, Judgement, PendingLabels, PhaseJudge
+from scoring.models import (
+    BackgroundJob,
+    Judge,
+    Judgement,
+    PendingLabels,
+    PendingPair,
+    PhaseJudge,
+)
 from scoring.worker.background import Kind, ask
 from scoring.worker.entailment_labels import (
     item_of,
     open_pairs,
     pairs_left,
+    resume_waiting,
     waiting_jobs,
 )
-from scoring.worker.ledger import in_parts
+from scoring.worker.ledger import append, close_import, in_parts, look_up, new_import
 from tasks.models import Job, Phase, Season
-from tasks.types.ledger import ENTAILS, NO_LABEL, SUPPORTS
+from tasks.types.ledger import (
+    ENTAILS,
+    LEAVING_OUT,
+    NO_LABEL,
+    ORGANISERS,
+    SUPPORTS,
+    Judgement as LedgerRow,
+)
 from tasks.types.problems import InputRefused, Unavailable
 from tasks.types.stored_judges import StoredJudge, stored_judges
 
@@ -309,6 +324,74 @@ def pairs_open(row: PhaseJudge) -> int:
     judge.
     """
     return pairs_left(waiting_for(row))
+
+
+def unlabelled_pairs(phase: Phase, kind: str = "") -> QuerySet[PendingPair, str]:
+    """Return the pairs that runs of the phase wait for although the judge has replied,
+    because no reply has a label. Raises Refused if the options do not determine the
+    judge.
+    """
+    named, season = named_judge(phase, kind), phase.task.season
+    items = PendingPair.objects.values_list("items", flat=True)
+    if named is None:
+        return items.none()
+    deciding = Judge.objects.deciding(named.name, season, named.kind)
+    replies = Judgement.objects.standing().filter(
+        judge__in=deciding.values("pk"), items=OuterRef("items")
+    )
+    waiting = waiting_jobs().filter(
+        judge__name=named.name, judge__kind=named.kind, job__submission__phase=phase
+    )
+    pairs = items.filter(Exists(replies), waits__in=waiting.values("pk"))
+    return pairs.order_by("items").distinct()
+
+
+def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
+    """Let the pairs without a label count neither way, and score the runs that waited
+    for these pairs alone. Return the number of pairs.
+
+    The ledger stores the decision as a judgement by ORGANISERS without a label, so that
+    it can be withdrawn. A label that comes later replaces the decision. Raises Refused.
+    """
+    named, season = named_judge(phase, kind), phase.task.season
+    pairs = list(unlabelled_pairs(phase, kind))
+    if named is None or not pairs:
+        raise Refused(_("no run waits for a pair that the judge left without a label"))
+    if named.kind not in LEAVING_OUT:
+        raise Refused(
+            _("a claim has no score without a label of each pair; let people decide")
+        )
+    deciding = list(Judge.objects.deciding(named.name, season, named.kind))
+    rows: defaultdict[Judge, list[LedgerRow]] = defaultdict(list)
+    digests = {judge.pk: judge.digest for judge in deciding if judge.season_id}
+    with transaction.atomic():
+        for items, found in look_up(deciding, pairs):
+            # Judgements that all seasons share stay as they are.
+            digest = digests.get(found.judge, "")
+            judge, _is_new = Judge.objects.get_or_create(
+                kind=named.kind, name=named.name, digest=digest, season=season
+            )
+            rows[judge].append(
+                LedgerRow(
+                    named.kind, named.name, digest, items, ORGANISERS, 0, NO_LABEL
+                )
+            )
+        for judge, own in rows.items():
+            source = new_import(judge, f"left out in {phase.slug}", "", by)
+            for some in in_parts(own):
+                append(source, some)
+            close_import(source)
+        audit.record(
+            "pairs-left-out",
+            actor=by,
+            subject=phase,
+            place=season,
+            facts={"pairs": len(pairs), "judge": named.name, "phase": phase},
+        )
+    for judge in rows:
+        # Another form of a document may have the label under which a run waits.
+        resume_waiting(judge, is_unsure=True)
+    return len(pairs)
 
 
 def unsent_runs(row: PhaseJudge) -> int:

@@ -55,6 +55,12 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+#: Items of these kinds may count neither way, as in files with “no label”.
+LEAVING_OUT = (SUPPORTS, ASSIGNS)
+#: A judgement by ORGANISERS with NO_LABEL leaves items out that have no other label.
+ORGANISERS = "organisers"
+
+
 class Judgement(NamedTuple):
     """A judgement, which is a row in the ledger (the file of all judgements). ``items``
     contains the hexadecimal digests of the judged texts, separated by spaces.
@@ -74,12 +80,21 @@ class Judgement(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The label that several judgements of the same items lead to. ``is_tie`` is True
-    if two labels have equally many votes of people.
+    """The label that several judgements of the same items lead to.
+
+    ``is_tie`` is True if two labels have equally many votes of people. ``is_left_out``
+    is True if organisers decided that items without a label count neither way.
     """
 
     label: str
     is_tie: bool = False
+    is_left_out: bool = False
+
+    def is_final(self, kind: str) -> bool:
+        """Return True if a scorer can use the decision. Metrics of entailment need a
+        label of each pair.
+        """
+        return self.label != NO_LABEL or (self.is_left_out and kind in LEAVING_OUT)
 
 
 class GivenLabel(NamedTuple):
@@ -95,13 +110,15 @@ class AskedItem(NamedTuple):
     roles.
 
     ``others`` are the digests of other forms of the texts, under which the ledger may
-    have the item. ``is_open`` is True if the scorer has no label of the item.
+    have the item. ``is_open`` is True if the scorer has no label of the item. ``unit``
+    is the resampling unit of the item, such as its topic.
     """
 
     kind: str
     texts: tuple[str, ...]
     others: tuple[str, ...] = ()
     is_open: bool = True
+    unit: str = ""
 
     @property
     def items(self) -> str:
@@ -131,14 +148,17 @@ def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
     metrics use. If people judged the items, the most frequent label of people is used,
     otherwise the first valid label of a model.
 
-    A single valid judgement of the items is sufficient for a label.
+    A single valid judgement of the items is sufficient for a label. Without one, the
+    items are left out if organisers gave them NO_LABEL.
     """
     ordered = sorted(given)
     people = [one.label for one in ordered if one.by and one.label != NO_LABEL]
     if people:
         return majority(kind, people)
     labels = (one.label for one in ordered if one.label != NO_LABEL)
-    return Settled(next(labels, NO_LABEL))
+    label = next(labels, NO_LABEL)
+    is_left_out = label == NO_LABEL and any(one.by == ORGANISERS for one in ordered)
+    return Settled(label, is_left_out=is_left_out)
 
 
 def majority(kind: str, labels: Iterable[str]) -> Settled:

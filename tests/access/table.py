@@ -294,6 +294,7 @@ TABLE = {
     "organise-judges-agree": post(LACKING_FOR_ORGANISERS),
     "organise-judges-ask": post(DONE_FOR_ORGANISERS),
     "organise-judges-estimate": post(DONE_FOR_ORGANISERS),
+    "organise-judges-leave-out": post(DONE_FOR_ORGANISERS),
     "organise-judges-dismiss": post(DONE_FOR_ORGANISERS),
     "submission-claims": read(NOBODY),
     "submission-instances": read(OWN_OR_ORGANISED_IN_SECRET),
@@ -505,6 +506,7 @@ TABLE = {
     "api:phase-judge": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:ask-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:estimate-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
+    "api:leave-pairs-out": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:dismiss-judge": post((401, 404, 404, 404, 404, 409, 404, 409), TOKEN_FIRST),
     "api:ledger": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
     "api:withdraw-import": post((401, 404, 404, 404, 404, 400, 404, 400), TOKEN_FIRST),
@@ -892,6 +894,7 @@ PHASE_BY_NUMBER = (
     "organise-confirmation-reopen",
     "organise-suspects", "organise-old-runs",
     "organise-judges-agree", "organise-judges-ask", "organise-judges-estimate", "organise-judges-dismiss",
+    "organise-judges-leave-out",
     "organise-pairs-make", "organise-battles-bring", "organise-estimates-make",
     "organise-disagreements-make",
 )  # fmt: skip
@@ -902,6 +905,7 @@ PHASE_IN_THE_API = (
     "old-runs", "rescoring", "stop-rescoring", "compute-baselines", "draw-again",
     "rescoring", "stop-rescoring", "compute-baselines", "draw-again",
     "battles", "battle-rows", "pair-sheets", "phase-judge", "ask-judge", "estimate-judge", "dismiss-judge",
+    "leave-pairs-out",
     "estimates", "estimate-sheets", "judges", "disagreements",
 )  # fmt: skip
 SHEET_IN_THE_API = (

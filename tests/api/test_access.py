@@ -57,6 +57,7 @@ ACCESS = {
     "POST agree_to_judge": (401, 404, 404, 404, 400, 400),
     "POST ask_judge": (401, 404, 404, 404, 409, 409),
     "POST estimate_judge": (401, 404, 404, 404, 409, 409),
+    "POST leave_pairs_out": (401, 404, 404, 404, 409, 409),
     "POST dismiss_judge": (401, 404, 404, 404, 409, 409),
     "POST withdraw_import": (401, 404, 404, 404, 400, 400),
     "POST share_labels": (401, 404, 404, 404, 400, 400),

@@ -33,11 +33,12 @@ from scoring.models import (
     PhaseJudge,
     UsedJudgements,
 )
-from scoring.models.ledger import short_digests
+from scoring.models.ledger import short_digests, short_units
 from scoring.offline.ledger import ledger_row
 from scoring.results.board.judges import judges_of, pairs_behind
 from scoring.results.board.standings import standings
 from scoring.results.board.visibility import Audience
+from scoring.stats.jackknife import value_interval
 from scoring.worker.entailment_labels import import_labels
 from tasks.jobs.leases import rescore
 from tasks.models import Job, Submission
@@ -200,6 +201,60 @@ def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judge
     assert found.same == sum(a == b for a, b in labels)
     expected = cohen_kappa_score(*zip(*labels, strict=True))
     assert found.kappa == pytest.approx(expected)
+
+
+def test_few_questions_give_kappa_no_interval_and_the_reason_is_stated(
+    scored, judged, client
+):
+    [view] = judges_of(board_of(scored), None).views
+    assert view.facts["kappa"] is not None
+    assert view.facts["kappa_low"] is view.facts["kappa_high"] is None
+    assert view.facts["why_no_kappa_interval"] == "few-units"
+    told = text_of(page_of_judge(client, scored, judge=OTHER))
+    assert "no interval: fewer than three units contribute" in told
+
+
+def test_the_interval_of_kappa_leaves_out_one_question_at_a_time(scored, judged):
+    labels, rng = np.array([0, 1], np.uint8), np.random.default_rng(7)
+    first, other = (rng.choice(labels, 60) for _judge in range(2))
+    questions = np.repeat([short_units([f"q{number}"])[0] for number in range(10)], 6)
+    items = short_digests(map(str, range(60)))
+    for name, own in ((FIRST, first), (OTHER, other)):
+        used = UsedJudgements.objects.filter(name=name, is_current=True)
+        used.update(
+            items=items.tobytes(), labels=own.tobytes(), units=questions.tobytes()
+        )
+    [view] = judges_of(board_of(scored), None).views
+    found = view.agreement
+    assert found.pairs == 60
+    left_out = [
+        cohen_kappa_score(first[questions != one], other[questions != one])
+        for one in np.unique(questions)
+    ]
+    kappa = cohen_kappa_score(first, other)
+    assert found.kappa == pytest.approx(kappa)
+    expected = value_interval(kappa, left_out, (-1.0, 1.0))
+    assert found.interval == pytest.approx(expected)
+    assert view.facts["kappa_low"] == pytest.approx(expected[0])
+    assert view.facts["why_no_kappa_interval"] is None
+
+
+def test_numbers_from_before_questions_were_stored_have_kappa_without_an_interval(
+    scored, judged, client
+):
+    UsedJudgements.objects.update(units=b"")
+    [view] = judges_of(board_of(scored), None).views
+    assert view.facts["kappa"] is not None
+    assert view.facts["why_no_kappa_interval"] == "no-topics"
+    told = text_of(page_of_judge(client, scored, judge=OTHER))
+    assert "runs of an earlier release were scored without their topics" in told
+
+
+def test_the_questions_of_pairs_are_stored_with_the_numbers(judged):
+    [question] = short_units(["q1"])
+    for used in UsedJudgements.objects.all():
+        units = np.frombuffer(bytes(used.units), np.uint32)
+        assert units.tolist() == [question] * used.rows
 
 
 def common_pairs(view):
@@ -534,7 +589,7 @@ def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
         drawn(asked(organised, judge="judge-c"), by)
     organised.task.rules = ["corrected", "corrected@judge-c"]
     organised.task.save()
-    with pytest.raises(SheetRefused, match="no pair of a claim has labels of both"):
+    with pytest.raises(SheetRefused, match="no pair has labels of both"):
         drawn(asked(organised, judge="judge-c"), by)
     label(organised, "judge-c", "Oslo")
     with pytest.raises(SheetRefused, match="agree on all of the 3 pairs"):
@@ -559,7 +614,7 @@ def test_an_organiser_draws_a_sheet_that_corrects_no_score(
     sheet = EstimateSheet.objects.get()
     assert (sheet.of, sheet.seed, sheet.judgements) == ("disagreements", "7", 2)
     told = text_of(client.get(reverse("organise-estimates", args=[season])))
-    assert "labelled 3 pairs of claims in common and disagree on 2" in told
+    assert "labelled 3 pairs in common and disagree on 2" in told
     assert "Upload the labels" in told
     assert "Publish beside the board" not in told
     with pytest.raises(Refused):

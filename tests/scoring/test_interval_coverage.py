@@ -115,6 +115,27 @@ def test_vectorized_coefficients_of_people_are_those_of_single_test_sets(simulat
     )
 
 
+def test_kappas_of_judges_hold_in_the_short_form(simulation, monkeypatch):
+    monkeypatch.setattr(simulation, "POPULATION", 100_000)
+    for family in simulation.measures_of_judges():
+        one = dataclasses.replace(family, sizes=(30,))
+        [cell] = simulation.simulated(one, 100, seed=5)
+        assert cell.is_counted, family.name
+        assert cell.is_held, (family.name, cell)
+
+
+def test_rare_labels_leave_few_topics_without_an_interval_of_kappa(simulation):
+    [family] = [
+        own
+        for own in simulation.measures_of_judges()
+        if own.name == "kappa of two judges, labels 95:5"
+    ]
+    rows = family.rows(np.random.default_rng(3), (50, 5))
+    low, high = family.bounds(rows)
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()
+
+
 @pytest.mark.proof
 def test_every_cell_of_the_table_holds_or_has_a_reason(simulation):
     found = simulation.counted_cells(TEST_SETS, SEED, None, has_percentiles=False)

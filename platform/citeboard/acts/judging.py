@@ -233,6 +233,15 @@ ESTIMATE_JUDGE = by_organisers(
     form=JudgeKindForm,
     subject="phase",
 )
+LEAVE_PAIRS_OUT = by_organisers(
+    judging.leave_pairs_out,
+    "Let pairs that the judge of a phase left without a label count neither way; for organisers.",
+    _(
+        "The pairs without a label are left out. Runs that wait for no other pair are scored."
+    ),
+    form=JudgeKindForm,
+    subject="phase",
+)
 DISMISS_JUDGE = by_organisers(
     judging.dismiss,
     "Stop asking the judge of a phase; its judgements stay; for organisers.",

@@ -26,6 +26,7 @@ from citeboard.acts.judging import (
     ASK_JUDGE,
     DISMISS_JUDGE,
     ESTIMATE_JUDGE,
+    LEAVE_PAIRS_OUT,
 )
 from citeboard.acts.labels import IMPORT_LABELS, SHARE_LABELS
 from citeboard.acts.ledger import IMPORT_LEDGER, WITHDRAW_IMPORT
@@ -234,6 +235,20 @@ begins(
     role=phase_to_organise,
     lets_out=False,
     name="estimate-judge",
+)
+does(
+    LEAVE_PAIRS_OUT,
+    "phases/<int:pk>/judge/leave-out/",
+    "leave_pairs_out",
+    role=phase_to_organise,
+    gives=lambda request, pairs: {"pairs": pairs},
+    answers=serializer(
+        "LeftOutPairs",
+        "The pairs that count neither way.",
+        pairs=(int, "Distinct pairs that runs waited for."),
+    ),
+    lets_out=False,
+    name="leave-pairs-out",
 )
 does(
     DISMISS_JUDGE,

@@ -25,6 +25,9 @@ from scoring.results.board.visibility import audience_of
 from scoring.stats.jackknife import NoInterval
 from tasks.models import Phase
 
+#: WHY_NO_INTERVAL lists the reasons for which a kappa has no interval.
+WHY_NO_INTERVAL = f"Null, “{NoInterval.FEW_UNITS}”, “{NoInterval.FEW_OF_A_CLASS}”, “{NoInterval.UNDEFINED}”"
+
 RankByJudgeSerializer = serializer(
     "RankByJudge",
     "The rank of a run by the first judge and by a further judge.",
@@ -72,7 +75,7 @@ WithPeopleSerializer = serializer(
     why_no_kappa=(str | None, f"Null or “{ONE_LABEL}”."),
     why_no_interval=(
         str | None,
-        f"Null, “{NoInterval.FEW_UNITS}”, “{NoInterval.FEW_OF_A_CLASS}” or “{NoInterval.UNDEFINED}”.",
+        f"{WHY_NO_INTERVAL}.",
     ),
     confusion=ConfusedLabelsSerializer(many=True),
     by_label=LabelByJudgeSerializer(many=True),
@@ -115,6 +118,15 @@ JudgeViewSerializer = serializer(
     why_no_kappa=(
         str | None,
         f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}”, “{ONE_LABEL}” or “{SEVERAL_KINDS}”.",
+    ),
+    kappa_low=(
+        float | None,
+        "Of the 95 % interval of kappa by the jackknife over topics.",
+    ),
+    kappa_high=float | None,
+    why_no_kappa_interval=(
+        str | None,
+        f"{WHY_NO_INTERVAL} or “{NoInterval.NO_TOPICS}”.",
     ),
     ranks=RankByJudgeSerializer(many=True),
     **QUALITY,

@@ -204,6 +204,9 @@ ACTIONS = {
         "lets the judge %(judge)s read texts of %(phase)s; they go to %(host)s"
     ),
     "judge-dismissed": _("does not let the judge %(judge)s read texts of %(phase)s"),
+    "pairs-left-out": _(
+        "left out %(pairs)s of %(phase)s to which the judge %(judge)s gave no label"
+    ),
     "judge-asked": _("asked the judge %(judge)s about runs of %(phase)s"),
     "labels-shared": _("shared %(labels)s labels of %(model)s with all seasons"),
     "judgements-imported": _("brought people's judgements of %(run)s"),

@@ -286,6 +286,9 @@ def reason_in_words(reason: str) -> str:
         "not-honest": gettext(
             "no interval: no known interval of this number holds as often as it claims"
         ),
+        "no-topics": gettext(
+            "no interval: runs of an earlier release were scored without their topics"
+        ),
     }
     return words.get(reason, "")
 

@@ -32,8 +32,10 @@ from scoring.results.board.standings import (
     significant,
 )
 from scoring.results.board.visibility import Visibility
+from scoring.stats.confusion import Confusion, confusion_of
 from scoring.stats.correlation import Correlation, of_points
-from scoring.stats.people_and_labels import cohen
+from scoring.stats.jackknife import NoInterval
+from scoring.stats.resampling import Bounds
 from tasks.models import Phase
 from tasks.types.base import base_rules
 from tasks.types.judge_views import (
@@ -56,17 +58,35 @@ SEVERAL_KINDS = "several-kinds"
 class Agreement:
     """The agreement of two judges on the pairs of texts that both judges labelled.
 
-    ``kappa`` is Cohen's kappa. ``reason`` explains why a number is missing.
+    ``kappa`` is Cohen's kappa, and ``interval`` is the interval of kappa, or the reason
+    why kappa has no interval. ``reason`` explains why a number is missing.
     """
 
     pairs: int | None
     same: int | None
     kappa: float | None
+    interval: Bounds | NoInterval | None = None
     reason: str = ""
 
     @property
     def share(self) -> float | None:
         return self.same / self.pairs if self.same is not None and self.pairs else None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found = self.interval
+        low, high = found if isinstance(found, tuple) else (None, None)
+        return {
+            "pairs": self.pairs,
+            "same_label": self.same,
+            "kappa": self.kappa,
+            "kappa_low": low,
+            "kappa_high": high,
+            "why_no_kappa": self.reason or None,
+            "why_no_kappa_interval": str(found)
+            if isinstance(found, NoInterval)
+            else None,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +157,7 @@ class JudgedView:
 
     @property
     def facts(self) -> dict[str, Any]:
-        found, pairs = self.correlation, self.agreement
+        found = self.correlation
         return {
             "judge": self.judge,
             "rules": self.board.rules,
@@ -146,10 +166,7 @@ class JudgedView:
             "high": found.high,
             "systems": found.n,
             "why_no_tau_b": self.why_no_correlation or None,
-            "pairs": pairs.pairs,
-            "same_label": pairs.same,
-            "kappa": pairs.kappa,
-            "why_no_kappa": pairs.reason or None,
+            **self.agreement.facts,
             "ranks": [
                 {
                     "run": one.first.submission,
@@ -349,18 +366,42 @@ def _agreement(first: Shown, other: Shown) -> Agreement:
     a, b = a[is_decided], b[is_decided]
     if not len(a):
         return Agreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
+    units = _units_of_pairs(left, right, places, others)
+    both = confusion_of(
+        a, b, np.zeros(len(a), np.uint32) if units is None else units[is_decided]
+    )
     if len(first.kinds) > 1:
         # Chance agreement on the labels of one kind differs from that of the other.
-        same = int((a == b).sum())
-        return Agreement(pairs=len(a), same=same, kappa=None, reason=SEVERAL_KINDS)
-    kappa = cohen(a.tolist(), b.tolist())
-    is_undefined = math.isnan(kappa)
+        return Agreement(
+            pairs=both.judgements, same=both.same, kappa=None, reason=SEVERAL_KINDS
+        )
+    is_undefined = math.isnan(both.kappa)
     return Agreement(
-        pairs=len(a),
-        same=int((a == b).sum()),
-        kappa=None if is_undefined else kappa,
+        pairs=both.judgements,
+        same=both.same,
+        kappa=None if is_undefined else both.kappa,
+        interval=_interval_of_kappa(both, has_units=units is not None),
         reason=ONE_LABEL if is_undefined else "",
     )
+
+
+def _units_of_pairs(
+    left: Labels, right: Labels, places: NDArray[np.intp], others: NDArray[np.intp]
+) -> NDArray[np.uint32] | None:
+    """Return the topic or question of each pair with labels of two judges, or None if
+    no scores of one of the judges have stored them for all pairs.
+    """
+    if left.units is not None:
+        return left.units[places]
+    return None if right.units is None else right.units[others]
+
+
+def _interval_of_kappa(
+    both: Confusion, *, has_units: bool
+) -> Bounds | NoInterval | None:
+    if math.isnan(both.kappa):
+        return None
+    return both.kappa_interval if has_units else NoInterval.NO_TOPICS
 
 
 def _pairs_behind(shown: Shown) -> int | None:
@@ -384,10 +425,14 @@ def has_withheld(evaluations: Collection[int]) -> bool:
 
 @dataclass(frozen=True)
 class Labels:
-    """The sorted distinct digests of labelled pairs, and the label of each pair."""
+    """The sorted distinct digests of labelled pairs, with the label and the unit of
+    each pair. A unit is a topic or a question. The units are None if some scores were
+    stored without them.
+    """
 
     items: NDArray[np.uint64]
     labels: NDArray[np.uint8]
+    units: NDArray[np.uint32] | None
 
 
 def _labels_behind(shown: Shown) -> Labels:
@@ -397,8 +442,14 @@ def _labels_behind(shown: Shown) -> Labels:
     used = shown.used_judgements
     # All runs have the same label for a pair, unless a run uses outdated judgements.
     # For a pair with several labels, the label of the newest run counts.
-    rows = list(used.exclude(labels=b"").order_by("-pk").values_list("items", "labels"))
-    items = np.frombuffer(b"".join(bytes(one) for one, _labels in rows), np.uint64)
-    labels = np.frombuffer(b"".join(bytes(one) for _items, one in rows), np.uint8)
+    rows = used.exclude(labels=b"").order_by("-pk")
+    stored = [
+        tuple(map(bytes, row)) for row in rows.values_list("items", "labels", "units")
+    ]
+    items = np.frombuffer(b"".join(one for one, _labels, _units in stored), np.uint64)
+    labels = np.frombuffer(b"".join(one for _items, one, _units in stored), np.uint8)
+    units = np.frombuffer(b"".join(one for _items, _labels, one in stored), np.uint32)
     distinct, places = np.unique(items, return_index=True)
-    return Labels(distinct, labels[places])
+    # A pair of several topics counts for one of them, since it counts once.
+    has_units = len(units) == len(items)
+    return Labels(distinct, labels[places], units[places] if has_units else None)

@@ -269,11 +269,14 @@ def _asked_citations(
 ) -> Iterator[AskedItem]:
     known: set[Key] = set()
     for answer in answers:
-        for sentence in answer.sentences if isinstance(answer, JudgedReport) else ():
+        if not isinstance(answer, JudgedReport):
+            continue
+        for sentence in answer.sentences:
             for cited in sentence.citations:
                 if cited.key and cited.key not in known:
                     known.add(cited.key)
-                    yield _asked_citation(gold, sentence.sentence, cited)
+                    item = _asked_citation(gold, sentence.sentence, cited)
+                    yield item._replace(unit=answer.topic.id)
 
 
 def _asked_citation(
@@ -325,6 +328,7 @@ def _asked_parts(
             texts=first,
             others=tuple(" ".join(map(digest_of, other)) for other in others),
             is_open=label == MISSING,
+            unit=topic.id,
         )
 
 

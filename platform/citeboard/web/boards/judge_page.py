@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
-from citeboard.web.boards.judges import WHY_NOT
+from citeboard.web.boards.judges import agreement_context
 from citeboard.web.boards.page_query import PageQuery
 from citeboard.web.pages import Answer, phase_readers
 from scoring.results.board.formatting import metric_label, shown, with_interval
@@ -35,14 +35,7 @@ def judge(request: HttpRequest, phase: Phase) -> Answer:
 def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
     return {
         "others": [
-            {
-                "judge": name,
-                "pairs": one.pairs,
-                "share": "" if one.share is None else shown(one.share),
-                "kappa": "" if one.kappa is None else shown(one.kappa),
-                "reason": WHY_NOT.get(one.reason, ""),
-            }
-            for name, one in found.agreements
+            {"judge": name, **agreement_context(one)} for name, one in found.agreements
         ],
         "with_people": [
             {

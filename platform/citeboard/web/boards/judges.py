@@ -7,7 +7,12 @@ from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.web.boards.page_query import PageQuery
-from scoring.results.board.formatting import interval, metric_label, shown
+from scoring.results.board.formatting import (
+    interval,
+    metric_label,
+    shown,
+    with_interval,
+)
 from scoring.results.board.judges import (
     ALL_TIED,
     FEW_SYSTEMS,
@@ -57,15 +62,17 @@ def _judge_view_context(view: JudgedView, query: PageQuery) -> dict[str, Any]:
         "systems": correlation.n,
         "why_no_tau": WHY_NOT.get(view.why_no_correlation, ""),
         "missing": len(view.standings) - correlation.n,
-        **_agreement_context(view.agreement),
+        **agreement_context(view.agreement),
     }
 
 
-def _agreement_context(agreement: Agreement) -> dict[str, Any]:
+def agreement_context(agreement: Agreement) -> dict[str, Any]:
     return {
         "pairs": agreement.pairs,
         "share": "" if agreement.share is None else shown(agreement.share),
-        "kappa": "" if agreement.kappa is None else shown(agreement.kappa),
+        "kappa": ""
+        if agreement.kappa is None
+        else with_interval(agreement.kappa, agreement.interval),
         "why_no_kappa": WHY_NOT.get(agreement.reason, ""),
     }
 

@@ -106,7 +106,7 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
             evaluation__submission=submission
         ).exists(),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
-        "gives_labels": bool(data_sets.open_labels(phase, request.user)),
+        "labels_link": _link_to_labels(phase, request.user),
         "confirmation": confirmation,
         "citation": citations.of_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
@@ -236,11 +236,29 @@ def standing_run(
     )
 
 
+#: The text of the link to the labels of each kind.
+LINKS_TO_LABELS = {
+    ENTAILS: gettext_lazy("the entailment labels"),
+    SUPPORTS: gettext_lazy("the support labels"),
+    ASSIGNS: gettext_lazy("the nugget labels"),
+}
+
+
+def _link_to_labels(phase: Phase, viewer: object) -> str:
+    """Return the text of the link to the labels of judges, or an empty text if the
+    viewer may not download the labels.
+    """
+    judges = data_sets.open_labels(phase, viewer)
+    if len(judges) > 1:
+        return _("the labels of the judges")
+    return str(LINKS_TO_LABELS[judges[0][0].kind]) if judges else ""
+
+
 @require_safe
 def labels(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
-    """Return the entailment labels that the board's scores use.
+    """Return the labels of a judge that the board's scores use.
 
     The labels are available only if every phase that uses these labels has released
     inputs and gold.
@@ -251,7 +269,7 @@ def labels(
     if not judges:
         raise Http404(
             _(
-                "The entailment labels of this phase are not released. They are where "
+                "The labels of this phase are not released. They are where "
                 "a site keeps them and every phase that they decide releases its "
                 "inputs and its gold."
             )

@@ -61,6 +61,7 @@ def _judge_context(
         "judge": offer.judges.get(named.name),
         "row": row,
         "open": judging.pairs_open(row) if row else 0,
+        "unlabelled": judging.unlabelled_pairs(phase, named.kind).count(),
         "unsent": judging.unsent_runs(row) if row else 0,
         "addressing": judging.texts_to_judge(phase, named.kind),
         "form": filled if is_filled else empty,
@@ -89,4 +90,5 @@ def _page_with_errors(
 
 ask = pages.does(acts.ASK_JUDGE, "organise-judges season", then=pages.to_job)
 estimate = pages.does(acts.ESTIMATE_JUDGE, "organise-judges season", then=pages.to_job)
+leave_out = pages.does(acts.LEAVE_PAIRS_OUT, "organise-judges season")
 dismiss = pages.does(acts.DISMISS_JUDGE, "organise-judges season")

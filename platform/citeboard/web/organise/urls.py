@@ -129,6 +129,11 @@ of_season = [
     page("judges/<int:phase>/agree/", judges.agree, "organise-judges-agree"),
     page("judges/<int:phase>/ask/", judges.ask, "organise-judges-ask"),
     page("judges/<int:phase>/estimate/", judges.estimate, "organise-judges-estimate"),
+    page(
+        "judges/<int:phase>/leave-out/",
+        judges.leave_out,
+        "organise-judges-leave-out",
+    ),
     page("judges/<int:phase>/dismiss/", judges.dismiss, "organise-judges-dismiss"),
     page("launch/", overview.launch, "organise-launch"),
     page("launch/baselines/", overview.compute_first, "organise-launch-baselines"),
