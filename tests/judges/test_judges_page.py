@@ -129,3 +129,29 @@ def test_a_program_agrees_asks_and_dismisses_by_token(client, phase, offers, org
         assert told.json()["host"] == stub.address.split("/")[2]
         assert post("ask-judge").status_code == 202
         assert post("dismiss-judge").json() == {"judge": "support-a"}
+
+
+def test_a_program_that_does_not_consent_is_refused(client, phase, offers):  # noqa: F811
+    with stub_endpoint(truthful) as stub:
+        offers(stub)
+        path = reverse("api:phase-judge", args=[phase.pk])
+        given = {"budget": "1", "consent": False}
+        answer = client.post(path, given, "application/json")
+    assert answer.status_code == 400
+    assert list(answer.json()["errors"]) == ["consent"]
+    assert not PhaseJudge.objects.exists()
+
+
+def test_consent_asking_and_dismissal_stand_in_the_history(client, phase, offers):  # noqa: F811
+    with stub_endpoint(truthful) as stub:
+        offers(stub)
+        given = {"budget": "2", "consent": "on"}
+        client.post(page(phase, "organise-judges-agree", phase.pk), given)
+        client.post(page(phase, "organise-judges-ask", phase.pk))
+        client.post(page(phase, "organise-judges-dismiss", phase.pk))
+    entries = AuditEntry.objects.filter(action__startswith="judge-").order_by("pk")
+    assert list(entries.values_list("action", flat=True)) == [
+        "judge-agreed",
+        "judge-asked",
+        "judge-dismissed",
+    ]

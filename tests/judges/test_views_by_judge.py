@@ -33,7 +33,7 @@ from scoring.models import (
     PhaseJudge,
     UsedJudgements,
 )
-from scoring.models.ledger import short_digests, short_units
+from scoring.models.ledger import LABEL_BYTES, short_digests, short_units
 from scoring.offline.ledger import ledger_row
 from scoring.results.board.judges import judges_of, pairs_behind
 from scoring.results.board.standings import standings
@@ -43,6 +43,7 @@ from scoring.worker.entailment_labels import import_labels
 from tasks.jobs.leases import rescore
 from tasks.models import Job, Submission
 from tasks.models.seasons import bump_version
+from tasks.types.ledger import NO_LABEL
 from tests.background.background import followed, work_off
 from tests.factories import make_user
 from tests.kept_worlds import keep_world
@@ -450,6 +451,34 @@ def test_numbers_from_before_labels_were_stored_show_no_agreement(scored, judged
     assert view.facts["why_no_kappa"] == "no-pairs"
 
 
+def test_replies_without_a_label_are_no_agreement(scored, judged):
+    for one in UsedJudgements.objects.filter(name=OTHER):
+        one.labels = bytes([LABEL_BYTES[NO_LABEL]]) * one.rows
+        one.save()
+    [view] = judges_of(board_of(scored), None).views
+    assert view.facts["pairs"] == 0
+
+
+def test_of_two_labels_of_a_pair_the_one_of_the_newest_run_counts(scored, judged):
+    older, *_between, newest = UsedJudgements.objects.filter(name=OTHER).order_by("pk")
+    older.items, older.rows, older.labels = newest.items, newest.rows, b""
+    older.save()
+    alone = judges_of(board_of(scored), None).views[0].agreement
+    assert alone.pairs > 0
+    # Labels are 0 and 1, so the older run has the opposite label of each pair.
+    older.labels = bytes(1 - label for label in bytes(newest.labels))
+    older.save()
+    caches["results"].clear()
+    assert judges_of(board_of(scored), None).views[0].agreement == alone
+
+
+def test_judgements_of_earlier_scorings_are_not_behind_the_numbers(scored, judged):
+    UsedJudgements.objects.update(is_current=False)
+    board = board_of(scored)
+    assert pairs_behind(board) == 0
+    assert judges_of(board, None).views[0].agreement.pairs == 0
+
+
 def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
     scored, judged, client
 ):
@@ -826,6 +855,26 @@ def test_the_page_of_a_judge_shows_the_terms_of_the_consent_and_no_prompt(
     scored.shows_run_counts = False
     scored.save()
     assert "USD" not in text_of(page_of_judge(client, scored)), "cost counts runs"
+
+
+def test_the_cost_of_a_judge_is_hidden_while_the_board_is_frozen(
+    scored, judged, client
+):
+    PhaseJudge.objects.create(
+        phase=scored,
+        name=FIRST,
+        kind="entails",
+        instrument="chat",
+        currency="USD",
+        spent=1.5,
+        agreed_at=scored.opens,
+    )
+    assert "1.5000 USD" in text_of(page_of_judge(client, scored))
+    scored.frozen_from = timezone.now()
+    scored.save()
+    told = text_of(page_of_judge(client, scored))
+    assert "Pairs behind the shown numbers" in told
+    assert "USD" not in told, "the cost rises with runs that came after the freeze"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from tasks.seasons.organisers import add_organiser
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import check, score
+from tests.tasks.test_waiting_for_locks import while_waiting  # noqa: F401  (a fixture)
 from tests.web.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -401,6 +402,25 @@ class TestWhatStaffDecide:
         self.decide(staff, pair.claim, "release")
         self.decide(staff, pair.claim, "bind")
         assert is_bound(pair.later)
+
+    def test_of_two_decisions_at_once_the_one_that_waited_holds(
+        self,
+        pair,
+        while_waiting,  # noqa: F811
+    ):
+        by = factories.make_user(is_staff=True)
+
+        def decide(decision: str) -> None:
+            decide_claim(claim=pair.claim, decision=decision, reason="Agreed.", by=by)
+
+        while_waiting(Claim, lambda: decide("release"))
+        decide("bind")
+        assert (pair.claim.state, is_bound(pair.later)) == ("binding", True)
+        actions = history(pair.later.task.season).order_by("pk")
+        assert list(actions.values_list("action", flat=True)) == [
+            "claim-released",
+            "claim-bound",
+        ]
 
     def test_both_histories_have_the_reason_and_neither_names_the_other_season(
         self, staff, pair

@@ -86,6 +86,18 @@ def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
     assert read(job.submission.phase).version == before + 1
 
 
+def test_a_scored_run_settles_the_failures_before_it_and_none_after_it(job):
+    run = job.submission
+    before, after = (
+        make_submission(phase=run.phase, team=run.team, status="failed")
+        for _ in range(2)
+    )
+    Submission.objects.filter(pk=before.pk).update(number=0)
+    Submission.objects.filter(status="failed").update(has_failed=True)
+    assert leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
+    assert (read(before).has_failed, read(after).has_failed) == (False, True)
+
+
 def test_a_failure_bumps_the_board_once(job):
     mine = engine.claim(job.pk, "host:1:2")
     before = read(job.submission.phase).version

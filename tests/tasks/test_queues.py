@@ -226,6 +226,20 @@ def test_runs_that_are_scored_again_come_after_new_ones():
     assert [job.submission_id for job in claimed()] == [new.pk, old.pk]
 
 
+def test_seasons_whose_runs_are_scored_again_take_turns():
+    phases = make_phase(), make_phase()
+    runs = {phase: [make_submission(phase=phase) for _ in range(2)] for phase in phases}
+    claimed()
+    for phase, old in runs.items():
+        gold = make_gold(phase=phase, topics=("D01-0001",), reason="one topic less")
+        for run in old:
+            run.refresh_from_db()
+            leases.create_jobs(run, gold)
+    first, second, *later = [job.season for job in claimed()]
+    assert {first, second} == {phase.task.season_id for phase in phases}
+    assert later == [first, second]
+
+
 class TestQueues:
     @pytest.fixture
     def heavy(self) -> Job:

@@ -79,6 +79,17 @@ def test_of_a_long_queue_the_head_is_woken_again_by_one_wake(settings):
     assert OrmQ.objects.count() == 1
 
 
+def test_of_a_long_queue_the_most_urgent_are_woken_again():
+    phase = make_phase()
+    for _ in range(MAX_WOKEN):
+        make_submission(phase=phase)
+    Job.objects.update(priority=Job.Priority.AGAIN)
+    urgent = make_submission(phase=phase).jobs.get()
+    Job.objects.update(woken_at=None)
+    assert sweep().woken == MAX_WOKEN
+    assert read(urgent).woken_at is not None
+
+
 def test_a_job_that_has_waited_long_is_tried_more_seldom(job, settings):
     settings.LEASE_SECONDS = 30
     Job.objects.filter(pk=job.pk).update(created_at=after(-400))

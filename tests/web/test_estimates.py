@@ -201,6 +201,15 @@ def test_a_frozen_board_shows_no_estimates_that_were_published_later(world, clie
     assert signed_in(organiser).get(public(phase)).status_code == 200
 
 
+def test_the_board_shows_the_estimates_that_were_published_last(world, client):
+    organiser, phase, _runs = world
+    published(organiser, phase, "citations")
+    newest = published(organiser, phase, "nuggets")
+    assert client.get(public(phase, "json")).json()["of"] == "nuggets"
+    signed_in(organiser).post(organise("-take-back", phase, newest.pk))
+    assert client.get(public(phase, "json")).json()["of"] == "citations"
+
+
 def test_an_estimate_of_a_number_that_has_changed_is_left_out(world, client):
     organiser, phase, runs = world
     published(organiser, phase)
@@ -346,6 +355,15 @@ def test_published_estimates_take_no_other_labels(world):
     assert EstimateSheet.objects.get(pk=sheet.pk).result == before
 
 
+def test_published_estimates_keep_the_time_of_their_publication(world):
+    """A frozen board shows the estimates that were published before the freeze."""
+    organiser, phase, _runs = world
+    sheet = published(organiser, phase)
+    before = EstimateSheet.objects.get(pk=sheet.pk).published_at
+    publish(organiser, phase, sheet)
+    assert EstimateSheet.objects.get(pk=sheet.pk).published_at == before
+
+
 def test_a_sheet_without_labels_is_not_published(world):
     organiser, phase, _runs = world
     sheet = drawn(organiser, phase)
@@ -390,6 +408,19 @@ def test_programs_draw_a_sample_and_bring_labels(world, client):
     facts = client.get(f"/api/v1/phases/{phase.pk}/estimates/").json()
     assert facts == client.get(public(phase, "json")).json()
     assert client.post(f"{own}/publish/", headers=told).status_code == 409
+
+
+def test_programs_list_the_sheets_of_one_phase_alone(world):
+    organiser, phase, _runs = world
+    sheet = drawn(organiser, phase)
+    beside = factories.make_phase(task=phase.task, with_gold=False)
+    client = signed_in(organiser)
+
+    def listed(one) -> list[int]:
+        sheets = client.get(f"/api/v1/phases/{one.pk}/estimate-sheets/").json()
+        return [row["id"] for row in sheets]
+
+    assert (listed(phase), listed(beside)) == ([sheet.pk], [])
 
 
 def test_estimates_are_read_in_german(world, client):

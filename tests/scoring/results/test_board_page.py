@@ -252,6 +252,15 @@ def test_a_name_that_a_spreadsheet_would_calculate_is_text_in_the_csv(client):
     assert row["overlap_f1_micro"] == "-0.5"
 
 
+def test_a_run_card_that_a_spreadsheet_would_calculate_is_text_in_the_csv(client):
+    phase = boards.make_phase()
+    card = {"external_resources": "=HYPERLINK(0)"}
+    boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5, card=card)
+    content = text_of(client.get(boards.address("board-csv", phase)))
+    [row] = csv.DictReader(io.StringIO(content))
+    assert row["card_external_resources"] == "'=HYPERLINK(0)"
+
+
 @pytest.mark.both_databases
 def test_the_board_as_json_has_the_same_rows_unrounded(client, phase):
     content = client.get(boards.address("board-json", phase) + "?q=bo").json()

@@ -11,13 +11,14 @@ import pytest
 from django.http import Http404
 
 from citeboard.core.instants import utc_minute
+from citeboard.teams.models import Team
 from scoring.exchange.figure_files import figure_file, file_forms
 from scoring.figures.description import Measured
 from scoring.models import Breakdown, Evaluation, save_breakdowns
 from scoring.results.board.charts import history, in_words
 from scoring.results.board.differences import Class, ClassTable
 from scoring.results.board.standings import Row
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 from tasks.models.seasons import bump_version
 from tests import factories
 from tests.lazily import Lazily
@@ -287,6 +288,18 @@ def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeyp
         Http404, match="Plotly is not installed here, which writes a figure as HTML"
     ):
         figure_file({"bars": None}, "bars.html")
+
+
+def test_names_that_a_spreadsheet_would_calculate_are_text_in_the_table_of_classes(
+    client, phase
+):
+    Submission.objects.filter(system="Ada's").update(system="=HYPERLINK(0)")
+    Team.objects.filter(name="Ada").update(name="+Team")
+    content = client.get(boards.address("classes-csv", phase)).content.decode()
+    lines = csv.DictReader(io.StringIO(content))
+    names = {(line["system"], line["team"]) for line in lines}
+    assert ("'=HYPERLINK(0)", "'+Team") in names
+    assert len(names) == 2
 
 
 def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, phase):

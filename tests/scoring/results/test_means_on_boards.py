@@ -100,6 +100,16 @@ def test_beside_means_a_best_run_is_labelled_best_of(phase):
     assert "mean of 2 runs" in rows[0].marked_name
 
 
+def test_contrastive_runs_are_not_among_the_systems_of_which_a_run_is_the_best(phase):
+    Phase.objects.filter(pk=phase.pk).update(counting="best")
+    seeds(phase, 0.9, 0.4)
+    cat = boards.make_team(phase, "Cat")
+    boards.scored_run(phase, cat, 0.6)
+    boards.scored_run(phase, cat, 0.5, kind="contrastive")
+    rows = standings(Phase.objects.get(pk=phase.pk), VISITOR).rows
+    assert [row.best_of for row in rows if row.rank is not None] == [1, 1]
+
+
 @pytest.mark.both_databases
 def test_a_late_run_that_is_accepted_on_a_frozen_board_leaves_best_of_as_it_was(phase):
     Phase.objects.filter(pk=phase.pk).update(counting="best")
@@ -149,7 +159,11 @@ def test_exports_have_the_runs_below_the_mean(phase):
 
 
 def test_hidden_teams_hide_their_means_and_runs(phase):
-    seeds(phase, 0.9, 0.4)
+    Phase.objects.filter(pk=phase.pk).update(counting="best")
+    [first, _second] = seeds(phase, 0.9, 0.4)
+    boards.scored_run(phase, first.team, 0.2)
+    phase = Phase.objects.get(pk=phase.pk)
+    assert [row.best_of for row in standings(phase, VISITOR).rows] == [2]
     phase.task.season.__class__.objects.update(anonymous_until="2091-01-01T00:00Z")
     board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
     teams = {(row.team_slug, row.best_of) for row in board.with_runs}
