@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent
 def main() -> None:
     # Modules that are imported at start-up stay in memory.
     # Default thresholds of garbage collection cost a seventh of the start-up time.
-    # Web processes use the same thresholds.
+    # Web processes set their own thresholds, in `citeboard.wsgi`.
     gc.set_threshold(10_000, 20, 20)
     # The standard library has a module `platform`, so `platform/` is not a package.
     # The root folder contains `tasks` and `scoring`.
