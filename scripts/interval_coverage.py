@@ -319,8 +319,7 @@ class Confused(Family):
         return np.ones(rows.shape[:-1])
 
     def value(self, sums: Floats) -> Floats:
-        labels = self._kappa.labels
-        cells = [(first, second) for first in labels for second in labels]
+        cells = [(first, second) for first in self._labels for second in self._labels]
         stats = self._kappa.instance_stats(*zip(*cells, strict=True))
         return np.asarray(self._kappa.aggregate(sums @ stats))
 
@@ -329,13 +328,15 @@ class Confused(Family):
         assert isinstance(self.metric, Kappa)
         return self.metric
 
+    @property
+    def _labels(self) -> list[str]:
+        return [str(label) for label in self._kappa.labels or ()]
+
     def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
-        size = len(self._kappa.labels)
+        size = len(self._labels)
         matrices = rows.astype(int).reshape(*rows.shape[:-1], size, size)
         found = [
-            Confusion(
-                labels=self._kappa.labels, by_topic=dict(enumerate(own))
-            ).kappa_interval
+            Confusion(labels=self._labels, by_topic=dict(enumerate(own))).kappa_interval
             for own in matrices
         ]
         ends = np.array(
