@@ -98,14 +98,14 @@ def table_of_the_board() -> Callable[[], Any]:
 
     from citeboard.web.boards.board_page import BoardPage
     from scoring.results.board.query import BoardQuery
-    from scoring.results.board.standings import standings
+    from scoring.results.board.standings import compute_board
     from tasks.models import Phase
 
     query = BoardQuery.of(QueryDict())
 
     def made() -> str:
         phase = Phase.objects.select_related("task__season").get()
-        board = standings(phase, None)
+        board = compute_board(phase, None)
         page = BoardPage(board, query)
         return render_to_string("boards/_table.html", {"page": page})
 
@@ -177,7 +177,7 @@ def fill(phase: Any, gold: Any, size: int) -> None:
 
     from citeboard.teams.models import Team
     from scoring.models import Evaluation
-    from scoring.results.board.comparison_state import order_of
+    from scoring.results.board.comparison_state import get_comparison_order
     from tasks.jobs import tallies
     from tasks.models import Registration, Submission
 
@@ -214,8 +214,8 @@ def fill(phase: Any, gold: Any, size: int) -> None:
     )  # fmt: skip
     seed_scores(evaluations, task, chance)
     # As workers do: every few seconds, and for each board.
-    tallies.add_up()
-    order_of(phase.pk, "corrected")
+    tallies.merge_tallied_rows()
+    get_comparison_order(phase.pk, "corrected")
     connection.cursor().execute("ANALYZE")
 
 

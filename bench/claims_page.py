@@ -49,12 +49,12 @@ def pages(folder: Path, responses: int) -> dict[str, float]:
     """Seconds of CPU for the first page, the last one, and one that is found by a response's name."""
     from django.test import Client
 
-    from scoring.results.runs.claims import AT_A_TIME
+    from scoring.results.runs.claims import RESPONSES_PER_PAGE
 
     run = scored(folder / str(responses), responses)
     client = Client(HTTP_HOST="localhost")
     client.force_login(run.submitted_by)
-    last = {"page": -(-responses // AT_A_TIME)}
+    last = {"page": -(-responses // RESPONSES_PER_PAGE)}
     asked = {"first": {}, "last": last, "by name": {"id": f"q{responses - 1}"}}
     return {
         name: cpu(client, f"/submissions/{run.pk}/claims/", query)

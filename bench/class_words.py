@@ -32,8 +32,8 @@ def has_words(
     rng: np.random.Generator, classes: int, units: int, systems: int, harder: float
 ) -> bool:
     """Draw a board and return whether its page compares two classes."""
-    from scoring.results.board.charts import tested_in_words
-    from scoring.results.board.differences import Class, ClassTable
+    from scoring.results.board.charts import tested_difference_text
+    from scoring.results.board.differences import ClassTable, ScoreClass
 
     metric = Accuracy("accuracy", "rules", labels=["wrong", "right"])
     labels = [f"class {place}" for place in range(classes)]
@@ -55,13 +55,13 @@ def has_words(
         metric="accuracy",
         scale=1.0,
         higher_is_better=True,
-        classes=[Class(label, units) for label in labels],
+        classes=[ScoreClass(label, units) for label in labels],
         systems=rows,
         values=values,
         intervals=ends,
         is_tested=True,
     )
-    return bool(tested_in_words(table))
+    return bool(tested_difference_text(table))
 
 
 def main() -> None:

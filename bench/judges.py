@@ -171,7 +171,7 @@ def ask_for_run(folder: Path, port: int, responses: int, at_once: int) -> None:
     from django.conf import settings
     from ledger import JUDGE, waiting_run
 
-    from scoring.worker.judging import agree
+    from scoring.worker.judging import record_judge_consent
     from scoring.worker.score import score
 
     path = folder / "judges.toml"
@@ -181,7 +181,7 @@ def ask_for_run(folder: Path, port: int, responses: int, at_once: int) -> None:
     )
     settings.JUDGES_FILE = path
     run, _files = waiting_run(folder / "run", responses)
-    agree(phase=run.phase, prompt=None, budget=None, by=None)
+    record_judge_consent(phase=run.phase, prompt=None, budget=None, by=None)
     run.submitted_at = run.phase.phase_judges.get().agreed_at
     run.save(update_fields=["submitted_at"])
     score(run.jobs.get().pk)

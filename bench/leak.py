@@ -576,7 +576,7 @@ def play_presets(n: int, is_full: bool) -> bool:
     """A year of each phase without an end that has a public part; whether the rest resists."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
     django.setup()
-    from tasks.seasons.presets import PRESETS
+    from tasks.seasons.presets import PRESETS_BY_SLUG
 
     resists = True
     print(f"{n} instances; of 100 answers, after a year of tries")
@@ -585,7 +585,7 @@ def play_presets(n: int, is_full: bool) -> bool:
         with tempfile.TemporaryDirectory(prefix="leak-") as folder:
             victim = attacked(target, Path(folder), rng)
         private = ~victim.public
-        for preset in PRESETS.values():
+        for preset in PRESETS_BY_SLUG.values():
             for phase in preset.phases:
                 if phase.closes or "public_part" not in phase.settings:
                     continue

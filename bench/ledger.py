@@ -110,9 +110,9 @@ def look_up(run: object, asked: Path, folder: Path) -> int:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from scoring.worker.gathering import gathered_for
+    from scoring.worker.gathering import new_judgement_collection
 
-    gathered = gathered_for(run.jobs.first())
+    gathered = new_judgement_collection(run.jobs.first())
     with CaptureQueriesContext(connection) as queries:
         assert gathered.add(asked)
     gathered.options(folder)

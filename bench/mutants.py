@@ -180,7 +180,9 @@ PORTIONS = frozenset(
     )
 )
 #: What numbers may be apart that are equal but for rounding.
-ROUNDINGS = frozenset(("ROUNDING", "_ROUNDING", "NO_ERROR", "slack", "nearly"))
+ROUNDINGS = frozenset(
+    ("ROUNDING", "_RELATIVE_ROUNDING_ERROR", "NO_ERROR", "slack", "nearly")
+)
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
     "if total >= 1 + TOLERANCE": "no sum lies at the bound",

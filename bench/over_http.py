@@ -179,7 +179,7 @@ TIMES = itertools.count()
 def score_one_anew() -> None:
     """Of the rows of the board one after the other, which is all that has changed on the next page of it."""
     from scoring.models import Comparison, Evaluation
-    from tasks.models.seasons import bump_version
+    from tasks.models.seasons import increment_board_version
 
     number = next(TIMES)
     pair = Comparison.objects.select_related("second").order_by("pk")[
@@ -187,17 +187,17 @@ def score_one_anew() -> None:
     ]
     Evaluation.objects.filter(pk=pair.second_id).update(statistics=f"s{number}")
     # As the worker says it once a run was scored.
-    bump_version(pair.second.phase_id, pair.second.team_id)
+    increment_board_version(pair.second.phase_id, pair.second.team_id)
 
 
 def store_ranks() -> None:
     """As a worker does after each score, outside of the server."""
-    from scoring.results.board.standings import standings
+    from scoring.results.board.standings import compute_board
     from scoring.results.board.visibility import Audience
     from tasks.models import Phase
 
     phase = Phase.objects.select_related("task__season").get()
-    standings(phase, None, audience=Audience.ORGANISER, stores_ranks=True)
+    compute_board(phase, None, audience=Audience.ORGANISER, stores_ranks=True)
 
 
 def report(size: int, found: dict[str, Cost]) -> None:

@@ -209,12 +209,12 @@ def record(
 
     from scoring.worker import compare_board
     from scoring.worker.recording import record_scores
-    from tasks.jobs.leases import options_digest
+    from tasks.jobs.leases import digest_of_options
     from tasks.models import Job
 
     job = Job.objects.create(
         submission=submission, gold=gold, rules=result["rules"], options=result["options"],
-        options_digest=options_digest(result["options"]), sets_status=True, state="done", attempt=1,
+        options_digest=digest_of_options(result["options"]), sets_status=True, state="done", attempt=1,
         progress=1, trace=submission.sha256[:32], started_at=timezone.now(), finished_at=timezone.now(),
     )  # fmt: skip
     with transaction.atomic():
@@ -228,7 +228,7 @@ def record(
         }
         for dimension, own in result["breakdowns"].items()
     }
-    compare_board.keep_intervals(evaluation, ends)
+    compare_board.save_class_intervals(evaluation, ends)
     by_class = sum(
         len(metrics)
         for own in result["breakdowns"].values()

@@ -58,10 +58,10 @@ def main() -> None:
         )
     from django.core.management import call_command
 
-    from citeboard.demo.prepare import begin_demo, finish_demo
+    from citeboard.demo.prepare import create_demo, finish_demo
 
     call_command("collectstatic", verbosity=0, interactive=False)
-    demo = begin_demo()
+    demo = create_demo()
     finish_demo()
     phase, path = next(iter(demo.example_runs.items()))
     with served(folder, only=None, **DEFAULTS) as house:

@@ -20,7 +20,11 @@ from scoring.offline import commands as offline, scoring as scorer, terminal
 from scoring.offline.arguments import add_declared, say
 from scoring.offline.gold_key import gold_key_of
 from scoring.stats.interval_methods import METHODS
-from scoring.tools.baselines import PAPERS, WITHOUT_PAPERS, has_papers
+from scoring.tools.baselines import (
+    PAPERS_MISSING_ADVICE,
+    PAPERS_PACKAGE,
+    is_papers_package_installed,
+)
 from scoring.tools.commands import add_commands as add_tools
 from tasks.types import (
     InputRefused,
@@ -114,8 +118,8 @@ def main(
         words.remove(TRUST)
         with trusted():
             return main(words, next_step=next_step)
-    if words[:1] == ["papers"] and not has_papers():
-        print(f"python -m scoring: {WITHOUT_PAPERS}", file=sys.stderr)
+    if words[:1] == ["papers"] and not is_papers_package_installed():
+        print(f"python -m scoring: {PAPERS_MISSING_ADVICE}", file=sys.stderr)
         return UNAVAILABLE
     if words[:1] == ["score"]:
         # NumPy uses one thread, because starting others takes longer than a small run.
@@ -208,9 +212,9 @@ def parser() -> argparse.ArgumentParser:
     add_tools(commands, options_of)
     reproducing = "reproduce the five papers; `papers --help` lists the commands"
     papers = commands.add_parser("papers", help=reproducing)
-    if has_papers():
+    if is_papers_package_installed():
         of_papers = papers.add_subparsers(required=True, metavar="COMMAND")
-        referenced(f"{PAPERS}.commands:add_commands")(of_papers, options_of)
+        referenced(f"{PAPERS_PACKAGE}.commands:add_commands")(of_papers, options_of)
     add_client(commands)
     return top
 

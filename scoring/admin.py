@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
+from citeboard.core.admin import AuditedAdmin, PartsInline, ReadOnlyAdmin
 from scoring.models import Evaluation, Paper, Reported, ReportedTable, Score
 
 
@@ -23,7 +23,7 @@ class ScoreInline(PartsInline):
 
 
 @admin.register(Evaluation)
-class EvaluationAdmin(FactsAdmin):
+class EvaluationAdmin(ReadOnlyAdmin):
     list_display = [
         "submission",
         "phase",
@@ -40,7 +40,7 @@ class EvaluationAdmin(FactsAdmin):
 
 
 @admin.register(Paper)
-class PaperAdmin(NotedAdmin):
+class PaperAdmin(AuditedAdmin):
     """The command `reported_results` loads papers with published results. Deleting a
     paper also deletes the paper's tables of published results.
     """
@@ -52,7 +52,7 @@ class PaperAdmin(NotedAdmin):
         return False
 
 
-class PartOfPaperAdmin(FactsAdmin):
+class PartOfPaperAdmin(ReadOnlyAdmin):
     """A part of a paper can only be deleted together with the paper."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

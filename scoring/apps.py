@@ -25,9 +25,9 @@ class ScoringConfig(AppConfig):
 
 
 def _without_names(**_: Any) -> None:
-    from scoring.results.board.formatting import name_as
+    from scoring.results.board.formatting import use_names_of_task
 
-    name_as(None)
+    use_names_of_task(None)
 
 
 def _prepare_worker(**_: Any) -> None:

@@ -75,12 +75,12 @@ def make_site(folder: Path) -> None:
     from django.db import connection
     from django_q.models import OrmQ
 
-    from citeboard.demo.prepare import begin_demo, finish_demo
+    from citeboard.demo.prepare import create_demo, finish_demo
     from scoring.worker.score import score
     from tasks.models import Job, Phase
 
     call_command("migrate", verbosity=0)
-    begin_demo()
+    create_demo()
     finish_demo()
     while job := Job.objects.filter(state=Job.State.QUEUED).first():
         score(job.pk)
@@ -95,13 +95,19 @@ def make_site(folder: Path) -> None:
 
 
 def compare(phase: int, rules: str) -> None:
-    from scoring.results.board.comparison_state import ask, order_of
+    from scoring.results.board.comparison_state import (
+        get_comparison_order,
+        queue_comparison,
+    )
     from tasks.jobs.work import take_job
     from tasks.models import Phase
 
-    while order_of(phase, rules).version != Phase.objects.get(pk=phase).version:
-        ask(phase, rules)
-        take_job(order_of(phase, rules).job_id)
+    while (
+        get_comparison_order(phase, rules).version
+        != Phase.objects.get(pk=phase).version
+    ):
+        queue_comparison(phase, rules)
+        take_job(get_comparison_order(phase, rules).job_id)
 
 
 def add_migrations() -> None:

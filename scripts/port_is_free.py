@@ -9,11 +9,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 from django.core.exceptions import ImproperlyConfigured
 
-from citeboard.core.processes import complaint
+from citeboard.core.processes import find_port_problem
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
 try:
     from citeboard import settings
 except ImproperlyConfigured as refusal:
     sys.exit(str(refusal))
-sys.exit(complaint(settings.BIND, settings.PORT))
+sys.exit(find_port_problem(settings.BIND, settings.PORT))

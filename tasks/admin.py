@@ -13,24 +13,27 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from citeboard.core.admin import (
+    AuditedAdmin,
     AuditEntryAdmin,
-    FactsAdmin,
-    NotedAdmin,
     PartsInline,
+    ReadOnlyAdmin,
     RowsAdmin,
 )
 from citeboard.core.models import AuditEntry
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
-from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
+from tasks.delivery.notifications.events import (
+    PhaseDeadlineAndLimits,
+    notify_phase_changed,
+)
 from tasks.gold.early import (
-    GOING_ON,
+    CONFIRMATION_FIELDS,
     EmbargoBreach,
-    UnequalPart,
-    asked_again,
-    going_on,
-    nothing_early,
+    UnequalPublicParts,
+    confirm_disclosure,
+    refuse_early_disclosure,
+    render_breach_confirmation,
 )
 from tasks.models import (
     Gold,
@@ -42,7 +45,7 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.models.seasons import bump_versions
+from tasks.models.seasons import increment_board_versions
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
 
@@ -59,7 +62,7 @@ class AskingAdmin(RowsAdmin):
         return _confirm_breach(super().changelist_view, request, *args, **kwargs)
 
 
-class SeasonPartAdmin(AskingAdmin, NotedAdmin):
+class SeasonPartAdmin(AskingAdmin, AuditedAdmin):
     """Records changes of seasons, tasks and phases in the season's history, and updates
     the boards of the season.
     """
@@ -68,18 +71,24 @@ class SeasonPartAdmin(AskingAdmin, NotedAdmin):
         return season_of(row)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
+        with (
+            transaction.atomic(),
+            refuse_early_disclosure(season_of(obj), by=_person(request)),
+        ):
             super().delete_model(request, obj)
 
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
-        with transaction.atomic(), nothing_early(season_of(obj), by=_person(request)):
+        with (
+            transaction.atomic(),
+            refuse_early_disclosure(season_of(obj), by=_person(request)),
+        ):
             if isinstance(obj, Season):
                 before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
                 obj.was_public = obj.was_public or before or obj.is_public
             super().save_model(request, obj, form, change)
-            bump_versions(season_of(obj))
+            increment_board_versions(season_of(obj))
 
 
 def _person(request: HttpRequest) -> User:
@@ -94,13 +103,15 @@ def _confirm_breach(
         # If the action on one of several selected rows is refused, no row changes.
         with (
             transaction.atomic(),
-            going_on(*(request.POST.get(name, "") for name in GOING_ON)),
+            confirm_disclosure(
+                *(request.POST.get(name, "") for name in CONFIRMATION_FIELDS)
+            ),
         ):
             return view(request, *args, **kwargs)
     except EmbargoBreach as refused:
-        return asked_again(request, refused)
-    except UnequalPart as refused:
-        messages.error(request, sentence(refused))
+        return render_breach_confirmation(request, refused)
+    except UnequalPublicParts as refused:
+        messages.error(request, as_sentence(refused))
         return redirect(request.path)
 
 
@@ -122,8 +133,8 @@ class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
         )
         if season is None:
             return super().restore(entry, by)
-        with transaction.atomic(), nothing_early(season, by=by):
-            bump_versions(season)
+        with transaction.atomic(), refuse_early_disclosure(season, by=by):
+            increment_board_versions(season)
             return super().restore(entry, by)
 
 
@@ -138,7 +149,7 @@ class NamedTeamAdmin(TeamAdmin):
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             for season in Season.objects.filter(registrations__team=obj).order_by("pk"):
-                bump_versions(season)
+                increment_board_versions(season)
 
 
 class OrganiserInline(PartsInline):
@@ -213,13 +224,15 @@ class PhaseAdmin(SeasonPartAdmin):
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
         with transaction.atomic():
-            before = PhaseFacts.of(Phase.objects.select_for_update().get(pk=obj.pk))
+            before = PhaseDeadlineAndLimits.of(
+                Phase.objects.select_for_update().get(pk=obj.pk)
+            )
             super().save_model(request, obj, form, change)
-            tell_changed_phase(obj, before, at=timezone.now(), by=_person(request))
+            notify_phase_changed(obj, before, at=timezone.now(), by=_person(request))
 
 
 @admin.register(Registration)
-class RegistrationAdmin(FactsAdmin):
+class RegistrationAdmin(ReadOnlyAdmin):
     """In the admin, registrations are read-only, because the organisers' page for
     approving teams also shows if members of the team belong to other teams.
     """
@@ -237,7 +250,7 @@ class RegistrationAdmin(FactsAdmin):
 
 
 @admin.register(Gold)
-class GoldAdmin(FactsAdmin):
+class GoldAdmin(ReadOnlyAdmin):
     """In the admin, versions of gold are read-only, because a correction creates a new
     version with a reason.
     """
@@ -248,7 +261,7 @@ class GoldAdmin(FactsAdmin):
 
 
 @admin.register(Submission)
-class SubmissionAdmin(FactsAdmin):
+class SubmissionAdmin(ReadOnlyAdmin):
     list_display = [
         "system",
         "number",
@@ -264,7 +277,7 @@ class SubmissionAdmin(FactsAdmin):
 
 
 @admin.register(Job)
-class JobAdmin(FactsAdmin):
+class JobAdmin(ReadOnlyAdmin):
     list_display = [
         "kind",
         "submission",

@@ -14,8 +14,8 @@ class TasksConfig(AppConfig):
     def ready(self) -> None:
         from tasks.models import declarations
 
-        if declarations.newest not in registry.STORES:
-            registry.STORES.append(declarations.newest)
+        if declarations.newest_declared_type not in registry.STORES:
+            registry.STORES.append(declarations.newest_declared_type)
         post_migrate.connect(_count, sender=self, dispatch_uid="tasks.jobs.tallies")
 
 
@@ -24,4 +24,4 @@ def _count(using: str, apps: Any, **_: Any) -> None:
 
     # The state of old migrations, to which a site can return, has no model `Tallied`.
     if "tallied" in apps.all_models["tasks"]:
-        tallies.watch(connections[using])
+        tallies.create_counting_triggers(connections[using])

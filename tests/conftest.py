@@ -27,7 +27,7 @@ from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
 from citeboard.core import api
-from citeboard.core.actions import worded
+from citeboard.core.actions import describe_action
 from citeboard.core.models import AuditEntry
 from scoring.worker import child
 from scripts.changed_since import is_touched
@@ -235,7 +235,7 @@ def _scorers_end() -> Iterator[None]:
 def _patience_with_readers() -> Iterator[None]:
     """Wait longer for the process that reads files, since other tests keep the processors busy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citeboard.core.confined.pool.MAX_SILENCE", 120.0)
+        patch.setattr("citeboard.core.confined.pool.MAX_SILENCE_SECONDS", 120.0)
         yield
 
 
@@ -248,7 +248,9 @@ def _one_parser() -> Iterator[None]:
     # Where the room of the papers is left out, it has other commands.
     kept = cache(lambda has_papers: make())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program, "parser", lambda: kept(program.has_papers()))
+        patch.setattr(
+            program, "parser", lambda: kept(program.is_papers_package_installed())
+        )
         yield
 
 
@@ -273,7 +275,7 @@ def _no_words_in_tokens() -> Iterator[None]:
 def _forget() -> None:
     for name in ("pages", "results", "boards"):
         caches[name].clear()
-    api._COUNTS.clear()
+    api._REQUEST_COUNTS.clear()
     shutil.rmtree(settings.FILES_DIR / "statistics", ignore_errors=True)
 
 
@@ -300,7 +302,7 @@ def _history_can_be_read_in_every_language() -> Iterator[None]:
 
     def look(instance: AuditEntry, **_: object) -> None:
         try:
-            worded(instance.action, instance.facts)
+            describe_action(instance.action, instance.facts)
         except (KeyError, TypeError):
             unknown.append(instance.text)
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from citeboard.teams.models import Membership, Team, User
-from tasks.gold.gold_files import keep_gold, record_gold
+from tasks.gold.gold_files import record_gold_version, store_prepared_gold
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import (
     Gold,
@@ -28,7 +28,7 @@ from tasks.models import (
 )
 from tasks.registration.entries import draw_alias
 from tasks.submissions.submit import submit_baseline, submit_run
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import task_type
 from tasks.types.files import open_inputs
 from tests.numbering import OF_ROWS
@@ -111,8 +111,8 @@ def make_gold(
     """The gold of a phase's split; other citances than before make a new version."""
     task = phase.task
     prepared = _prepared(task.type, json.dumps([task.options, citances, topics]))
-    gold, _ = record_gold(
-        task=task, split=phase.split, kept=keep_gold(prepared), reason=reason
+    gold, _ = record_gold_version(
+        task=task, split=phase.split, kept=store_prepared_gold(prepared), reason=reason
     )
     return gold
 
@@ -178,11 +178,13 @@ def other_run(number: int) -> bytes:
     return run_bytes() + b" " * number + b"\n"
 
 
-def make_upload(content: bytes | None = None, filename: str = "run.jsonl") -> Upload:
+def make_upload(
+    content: bytes | None = None, filename: str = "run.jsonl"
+) -> UploadedRunFile:
     """A run on disk; the file goes with the folder of the test run."""
     with tempfile.NamedTemporaryFile(dir=settings.DATA_DIR, delete=False) as file:
         file.write(run_bytes() if content is None else content)
-    return Upload(Path(file.name), filename)
+    return UploadedRunFile(Path(file.name), filename)
 
 
 def make_submission(

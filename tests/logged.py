@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from citeboard.core.logs import JsonLines
+from citeboard.core.logs import JsonLineFormatter
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def written(*, form: str = "text") -> Iterator[io.StringIO]:
     said, formatter = io.StringIO(), handler.formatter
     before = handler.setStream(said)
     if form == "json":
-        handler.setFormatter(JsonLines())
+        handler.setFormatter(JsonLineFormatter())
     try:
         yield said
     finally:

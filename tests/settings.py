@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from citeboard.core.checks import FOR_TESTS
-from citeboard.core.confined.pool import SINGLE_THREADED
-from citeboard.core.env import data_folder, secret_key_from
+from citeboard.core.checks import TEST_VARIABLES
+from citeboard.core.confined.pool import THREAD_COUNT_VARIABLES
+from citeboard.core.env import create_data_folder, load_or_create_secret_key
 
 
 def _test_root() -> Path:
@@ -27,21 +27,21 @@ def _test_root() -> Path:
 def _prepare_environment() -> None:
     for name in list(os.environ):
         if name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PORT") or (
-            name.startswith("CITEBOARD_") and name not in FOR_TESTS
+            name.startswith("CITEBOARD_") and name not in TEST_VARIABLES
         ):
             del os.environ[name]
     # Each of hundreds of processes would compile all of our code anew, and pytest the tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     # Several processes share the processors, and threads that wait for their turn keep others from it.
-    for name in SINGLE_THREADED:
+    for name in THREAD_COUNT_VARIABLES:
         os.environ.setdefault(name, "1")
     root = _test_root()
     folder = root / os.environ.get("PYTEST_XDIST_WORKER", "main")
     # What one process of the run has signed, another one reads.
-    key = data_folder(folder) / "secret-key"
+    key = create_data_folder(folder) / "secret-key"
     if not key.exists():
-        secret_key_from(root / "secret-key")
+        load_or_create_secret_key(root / "secret-key")
         shutil.copy(root / "secret-key", key)
     os.environ["CITEBOARD_DATA_DIR"] = str(folder)
     os.environ["CITEBOARD_WORK_DIR"] = str(folder / "work")

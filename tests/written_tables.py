@@ -35,7 +35,7 @@ def noting_tables() -> Iterator[set[str]]:
         is_known = bool(written) or sql.lstrip().startswith(READING)
         assert is_known, f"which table does this statement write? {sql}"
         tables.update(written)
-        if not tables.isdisjoint(tallies.TABLES):
+        if not tables.isdisjoint(tallies.COUNTED_TABLES):
             tables.add(Tallied._meta.db_table)
         return execute(sql, params, many, context)
 

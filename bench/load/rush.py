@@ -307,7 +307,7 @@ class Rush:
         )
 
     def broken_promises(self) -> list[str]:
-        from scoring.results.board.standings import standings
+        from scoring.results.board.standings import compute_board
         from tasks.models import Phase, Submission
         from tests.faults.promises import kept, recomputed
 
@@ -346,7 +346,7 @@ class Rush:
                         f"run {run.pk} has other numbers than the offline scorer gives"
                     )
         phase = Phase.objects.select_related("task__season").get(pk=self.phase.pk)
-        rows = standings(phase, None).rows
+        rows = compute_board(phase, None).rows
         values = [row.value for row in rows]
         if len(rows) != len(self.teams) or values != sorted(values, reverse=True):
             found.append(

@@ -14,7 +14,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.core.api import READ, readable_anywhere
+from citeboard.core.api import READ_METHODS, allow_any_origin
 
 app_name = "api"
 WELCOME = "Send a token as `Authorization: Token …`; what there is, with every field, stands in the schema."
@@ -47,7 +47,7 @@ def nowhere(request: Request, rest: str) -> Response:
 
 
 @extend_schema(exclude=True)
-@api_view(READ)
+@api_view(READ_METHODS)
 @permission_classes([AllowAny])
 def where_to_go(request: Request) -> Response:
     """Return links to the main parts of the API, at `/api/` and `/api/v1/`."""
@@ -65,7 +65,7 @@ def where_to_go(request: Request) -> Response:
 version_1: list[URLPattern | URLResolver] = [
     path("", include("citeboard.api.urls")),
     path("", where_to_go, name="version-1"),
-    path("schema/", readable_anywhere(Schema.as_view()), name="schema"),
+    path("schema/", allow_any_origin(Schema.as_view()), name="schema"),
 ]
 urlpatterns = [
     path("", where_to_go, name="root"),

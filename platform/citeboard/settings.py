@@ -9,12 +9,12 @@ from citeboard.core.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
-ENVIRONMENT = env.Environment(os.environ)
+ENVIRONMENT = env.EnvironmentReader(os.environ)
 _env = ENVIRONMENT
 
 # -- Settings of the storage -----------------------------------------------------------
 
-DATA_DIR = env.data_folder(
+DATA_DIR = env.create_data_folder(
     _env.folder(
         "CITEBOARD_DATA_DIR",
         BASE_DIR / "data",
@@ -34,7 +34,7 @@ SECRET_KEY = _env.text(
     "",
     "Signs sessions and links; at least 50 random characters, the same for every process.",
     shown="a key made at the first start, in the file `secret-key` of the data folder",
-) or env.secret_key_from(DATA_DIR / "secret-key")
+) or env.load_or_create_secret_key(DATA_DIR / "secret-key")
 RECEIPT_KEY = _env.hexadecimal(
     "CITEBOARD_RECEIPT_KEY",
     64,
@@ -43,7 +43,7 @@ RECEIPT_KEY = _env.hexadecimal(
 )
 
 DATABASES = {
-    "default": env.ready_for_many_writers(
+    "default": env.configure_for_many_writers(
         _env.database(
             "DATABASE_URL",
             f"sqlite:///{DATA_DIR / 'citeboard.sqlite3'}",
@@ -83,9 +83,11 @@ BUCKET = _env.bucket(
 )
 FILES_DIR = DATA_DIR / "files"
 STORAGES = {
-    "default": env.backend(BUCKET, FILES_DIR),
+    "default": env.build_storage_settings(BUCKET, FILES_DIR),
     # Static files are public.
-    "staticfiles": {"BACKEND": "citeboard.core.static_files.GatheredFiles"},
+    "staticfiles": {
+        "BACKEND": "citeboard.core.static_files.CompressedStaticFilesStorage"
+    },
 }
 
 # -- Settings of hosts, proxies and HTTPS ----------------------------------------------
@@ -172,8 +174,8 @@ CONTENT_SECURITY_POLICY = {
 
 # -- Settings of sign-in with other providers ------------------------------------------
 
-# _PROVIDERS contains each provider's name, two settings and sign-in URL.
-_PROVIDERS = (
+# _SIGN_IN_PROVIDERS contains each provider's name, two settings and sign-in URL.
+_SIGN_IN_PROVIDERS = (
     (
         "GitHub",
         "CITEBOARD_GITHUB_CLIENT_ID",
@@ -189,7 +191,7 @@ _PROVIDERS = (
 )
 #: Pages offer only sign-in providers with a client id and a client secret.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
-for _title, _client_name, _secret_name, _address in _PROVIDERS:
+for _title, _client_name, _secret_name, _address in _SIGN_IN_PROVIDERS:
     _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
     _client = _env.text(_client_name, "", _about)
     _about = f"The client secret that {_title} gave with it."
@@ -235,7 +237,7 @@ INSTALLED_APPS = [
     "citeboard.teams",
     "tasks",
     "scoring",
-    "citeboard.core.admin_config.OwnAdminConfig",
+    "citeboard.core.admin_config.SiteAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -272,7 +274,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "tasks.seasons.access.SecondFactorMiddleware",
-    "citeboard.core.middleware.OnlyPostedMiddleware",
+    "citeboard.core.middleware.MethodNotAllowedMiddleware",
 ]
 ROOT_URLCONF = "citeboard.urls"
 WSGI_APPLICATION = "citeboard.wsgi.application"
@@ -286,7 +288,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "tasks.delivery.notifications.reading.unread_messages",
+                "tasks.delivery.notifications.reading.unread_messages_context",
             ]
         },
     }
@@ -589,13 +591,13 @@ JUDGES_FILE = _env.folder(
 
 # Django Q's queue only wakes a worker, and a job's row decides which worker runs it.
 # Django Q's own redelivery, retries and schedules are therefore disabled.
-_DAY = 24 * 60 * 60
+_DAY_SECONDS = 24 * 60 * 60
 Q_CLUSTER = {
     "name": "citeboard",
     "label": "Queue",
     "workers": PROCESSES,
-    "timeout": 6 * _DAY,
-    "retry": 7 * _DAY,
+    "timeout": 6 * _DAY_SECONDS,
+    "retry": 7 * _DAY_SECONDS,
     "ack_failures": True,
     "max_attempts": 1,
     "queue_limit": 1,
@@ -609,12 +611,12 @@ Q_CLUSTER = {
 }
 
 _OURS, _BACKENDS = "citeboard.core.caches", "django.core.cache.backends"
-# The site uses the caches in _OWN_CACHES if Redis is not configured or unavailable.
-_OWN_CACHES: dict[str, dict[str, Any]] = {
+# The site uses the caches in _LOCAL_CACHES if Redis is not configured or unavailable.
+_LOCAL_CACHES: dict[str, dict[str, Any]] = {
     # All processes share the default cache's counts of sign-in attempts and requests.
     # allauth can store counts of sign-in attempts only in the default cache.
     # The default cache stores no other data, because other data could evict counts.
-    "default": {"BACKEND": f"{_OURS}.LimitsCache"},
+    "default": {"BACKEND": f"{_OURS}.RateLimitCache"},
     # The cache `results` stores slow results, such as significance tests.
     "results": {"BACKEND": f"{_BACKENDS}.locmem.LocMemCache", "LOCATION": "results"},
     # The cache `queue` consists of files, from which `doctor` reads worker heartbeats.
@@ -625,14 +627,14 @@ _OWN_CACHES: dict[str, dict[str, Any]] = {
 }
 CACHES: dict[str, dict[str, Any]] = {
     name: {
-        "BACKEND": f"{_OURS}.SharedCache",
+        "BACKEND": f"{_OURS}.RedisFallbackCache",
         "LOCATION": REDIS_CACHE_URL if name == "results" else REDIS_URL,
         "KEY_PREFIX": name,
         "OPTIONS": {"instead": own},
     }
     if REDIS_URL
     else own
-    for name, own in _OWN_CACHES.items()
+    for name, own in _LOCAL_CACHES.items()
 } | {
     # Each web process caches public pages of the site in its own memory.
     "pages": {
@@ -685,7 +687,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_CLASSES": ["citeboard.core.api.RequestThrottle"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api.SingleFormatNegotiation",
-    "DEFAULT_METADATA_CLASS": "citeboard.core.api.Methods",
+    "DEFAULT_METADATA_CLASS": "citeboard.core.api.AllowedMethodsMetadata",
     "EXCEPTION_HANDLER": "citeboard.core.errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "multipart",
     "NUM_PROXIES": PROXIES,
@@ -701,14 +703,14 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "citeboard.core.api.every_operation_may_fail",
-        "citeboard.api.examples.with_examples",
+        "citeboard.core.api.add_default_error_responses",
+        "citeboard.api.examples.add_examples_to_schema",
     ],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "SubmissionStatus": "tasks.models.Submission.Status",
         "SubmissionKind": "tasks.models.Submission.Kind",
-        "TeamKind": "tasks.submissions.run_card.TEAM_KINDS",
+        "TeamKind": "tasks.submissions.run_card.TEAM_RUN_KINDS",
         "YesOrNo": "tasks.models.run_cards.YES_OR_NO",
         "BoardAudience": "tasks.models.Phase.Audience",
         "EstimatedUnit": "scoring.models.EstimateSheet.Of",

@@ -9,11 +9,11 @@ handler400 = "citeboard.core.errors.bad_request"
 handler500 = "citeboard.core.errors.server_error"
 
 urlpatterns = [
-    path("health/live", health.live, name="health-live"),
-    path("health/ready", health.ready, name="health-ready"),
+    path("health/live", health.respond_to_liveness_probe, name="health-live"),
+    path("health/ready", health.respond_to_readiness_probe, name="health-ready"),
     path("api/", include("citeboard.api_root")),
     *pages.urlpatterns,
-    path("language/<slug:code>/", middleware.choose, name="language"),
+    path("language/<slug:code>/", middleware.choose_language, name="language"),
     path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
     path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
     path("accounts/", include("allauth.account.urls")),

@@ -11,17 +11,17 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "citeboard.settings")
 
-from citeboard.core.call_stack import with_room_for_calls
-from citeboard.core.connections import share_connections
+from citeboard.core.call_stack import preallocate_call_stack
+from citeboard.core.connections import enable_connection_pool
 
-share_connections()
-application = with_room_for_calls(get_wsgi_application())
+enable_connection_pool()
+application = preallocate_call_stack(get_wsgi_application())
 
-from citeboard.core.confinement import pool, still_open  # noqa: E402  (they need the settings)
+from citeboard.core.confinement import find_unprotected_resources, pool  # noqa: E402  (they need the settings)
 
 # Sandboxed processes start in the background while the first requests are served.
-pool().warm()
-still_open()
+pool().start_server()
+find_unprotected_resources()
 
 # Without this import, the first request would import all pages, after `gc.freeze`.
 import_module(settings.ROOT_URLCONF)

@@ -9,18 +9,18 @@ from typing import Any
 
 from django.utils import translation
 
-from citeboard.core.instants import instants_in_words, written_day
-from citeboard.core.middleware import ENGLISH
-from scoring.exchange.results import Results, place, site_address
+from citeboard.core.instants import format_day, format_times_in_fact
+from citeboard.core.middleware import ENGLISH_CODE
+from scoring.exchange.results import ExportedResults, phase_slugs, site_address
 from scoring.models import Paper, Snapshot
-from scoring.results.board.confirming import Confirmation, confirmation_of
-from scoring.results.board.exports import set_in_latex
+from scoring.results.board.confirming import BoardConfirmation, confirmation_of
+from scoring.results.board.exports import escape_latex
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.standings import Board, Row
 from tasks.models import Gold, Season, Task
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9:._-]+")
-_DIGITS = 12
+_UNSAFE_KEY_CHARACTERS = re.compile(r"[^A-Za-z0-9:._-]+")
+_DIGEST_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +42,19 @@ class Citation:
 
     @property
     def bibtex(self) -> str:
-        names = [set_in_latex(name) for name in self.authors]
+        names = [escape_latex(name) for name in self.authors]
         fields = {
             "author": " and ".join(
                 names if self.is_of_people else [f"{{{name}}}" for name in names]
             ),
-            "title": f"{{{set_in_latex(self.title)}}}",
+            "title": f"{{{escape_latex(self.title)}}}",
             "year": "" if self.year is None else str(self.year),
-            **{name: set_in_latex(value) for name, value in self.further.items()},
+            **{name: escape_latex(value) for name, value in self.further.items()},
             "url": self.address,
-            "note": set_in_latex(self.note),
+            "note": escape_latex(self.note),
         }
         lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
-        key = _UNSAFE.sub("-", self.key)
+        key = _UNSAFE_KEY_CHARACTERS.sub("-", self.key)
         return f"@misc{{{key},\n" + ",\n".join(lines) + "\n}\n"
 
     @property
@@ -68,13 +68,16 @@ class Citation:
         return ". ".join([*bare[:2], *year, *bare[2:]]) + f". {self.address}"
 
 
-def of_season(season: Season) -> Citation:
-    address, facts = site_address("season", season.slug), _of_organisers(season)
+def cite_season(season: Season) -> Citation:
+    address, facts = (
+        site_address("season", season.slug),
+        _season_citation_fields(season),
+    )
     return Citation(key=season.slug, title=season.title, address=address, **facts)
 
 
-def of_task(task: Task) -> Citation:
-    season, facts = task.season, _of_organisers(task.season)
+def cite_task(task: Task) -> Citation:
+    season, facts = task.season, _season_citation_fields(task.season)
     key, address = (
         f"{season.slug}-{task.slug}",
         site_address("task", season.slug, task.slug),
@@ -82,8 +85,11 @@ def of_task(task: Task) -> Citation:
     return Citation(key=key, title=f"{season}: {task}", address=address, **facts)
 
 
-def of_board(
-    board: Board, kept: Snapshot | None = None, *, confirmation: Confirmation | None
+def cite_board(
+    board: Board,
+    kept: Snapshot | None = None,
+    *,
+    confirmation: BoardConfirmation | None,
 ) -> Citation:
     """Return the citation of a board, which states the versions of the board and of the
     gold.
@@ -94,52 +100,54 @@ def of_board(
     phase, task = board.phase, board.phase.task
     return Citation(
         key="-".join(
-            [*place(phase), f"v{board.version}" if board.version else "frozen"]
+            [*phase_slugs(phase), f"v{board.version}" if board.version else "frozen"]
         ),
         title=f"{task.season}: board of {task}, {phase}",
-        authors=(_organisers(task.season),),
+        authors=(_organisers_as_author(task.season),),
         year=board.updated_at.year,
-        address=address_of(kept) if kept else site_address("board", *place(phase)),
+        address=snapshot_address(kept)
+        if kept
+        else site_address("board", *phase_slugs(phase)),
         note=_results_state(board, confirmation),
     )
 
 
-def of_snapshot(kept: Snapshot) -> Citation:
+def cite_snapshot(kept: Snapshot) -> Citation:
     phase, task = kept.phase, kept.phase.task
-    tail = _results_then(kept)
+    tail = _results_state_at_snapshot(kept)
     return Citation(
-        key="-".join([*place(phase), kept.short]),
+        key="-".join([*phase_slugs(phase), kept.short]),
         title=f"{task.season}: board of {task}, {phase}",
-        authors=(_organisers(task.season),),
+        authors=(_organisers_as_author(task.season),),
         year=kept.created_at.year,
-        address=address_of(kept),
+        address=snapshot_address(kept),
         note=f"Version {kept.version} of {_english_day(kept.created_at)}, gold v{kept.gold.number} "
         f"({_short_gold_digest(kept.gold)}), rules {kept.rules}{tail}",
     )
 
 
-def _results_then(kept: Snapshot) -> str:
+def _results_state_at_snapshot(kept: Snapshot) -> str:
     results = kept.content.get("results")
     if not results:
         return ""
-    with translation.override(ENGLISH):
-        return f". Results were {instants_in_words(results['words'])}"
+    with translation.override(ENGLISH_CODE):
+        return f". Results were {format_times_in_fact(results['words'])}"
 
 
-def address_of(kept: Snapshot) -> str:
-    return site_address("snapshot", *place(kept.phase), kept.short)
+def snapshot_address(kept: Snapshot) -> str:
+    return site_address("snapshot", *phase_slugs(kept.phase), kept.short)
 
 
-def of_run(
+def cite_run(
     board: Board,
     row: Row,
     kept: Snapshot | None = None,
     *,
-    confirmation: Confirmation | None,
+    confirmation: BoardConfirmation | None,
 ) -> Citation:
     phase, task, ranking = board.phase, board.phase.task, board.ranking
     cell = row.scores.get(ranking.name) if ranking else None
-    with translation.override(ENGLISH):
+    with translation.override(ENGLISH_CODE):
         notes = [board.place_of(row).capitalize()]
         if ranking and cell and cell.is_known:
             value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
@@ -155,20 +163,21 @@ def of_run(
             notes.append(f"Column key {ranking.key}")
         note = ". ".join(filter(None, [*notes, _results_state(board, confirmation)]))
     return Citation(
-        key="-".join([*place(phase), f"run{row.submission}"]),
+        key="-".join([*phase_slugs(phase), f"run{row.submission}"]),
         title=f"{row.system}: a run for {task} of {task.season}",
         authors=(
-            row.team or ("Anonymous" if row.competes else _organisers(task.season)),
+            row.team
+            or ("Anonymous" if row.competes else _organisers_as_author(task.season)),
         ),
         year=row.submitted_at.year,
-        address=f"{address_of(kept)}#run-{row.submission}"
+        address=f"{snapshot_address(kept)}#run-{row.submission}"
         if kept
-        else site_address("standing", *place(phase), row.submission),
+        else site_address("standing", *phase_slugs(phase), row.submission),
         note=note,
     )
 
 
-def of_paper(paper: Paper) -> Citation:
+def cite_paper(paper: Paper) -> Citation:
     further = {
         "howpublished": paper.venue,
         "pages": paper.pages,
@@ -186,19 +195,19 @@ def of_paper(paper: Paper) -> Citation:
     )
 
 
-def as_bibtex(results: Results, kept: Snapshot | None) -> str:
+def board_as_bibtex(results: ExportedResults, kept: Snapshot | None) -> str:
     board, confirmation = results.board, confirmation_of(results.board)
     rows = (row for row in results.rows if not row.is_human)
-    runs = (of_run(board, row, kept, confirmation=confirmation) for row in rows)
-    entries = (of_board(board, kept, confirmation=confirmation), *runs)
+    runs = (cite_run(board, row, kept, confirmation=confirmation) for row in rows)
+    entries = (cite_board(board, kept, confirmation=confirmation), *runs)
     return "\n".join(citation.bibtex for citation in entries)
 
 
 def _short_gold_digest(gold: Gold) -> str:
-    return f"{gold.digest_kind} {gold.digest[:_DIGITS]}"
+    return f"{gold.digest_kind} {gold.digest[:_DIGEST_DIGITS]}"
 
 
-def _results_state(board: Board, confirmation: Confirmation | None) -> str:
+def _results_state(board: Board, confirmation: BoardConfirmation | None) -> str:
     gold = (
         f", gold v{board.gold.number} ({_short_gold_digest(board.gold)})"
         if board.gold
@@ -211,21 +220,21 @@ def _results_state(board: Board, confirmation: Confirmation | None) -> str:
 
 
 def _english_day(at: dt.datetime) -> str:
-    with translation.override(ENGLISH):
-        return written_day(at)
+    with translation.override(ENGLISH_CODE):
+        return format_day(at)
 
 
-def _organisers(season: Season) -> str:
+def _organisers_as_author(season: Season) -> str:
     return f"Organisers of {season}"
 
 
-def _of_organisers(season: Season) -> dict[str, Any]:
+def _season_citation_fields(season: Season) -> dict[str, Any]:
     first = (
         season.tasks.order_by("phases__opens")
         .values_list("phases__opens", flat=True)
         .first()
     )
     return {
-        "authors": (_organisers(season),),
+        "authors": (_organisers_as_author(season),),
         "year": (first or season.created_at).year,
     }

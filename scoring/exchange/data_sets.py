@@ -23,23 +23,23 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
 from citeboard.core.release import release
-from scoring.exchange.citations import of_task
+from scoring.exchange.citations import cite_task
 from scoring.exchange.linked_data import licence_address
 from scoring.exchange.results import (
     as_yaml,
+    build_zip_entry,
     file_name,
-    hub_task,
-    place,
+    hub_leaderboard_name,
+    phase_slugs,
     site_address,
-    zip_entry,
 )
 from scoring.models import Judge
 from scoring.results.board.open_gold import may_have_gold
-from scoring.worker.entailment_labels import label_lines
-from tasks.gold.secrecy import inputs_are_free, with_phases
+from scoring.worker.entailment_labels import label_file_lines
+from tasks.gold.secrecy import inputs_are_free, prefetch_phases_with_embargoes
 from tasks.models import Gold, Phase, Task
 from tasks.seasons.access import may_have_inputs
-from tasks.seasons.cards import card, section
+from tasks.seasons.cards import card, find_section
 from tasks.seasons.file.licences import spdx
 from tasks.types.files import KIT, InputFile, is_in_kit, open_input
 from tasks.types.guarded.json_reader import read_json
@@ -50,8 +50,13 @@ from tasks.types.stored_judges import StoredJudge, stored_judges
 #: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
 #: The regular expression _NAME matches field names that are valid in JSONPath.
-_NAME = re.compile(r"\w+", re.ASCII)
-_TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
+_FIELD_NAME_PATTERN = re.compile(r"\w+", re.ASCII)
+_SCHEMA_TYPES = {
+    str: "sc:Text",
+    bool: "sc:Boolean",
+    int: "sc:Integer",
+    float: "sc:Float",
+}
 
 
 @dataclass(frozen=True)
@@ -71,23 +76,23 @@ class ReleasedFile:
 
 
 @dataclass(frozen=True)
-class Archive:
+class DataSetArchive:
     size: int
     sha256: str
     files: tuple[ReleasedFile, ...]
 
 
 @dataclass(frozen=True)
-class Release:
+class DataSetRelease:
     phase: Phase
     gold: Gold
-    archive: Archive
+    archive: DataSetArchive
 
 
 def released_phases(task: Task) -> dict[Phase, Gold]:
     """Return a phase and its gold for each split of the task whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
-    with_phases([task])
+    prefetch_phases_with_embargoes([task])
     for phase in task.phases.all():
         gold = Gold.objects.current(phase) if inputs_are_free(phase) else None
         if gold is not None:
@@ -95,19 +100,19 @@ def released_phases(task: Task) -> dict[Phase, Gold]:
     return dict(golds.values())
 
 
-def releases_of(task: Task) -> list[Release]:
+def releases_of(task: Task) -> list[DataSetRelease]:
     return [
-        Release(phase, gold, _read_archive(gold.public))
+        DataSetRelease(phase, gold, _read_archive(gold.public))
         for phase, gold in released_phases(task).items()
     ]
 
 
-def _read_archive(name: str) -> Archive:
+def _read_archive(name: str) -> DataSetArchive:
     """Return the description of a data set's archive from the cache. The name of the
     archive contains a checksum of the content, so the cache key contains the name.
     """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
-    packed: Archive | None = caches["results"].get(key)
+    packed: DataSetArchive | None = caches["results"].get(key)
     if packed is None:
         with storage.gold.open(name) as content:
             sha256 = hashlib.file_digest(content, "sha256").hexdigest()
@@ -122,7 +127,7 @@ def _read_archive(name: str) -> Archive:
                     files.append(
                         ReleasedFile(member.filename, member.file_size, digest, fields)
                     )
-        packed = Archive(storage.gold.size(name), sha256, tuple(files))
+        packed = DataSetArchive(storage.gold.size(name), sha256, tuple(files))
         caches["results"].set(key, packed, None)
     return packed
 
@@ -131,7 +136,7 @@ def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
     rows: Iterable[Any] = ()
     if name.startswith(f"{KIT}/"):
         return iter(())
-    if name.endswith(LINES):
+    if name.endswith(JSON_LINES_SUFFIX):
         rows = map(read_json, file)
     elif name.endswith(".json"):
         content = read_json(file.read())
@@ -143,8 +148,8 @@ def _plain_fields(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]
     types: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row.items():
-            if value is not None and _NAME.fullmatch(name):
-                types.setdefault(name, set()).add(_TYPES.get(type(value), ""))
+            if value is not None and _FIELD_NAME_PATTERN.fullmatch(name):
+                types.setdefault(name, set()).add(_SCHEMA_TYPES.get(type(value), ""))
     for name, seen in types.items():
         if seen == {"sc:Integer", "sc:Float"}:
             yield name, "sc:Float"
@@ -153,7 +158,7 @@ def _plain_fields(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]
 
 
 @dataclass(frozen=True)
-class GivenSplit:
+class DownloadableSplit:
     phase: Phase
     gold: Gold
     has_gold: bool
@@ -163,26 +168,27 @@ class GivenSplit:
         return file_name(self.phase.split)
 
     def inputs(self) -> AbstractContextManager[list[InputFile]]:
-        return _unpacked(self.gold.public, self.gold.reading_version)
+        return _unpack_archive(self.gold.public, self.gold.reading_version)
 
     def answers(self) -> AbstractContextManager[list[InputFile]]:
         if not self.has_gold:
             return nullcontext([])
-        return _unpacked(self.gold.file, self.gold.reading_version)
+        return _unpack_archive(self.gold.file, self.gold.reading_version)
 
 
-def given_out(task: Task, viewer: object) -> list[GivenSplit]:
+def downloadable_splits(task: Task, viewer: object) -> list[DownloadableSplit]:
     given = (
         (phase, gold)
         for phase, gold in released_phases(task).items()
         if may_have_inputs(viewer, phase)
     )
     return [
-        GivenSplit(phase, gold, may_have_gold(phase, viewer)) for phase, gold in given
+        DownloadableSplit(phase, gold, may_have_gold(phase, viewer))
+        for phase, gold in given
     ]
 
 
-def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
+def etag_of(splits: Sequence[DownloadableSplit], form: str) -> str:
     """Return an ETag that changes whenever the exported description of a data set
     changes.
     """
@@ -197,7 +203,7 @@ def etag_of(splits: Sequence[GivenSplit], form: str) -> str:
 
 
 @contextmanager
-def _unpacked(name: str, reading: int) -> Iterator[list[InputFile]]:
+def _unpack_archive(name: str, reading: int) -> Iterator[list[InputFile]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
         with storage.gold.open(name) as kept, path.open("wb") as copy:
@@ -212,9 +218,9 @@ MEDIA_TYPES = {
     ".csv": "text/csv",
 }
 #: The description of a data set lists files with the extensions in TEXTS as plain text.
-TEXTS = {".xml", ".txt"}
-#: The terms in _TERMS are from the Croissant vocabulary, all others from schema.org.
-_TERMS = (
+PLAIN_TEXT_SUFFIXES = {".xml", ".txt"}
+#: The terms in _CROISSANT_TERMS are from the Croissant vocabulary, all others from schema.org.
+_CROISSANT_TERMS = (
     "citeAs",
     "column",
     "equivalentProperty",
@@ -245,7 +251,7 @@ _TERMS = (
     "isArray",
     "containedIn",
 )
-CONTEXT: dict[str, Any] = {
+JSON_LD_CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "sc": "https://schema.org/",
@@ -258,17 +264,19 @@ CONTEXT: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    **{term: f"cr:{term}" for term in _TERMS},
+    **{term: f"cr:{term}" for term in _CROISSANT_TERMS},
 }
 #: A description lists by name at most MAX_LISTED files with the same extension.
-MAX_LISTED = 20
+MAX_FILES_LISTED = 20
 
 
-def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
+def croissant_description(
+    task: Task, releases: Sequence[DataSetRelease]
+) -> dict[str, Any]:
     season = task.season
     text = card(task).text
     described = {
-        "@context": CONTEXT,
+        "@context": JSON_LD_CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": [
             "http://mlcommons.org/croissant/1.1",
@@ -283,15 +291,15 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
         .date()
         .isoformat(),
         "version": f"{max(release.gold.number for release in releases)}.0.0",
-        "citeAs": of_task(task).bibtex,
+        "citeAs": cite_task(task).bibtex,
         "isLiveDataset": False,
         "inLanguage": "en",
         "isAccessibleForFree": True,
-        "rai:dataCollection": section(text, "Data"),
-        "rai:dataLimitations": section(text, "Limits"),
-        "rai:dataBiases": section(text, "Biases"),
-        "rai:personalSensitiveInformation": section(text, "Personal information"),
-        "rai:dataSocialImpact": section(text, "Social impact"),
+        "rai:dataCollection": find_section(text, "Data"),
+        "rai:dataLimitations": find_section(text, "Limits"),
+        "rai:dataBiases": find_section(text, "Biases"),
+        "rai:personalSensitiveInformation": find_section(text, "Personal information"),
+        "rai:dataSocialImpact": find_section(text, "Social impact"),
         "rai:dataUseCases": f"Evaluation of systems for {task.task_type.title.lower()}; not for training.",
         "rai:dataReleaseMaintenancePlan": (
             "A correction is a new numbered version; runs are scored again against it, and the board of "
@@ -305,10 +313,10 @@ def croissant(task: Task, releases: Sequence[Release]) -> dict[str, Any]:
     return {name: value for name, value in described.items() if value not in ("", [])}
 
 
-def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
-    for file in _listed(release):
+def _record_sets(release: DataSetRelease) -> Iterator[dict[str, Any]]:
+    for file in _individually_listed_files(release):
         if file.fields:
-            is_lines = file.suffix == LINES
+            is_lines = file.suffix == JSON_LINES_SUFFIX
             extracted = {
                 field: (
                     kind,
@@ -322,8 +330,8 @@ def _record_sets(release: Release) -> Iterator[dict[str, Any]]:
             yield _record_set(
                 name, {"fileObject": {"@id": _file_id(release, file)}}, extracted
             )
-    for suffix in _kinds(release):
-        if suffix in TEXTS:
+    for suffix in _unlisted_suffixes(release):
+        if suffix in PLAIN_TEXT_SUFFIXES:
             of_file = {"file": "fullpath", "content": "content"}
             extracted = {
                 field: ("sc:Text", {"fileProperty": what})
@@ -351,18 +359,18 @@ def _record_set(
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _distribution(release: Release) -> Iterator[dict[str, Any]]:
+def _distribution(release: DataSetRelease) -> Iterator[dict[str, Any]]:
     archive = _archive_id(release)
     yield {
         "@type": "cr:FileObject",
         "@id": archive,
         "name": archive,
-        "contentUrl": site_address("inputs", *place(release.phase)),
+        "contentUrl": site_address("inputs", *phase_slugs(release.phase)),
         "contentSize": f"{release.archive.size} B",
         "encodingFormat": "application/zip",
         "sha256": release.archive.sha256,
     }
-    for file in _listed(release):
+    for file in _individually_listed_files(release):
         yield {
             "@type": "cr:FileObject",
             "@id": _file_id(release, file),
@@ -373,7 +381,7 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
             "encodingFormat": MEDIA_TYPES.get(file.suffix, "text/plain"),
             "sha256": file.sha256,
         }
-    for suffix in _kinds(release):
+    for suffix in _unlisted_suffixes(release):
         media = MEDIA_TYPES.get(suffix, "text/plain")
         yield {
             "@type": "cr:FileSet",
@@ -381,40 +389,44 @@ def _distribution(release: Release) -> Iterator[dict[str, Any]]:
             "name": _set_id(release, suffix),
             "containedIn": {"@id": archive},
             "encodingFormat": [media, "text/plain"]
-            if suffix in TEXTS and media != "text/plain"
+            if suffix in PLAIN_TEXT_SUFFIXES and media != "text/plain"
             else media,
             "includes": f"**/*{suffix}",
         }
 
 
-def _kinds(release: Release) -> list[str]:
-    listed = _listed(release)
+def _unlisted_suffixes(release: DataSetRelease) -> list[str]:
+    listed = _individually_listed_files(release)
     plain = (file for file in release.archive.files if not file.fields)
     return sorted(
-        {file.suffix for file in plain if file.suffix in TEXTS or file not in listed}
+        {
+            file.suffix
+            for file in plain
+            if file.suffix in PLAIN_TEXT_SUFFIXES or file not in listed
+        }
     )
 
 
-def _set_id(release: Release, suffix: str) -> str:
+def _set_id(release: DataSetRelease, suffix: str) -> str:
     return _croissant_name(
         f"{release.phase.split}-files-{suffix.removeprefix('.') or 'others'}"
     )
 
 
-def _listed(release: Release) -> list[ReleasedFile]:
+def _individually_listed_files(release: DataSetRelease) -> list[ReleasedFile]:
     files = release.archive.files
     return (
         list(files)
-        if len(files) <= MAX_LISTED
-        else [file for file in files if file.fields][:MAX_LISTED]
+        if len(files) <= MAX_FILES_LISTED
+        else [file for file in files if file.fields][:MAX_FILES_LISTED]
     )
 
 
-def _file_id(release: Release, file: ReleasedFile) -> str:
+def _file_id(release: DataSetRelease, file: ReleasedFile) -> str:
     return f"{_archive_id(release)}/{file.name}"
 
 
-def _archive_id(release: Release) -> str:
+def _archive_id(release: DataSetRelease) -> str:
     return _croissant_name(f"{release.phase.split}.zip")
 
 
@@ -422,19 +434,19 @@ def _croissant_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)
 
 
-LINES = ".jsonl"
-GOLD = "gold"
+JSON_LINES_SUFFIX = ".jsonl"
+GOLD_FOLDER = "gold"
 #: The names of splits on the Hugging Face Hub consist of word characters.
-_NO_WORD = re.compile(r"\W+", re.ASCII)
+_NON_WORD_PATTERN = re.compile(r"\W+", re.ASCII)
 
 
-class NoLines(Exception):
+class NoJsonLines(Exception):
     """An error about a task without JSON Lines files, the only format that loaders of
     the Hugging Face Hub read.
     """
 
 
-def has_lines(golds: Iterable[Gold]) -> bool:
+def has_json_lines(golds: Iterable[Gold]) -> bool:
     """Return True if the inputs of a gold version include JSON Lines files, which the
     Hugging Face Hub needs.
     """
@@ -445,14 +457,19 @@ def has_lines(golds: Iterable[Gold]) -> bool:
             zipfile.ZipFile(stored) as archive,
         ):
             names = map(PurePosixPath, archive.namelist())
-            if any(name.suffix == LINES and not is_in_kit(name) for name in names):
+            if any(
+                name.suffix == JSON_LINES_SUFFIX and not is_in_kit(name)
+                for name in names
+            ):
                 return True
     return False
 
 
-def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> None:
+def write_data_set(
+    out: IO[bytes], task: Task, splits: Sequence[DownloadableSplit]
+) -> None:
     """Write the data set in the layout of the Hub
-    (https://huggingface.co/docs/hub/datasets-cards). Raises NoLines.
+    (https://huggingface.co/docs/hub/datasets-cards). Raises NoJsonLines.
 
     If the task has a name on the Hub, the data set contains an `eval.yaml`
     (https://huggingface.co/docs/hub/eval-results).
@@ -461,40 +478,41 @@ def write_data_set(out: IO[bytes], task: Task, splits: Sequence[GivenSplit]) -> 
     with zipfile.ZipFile(out, "w") as archive:
         for split in splits:
             with split.inputs() as inputs, split.answers() as answers:
-                for kind, files in (("", inputs), (GOLD, answers)):
+                for kind, files in (("", inputs), (GOLD_FOLDER, answers)):
                     for file in files:
-                        if file.suffix == LINES:
+                        if file.suffix == JSON_LINES_SUFFIX:
                             path = f"{kind or 'data'}/{split.name}/{file.name}"
                             with (
-                                archive.open(zip_entry(path), "w") as target,
+                                archive.open(build_zip_entry(path), "w") as target,
                                 file.open() as source,
                             ):
                                 shutil.copyfileobj(source, target)
-                            name = _safe_word(
+                            name = _split_name_on_hub(
                                 "-".join(part for part in (kind, file.stem) if part)
                             )
                             configurations.setdefault(name, {})[
-                                _safe_word(split.name)
+                                _split_name_on_hub(split.name)
                             ] = path
         if not configurations:
-            raise NoLines
-        archive.writestr(zip_entry("README.md"), _card_of(task, configurations))
+            raise NoJsonLines
+        archive.writestr(build_zip_entry("README.md"), _hub_card(task, configurations))
         if task.hub_dataset:
             archive.writestr(
-                zip_entry("eval.yaml"), _benchmark_card(task, splits, configurations)
+                build_zip_entry("eval.yaml"),
+                _benchmark_card(task, splits, configurations),
             )
 
 
 def _benchmark_card(
     task: Task,
-    splits: Sequence[GivenSplit],
+    splits: Sequence[DownloadableSplit],
     configurations: Mapping[str, Mapping[str, str]],
 ) -> str:
     name, paths = next(iter(configurations.items()))
     words = {
-        _safe_word(split.name): split.phase.split
+        _split_name_on_hub(split.name): split.phase.split
         for split in splits
-        if _safe_word(split.name) in paths
+        if _split_name_on_hub(split.name) in paths
     }
     kind = task.task_type
     refs = kind.metrics_of(task.ranking_rules, kind.checked_options(task.options))
@@ -502,19 +520,19 @@ def _benchmark_card(
         "name": f"{task.season}: {task}",
         "description": task.summary or str(task),
         "tasks": [
-            {"id": hub_task(split, ref.name), "config": name, "split": word}
+            {"id": hub_leaderboard_name(split, ref.name), "config": name, "split": word}
             for (word, split), ref in product(words.items(), refs)
         ],
     }
     return as_yaml(facts)
 
 
-def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
+def _hub_card(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
     # For a licence unknown to the Hugging Face Hub, give `other` and a name.
     licence = {
         "license": "other",
-        "license_name": _safe_word(season.licence or "not-stated").lower(),
+        "license_name": _split_name_on_hub(season.licence or "not-stated").lower(),
     }
     if licence_address(season.licence):
         licence = {"license": str(spdx(season.licence)).lower()}
@@ -537,21 +555,21 @@ def _card_of(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str
     address = site_address("task", season.slug, task.slug)
     return (
         f"---\n{as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}"
-        f"\n\n{card(task).text}\n\n## Citation\n\n```bibtex\n{of_task(task).bibtex}```\n"
+        f"\n\n{card(task).text}\n\n## Citation\n\n```bibtex\n{cite_task(task).bibtex}```\n"
     )
 
 
-def _safe_word(text: str) -> str:
-    return _NO_WORD.sub("_", text).strip("_") or "data"
+def _split_name_on_hub(text: str) -> str:
+    return _NON_WORD_PATTERN.sub("_", text).strip("_") or "data"
 
 
 #: Neither XML nor a line of text can contain these control characters.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
+TREC_README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
 
 def write_trec(
-    out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[GivenSplit]
+    out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[DownloadableSplit]
 ) -> None:
     """Write the documents and queries of a ranking task in the file formats of TREC.
 
@@ -560,23 +578,23 @@ def write_trec(
     name = f"citeboard/{task.season.slug}/{task.slug}"
     with zipfile.ZipFile(out, "w") as archive:
 
-        def put(file_name: str, lines: Iterable[str]) -> None:
-            with archive.open(zip_entry(file_name), "w") as file:
+        def write_archive_file(file_name: str, lines: Iterable[str]) -> None:
+            with archive.open(build_zip_entry(file_name), "w") as file:
                 for line in lines:
                     file.write(line.encode())
 
-        put(
+        write_archive_file(
             "collection.json",
             [json.dumps({"name": name, "splits": [split.name for split in splits]})],
         )
-        readme = README.format(
+        readme = TREC_README.format(
             title=f"{task.season}: {task}",
             name=name,
             split=splits[0].name,
             licence=task.season.licence or "not stated",
-            citation=of_task(task).bibtex,
+            citation=cite_task(task).bibtex,
         )
-        put("README.txt", [readme])
+        write_archive_file("README.txt", [readme])
         for split in splits:
             with split.inputs() as files:
                 topics = (
@@ -584,19 +602,21 @@ def write_trec(
                     for name, text in form.topics(files)
                 )
                 begin = '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
-                put(f"{split.name}/topics.xml", chain([begin], topics, ["</topics>\n"]))
+                write_archive_file(
+                    f"{split.name}/topics.xml", chain([begin], topics, ["</topics>\n"])
+                )
                 documents = (
                     f"<DOC>\n<DOCNO>{escape(_encoded_id(name))}</DOCNO>\n<TEXT>\n{_xml_text(text)}\n</TEXT>\n</DOC>\n"
                     for name, text in form.documents(files)
                 )
-                put(f"{split.name}/documents.trec", documents)
+                write_archive_file(f"{split.name}/documents.trec", documents)
                 if form.candidates:
                     lines = (
                         f"{_encoded_id(topic)} Q0 {_encoded_id(name)} {rank} 0 candidates\n"
                         for topic, names in form.candidates(files)
                         for rank, name in enumerate(names, start=1)
                     )
-                    put(f"{split.name}/candidates.trec", lines)
+                    write_archive_file(f"{split.name}/candidates.trec", lines)
             if split.has_gold:
                 with split.answers() as files:
                     qrels = form.qrels(files)
@@ -604,24 +624,27 @@ def write_trec(
                         f"{_encoded_id(topic)} 0 {_encoded_id(name)} {grade}\n"
                         for topic, name, grade in qrels
                     )
-                    put(f"{split.name}/qrels.txt", lines)
+                    write_archive_file(f"{split.name}/qrels.txt", lines)
 
 
 def _encoded_id(name: str) -> str:
-    odd = (sign.isspace() or sign == "%" or _CONTROL.match(sign) for sign in name)
+    odd = (
+        sign.isspace() or sign == "%" or _CONTROL_CHARACTERS.match(sign)
+        for sign in name
+    )
     return "".join(
         quote(sign) if is_odd else sign for sign, is_odd in zip(name, odd, strict=True)
     )
 
 
 def _xml_text(text: str) -> str:
-    return escape(" ".join(_CONTROL.sub(" ", text).split()))
+    return escape(" ".join(_CONTROL_CHARACTERS.sub(" ", text).split()))
 
 
 LABELS = "labels"
 
 
-def open_labels(phase: Phase, viewer: object) -> list[list[Judge]]:
+def downloadable_label_judges(phase: Phase, viewer: object) -> list[list[Judge]]:
     """Return the judges (models that label texts) whose labels the viewer may download,
     as a list for each kind of labels. The labels of a judge are available if the gold is
     released in all phases that use these labels.
@@ -674,12 +697,12 @@ def _write_labels_of(
 ) -> None:
     digest, number = hashlib.sha256(), -1
     with archive.open(f"{name}.jsonl", "w", force_zip64=True) as file:
-        for line in label_lines(deciding):
+        for line in label_file_lines(deciding):
             digest.update(line.encode())
             file.write(line.encode())
             number += 1
     card = {
-        "name": "/".join(place(phase)),
+        "name": "/".join(phase_slugs(phase)),
         "model": deciding[0].name,
         "labels": number,
         "sha256": digest.hexdigest(),

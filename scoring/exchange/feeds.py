@@ -16,25 +16,25 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from citeboard.core.audit import history
-from citeboard.core.instants import WITHOUT_END, utc_minute, written_day
-from citeboard.core.markdown import rendered
-from citeboard.core.words import counted
-from scoring.exchange.results import place, site_address
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import ENDLESS_TIME, format_day, format_utc_minute
+from citeboard.core.markdown import render_markdown
+from citeboard.core.words import count_with_noun
+from scoring.exchange.results import phase_slugs, site_address
 from scoring.results.board.formatting import metric_label, shown
-from scoring.results.board.public_results import PublicTeam, Result, system_slug
+from scoring.results.board.public_results import PublicResult, PublicTeam, system_slug
 from scoring.results.board.standings import Board
 from tasks.models import Announcement, Gold, Phase, Season
-from tasks.seasons.file.entries import SEASON, phase_prefix
+from tasks.seasons.file.entries import SEASON_PREFIX, phase_prefix
 
-ATOM = "application/atom+xml; charset=utf-8"
+ATOM_CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 MAX_ENTRIES = 50
 #: XML cannot contain these control characters.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class FeedEntry:
     name: str
     title: str
     html: str
@@ -49,10 +49,10 @@ def season_feed(season: Season, now: dt.datetime) -> str:
         site_address("announcements", season.slug),
     )
     entries = [
-        Entry(
+        FeedEntry(
             name=f"announcement-{announcement.pk}",
-            title=f"Announcement of {written_day(announcement.announced_at)}",
-            html=rendered(announcement.text, 3),
+            title=f"Announcement of {format_day(announcement.announced_at)}",
+            html=render_markdown(announcement.text, 3),
             address=f"{announcements}#announcement-{announcement.pk}",
             published=announcement.announced_at,
             updated=announcement.edited_at,
@@ -63,20 +63,20 @@ def season_feed(season: Season, now: dt.datetime) -> str:
     ]
     entries += _phase_entries(season, now)
     # The feed does not contain the name of the user who changed the dates of a phase.
-    for moved in history(season).filter(action="phase-moved")[:MAX_ENTRIES]:
+    for moved in history_of_place(season).filter(action="phase-moved")[:MAX_ENTRIES]:
         name, title = f"moved-{moved.pk}", f"{moved.words[:1].upper()}{moved.words[1:]}"
         html = format_html("<p>{}</p>", address)
         entries.append(
-            Entry(
+            FeedEntry(
                 name=name, title=title, html=html, address=address, published=moved.at
             )
         )
-    return _written(season.title, address, "season-feed", [season.slug], entries)
+    return _format_feed(season.title, address, "season-feed", [season.slug], entries)
 
 
 def board_feed(board: Board) -> str:
     phase = board.phase
-    where = place(phase)
+    where = phase_slugs(phase)
     title = f"{phase.task.season}: {phase.task}, {phase}"
     entries = []
     for row in board.rows:
@@ -89,7 +89,7 @@ def board_feed(board: Board) -> str:
         if board.ranking and cell is not None and cell.value is not None:
             label = metric_label(board.ranking.metric, phase.task.task_type)
             facts.append(f"{label} {shown(cell.value, board.ranking.scale)}")
-        entry = Entry(
+        entry = FeedEntry(
             name=f"run-{row.submission}",
             title=f"{row.system} of {row.display_name}" if row.competes else row.system,
             html=format_html(
@@ -109,9 +109,9 @@ def board_feed(board: Board) -> str:
     changes = site_address("gold-changes", *where)
     for gold in golds[:MAX_ENTRIES]:
         name, words = f"gold-{gold.pk}", f"Gold version {gold.number}"
-        html = format_html("<p>{}.</p>", counted(gold.instances, "instance"))
+        html = format_html("<p>{}.</p>", count_with_noun(gold.instances, "instance"))
         entries.append(
-            Entry(
+            FeedEntry(
                 name=name,
                 title=words,
                 html=html,
@@ -119,7 +119,9 @@ def board_feed(board: Board) -> str:
                 published=gold.created_at,
             )
         )
-    return _written(title, site_address("board", *where), "board-feed", where, entries)
+    return _format_feed(
+        title, site_address("board", *where), "board-feed", where, entries
+    )
 
 
 def team_feed(team: PublicTeam) -> str:
@@ -128,22 +130,25 @@ def team_feed(team: PublicTeam) -> str:
         f"Results of {team.team}",
         map(_result_entry, team.results),
     )
-    return _written(
+    return _format_feed(
         title, site_address("team-results", slug), "team-feed", [slug], entries
     )
 
 
-def system_feed(team: PublicTeam, results: Iterable[Result], name: str) -> str:
+def system_feed(team: PublicTeam, results: Iterable[PublicResult], name: str) -> str:
     where, title = [team.team.slug, system_slug(name)], f"{name} of {team.team}"
     address, entries = site_address("team-system", *where), map(_result_entry, results)
-    return _written(title, address, "team-system-feed", where, entries)
+    return _format_feed(title, address, "team-system-feed", where, entries)
 
 
-def _phase_entries(season: Season, now: dt.datetime) -> Iterable[Entry]:
+def _phase_entries(season: Season, now: dt.datetime) -> Iterable[FeedEntry]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in phases.select_related("task__season"):
-        name, address = f"{phase.task}, {phase}", site_address("board", *place(phase))
-        end = utc_minute(phase.closes)
+        name, address = (
+            f"{phase.task}, {phase}",
+            site_address("board", *phase_slugs(phase)),
+        )
+        end = format_utc_minute(phase.closes)
         until = f"It takes runs until {end}." if phase.has_end else "It has no end."
         for event, title, words, at in (
             ("opened", f"{name} is open", until, phase.opens),
@@ -154,15 +159,15 @@ def _phase_entries(season: Season, now: dt.datetime) -> Iterable[Entry]:
                     f"phase-{phase.pk}-{event}",
                     format_html("<p>{}</p>", words),
                 )
-                yield Entry(
+                yield FeedEntry(
                     name=entry, title=title, html=html, address=address, published=at
                 )
 
 
-def _result_entry(result: Result) -> Entry:
-    placing, where = result.placing, place(result.phase)
+def _result_entry(result: PublicResult) -> FeedEntry:
+    placing, where = result.placing, phase_slugs(result.phase)
     score = " ".join(filter(None, [placing.metric, placing.number]))
-    return Entry(
+    return FeedEntry(
         name=f"run-{placing.submission}",
         title=f"{placing.system}: {placing.place or 'not ranked'}, {result.phase.task}, {result.phase}",
         html=format_html(
@@ -175,8 +180,12 @@ def _result_entry(result: Result) -> Entry:
     )
 
 
-def _written(
-    title: str, link: str, route: str, where: Iterable[str], entries: Iterable[Entry]
+def _format_feed(
+    title: str,
+    link: str,
+    route: str,
+    where: Iterable[str],
+    entries: Iterable[FeedEntry],
 ) -> str:
     link_here = site_address(route, *where)
     feed = Atom1Feed(
@@ -202,15 +211,15 @@ def _written(
 
 
 def _remove_controls(text: str) -> str:
-    return _CONTROLS.sub("", text)
+    return _CONTROL_CHARACTERS.sub("", text)
 
 
-ICALENDAR = "text/calendar; charset=utf-8"
-#: A calendar line of more than MAX_OCTETS octets is split, and continues after a space.
-MAX_OCTETS = 75
+ICALENDAR_CONTENT_TYPE = "text/calendar; charset=utf-8"
+#: A calendar line of more than MAX_LINE_OCTETS octets is split, and continues after a space.
+MAX_LINE_OCTETS = 75
 
 
-class Event(NamedTuple):
+class CalendarEvent(NamedTuple):
     """A date in the calendar of a season. ``name`` is an identifier of the date that
     stays the same when the date changes. ``key`` is the key of the date in the season
     file.
@@ -226,7 +235,10 @@ class Event(NamedTuple):
 def season_calendar(season: Season) -> bytes:
     moved, last = Counter[str](), dict[str, dt.datetime]()
     for entry in (
-        history(season).exclude(changes=[]).order_by("at", "pk").only("at", "changes")
+        history_of_place(season)
+        .exclude(changes=[])
+        .order_by("at", "pk")
+        .only("at", "changes")
     ):
         for change in entry.changes:
             moved[change["key"]] += 1
@@ -247,14 +259,14 @@ def season_calendar(season: Season) -> bytes:
     return "".join(_fold_long_line(line) for line in [*lines, "END:VCALENDAR"]).encode()
 
 
-def _deadline_events(season: Season) -> Iterator[Event]:
+def _deadline_events(season: Season) -> Iterator[CalendarEvent]:
     for name, at in season.dates.items():
         words, address = (
             f"{season}: {Season.date_label(name)}",
             site_address("season", season.slug),
         )
-        yield Event(
-            f"season-{season.pk}-{name}", f"{SEASON}.{name}", at, words, address
+        yield CalendarEvent(
+            f"season-{season.pk}-{name}", f"{SEASON_PREFIX}.{name}", at, words, address
         )
     said = {
         "inputs_from": _("%(season)s: inputs of %(task)s, %(phase)s, are released"),
@@ -266,12 +278,12 @@ def _deadline_events(season: Season) -> Iterator[Event]:
     ):
         prefix, address = (
             phase_prefix(phase.task.slug, phase.slug),
-            site_address("board", *place(phase)),
+            site_address("board", *phase_slugs(phase)),
         )
         for name, words in said.items():
-            if (at := getattr(phase, name)) is not None and at < WITHOUT_END:
+            if (at := getattr(phase, name)) is not None and at < ENDLESS_TIME:
                 named = {"season": season, "task": phase.task, "phase": phase}
-                yield Event(
+                yield CalendarEvent(
                     f"phase-{phase.pk}-{name}",
                     f"{prefix}.{name}",
                     at,
@@ -296,7 +308,7 @@ def _fold_long_line(line: str) -> str:
     folded, octets = "", 0
     for sign in line:
         size = len(sign.encode())
-        if octets + size > MAX_OCTETS:
+        if octets + size > MAX_LINE_OCTETS:
             folded, octets = f"{folded}\r\n ", 1
         folded, octets = folded + sign, octets + size
     return f"{folded}\r\n"

@@ -15,13 +15,17 @@ from django.utils.translation import gettext as _
 from citeboard.core.confined.turns import PoolFull
 from scoring.figures import Figure, as_plotly, as_svg, escaped
 
-TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+IMAGE_CONTENT_TYPES = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+}
 #: Browsers download HTML figures, so that their scripts never run on the site's origin.
-DATA_TYPES = {"json": "application/json", "html": "application/octet-stream"}
+PLOTLY_CONTENT_TYPES = {"json": "application/json", "html": "application/octet-stream"}
 #: A PNG figure has PNG_SCALE pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
 #: A request waits at most PATIENCE seconds for the conversion of another figure.
-PATIENCE = 5.0
+CONVERTER_WAIT_SECONDS = 5.0
 _one_at_a_time = threading.Lock()
 
 
@@ -42,45 +46,47 @@ class ConverterBusy(PoolFull):
 
 
 @cache
-def file_forms() -> tuple[str, ...]:
+def image_formats() -> tuple[str, ...]:
     try:
         import cairosvg  # noqa: F401
     except OSError:
         return ("svg",)
-    return tuple(TYPES)
+    return tuple(IMAGE_CONTENT_TYPES)
 
 
 @cache
-def data_forms() -> tuple[str, ...]:
+def plotly_formats() -> tuple[str, ...]:
     """Return the names of the formats that Plotly can write, or none if Plotly is not
     installed.
     """
-    return tuple(DATA_TYPES) if find_spec("plotly") else ()
+    return tuple(PLOTLY_CONTENT_TYPES) if find_spec("plotly") else ()
 
 
-def figure_forms() -> tuple[str, ...]:
+def figure_formats() -> tuple[str, ...]:
     """Return the names of the file formats of figures that this machine can write."""
-    return (*file_forms(), *data_forms())
+    return (*image_formats(), *plotly_formats())
 
 
-def figure_type(wanted: str) -> str:
-    return (TYPES | DATA_TYPES).get(wanted.rpartition(".")[2], TYPES["svg"])
+def figure_content_type(wanted: str) -> str:
+    return (IMAGE_CONTENT_TYPES | PLOTLY_CONTENT_TYPES).get(
+        wanted.rpartition(".")[2], IMAGE_CONTENT_TYPES["svg"]
+    )
 
 
-def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
+def render_figure(figures: Mapping[str, Figure], wanted: str) -> bytes:
     """Return the figure in the format of the file extension, for a file name such as
     `heat-map.svg`. Raises Http404 and ConverterBusy.
     """
     name, _, form = wanted.rpartition(".")
-    if name in figures and form in DATA_TYPES and not data_forms():
+    if name in figures and form in PLOTLY_CONTENT_TYPES and not plotly_formats():
         raise Http404(
             f"Plotly is not installed here, which writes a figure as {form.upper()}."
         )
-    if name not in figures or form not in figure_forms():
+    if name not in figures or form not in figure_formats():
         raise Http404(
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
-    if form in DATA_TYPES:
+    if form in PLOTLY_CONTENT_TYPES:
         # The import of Plotly is slow, so only this function imports Plotly.
         from plotly import graph_objects
 
@@ -89,7 +95,7 @@ def figure_file(figures: Mapping[str, Figure], wanted: str) -> bytes:
             drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)
         ).encode()
     svg = as_svg(figures[name]).encode()
-    return svg if form == "svg" else converted(svg, form)
+    return svg if form == "svg" else convert_svg(svg, form)
 
 
 @cache
@@ -104,12 +110,12 @@ def add_fonts() -> None:
         )
 
 
-def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
+def convert_svg(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
     """Convert an SVG figure to PDF or PNG. Raises ConverterBusy."""
     import cairosvg
 
     # Convert one figure at a time, because a large figure uses much CPU time.
-    if not _one_at_a_time.acquire(timeout=PATIENCE):
+    if not _one_at_a_time.acquire(timeout=CONVERTER_WAIT_SECONDS):
         raise ConverterBusy
     try:
         add_fonts()
@@ -123,4 +129,6 @@ def converted(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
 
 
 def figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:
-    return HttpResponse(figure_file(figures, wanted), content_type=figure_type(wanted))
+    return HttpResponse(
+        render_figure(figures, wanted), content_type=figure_content_type(wanted)
+    )

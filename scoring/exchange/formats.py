@@ -15,38 +15,44 @@ from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from xlsxwriter import Workbook
 
-from scoring.exchange.citations import as_bibtex
+from scoring.exchange.citations import board_as_bibtex
 from scoring.exchange.results import (
-    Results,
+    ExportedResults,
     as_yaml,
+    build_zip,
     content_type_of,
     file_name,
-    hub_task,
-    packed,
+    hub_leaderboard_name,
 )
 from scoring.results.board.confirming import confirmation_of
 from scoring.results.board.exports import (
-    as_csv,
-    as_json,
-    as_latex,
-    heads_and_lines,
+    board_as_csv,
+    board_as_json,
+    board_as_latex,
+    csv_heads_and_lines,
     json_text,
 )
 from scoring.results.board.formatting import interval, metric_label, shown
-from scoring.results.board.manual_scores import figures_of
+from scoring.results.board.manual_scores import team_figures_by_run
 from scoring.results.board.query import UnknownColumn
-from scoring.results.board.snapshots import keep_cited
-from scoring.results.board.standings import Board, Cell, Column, Row, run_rows
+from scoring.results.board.snapshots import save_cited_snapshot
+from scoring.results.board.standings import (
+    Board,
+    Cell,
+    Column,
+    Row,
+    expand_rows_to_runs,
+)
 from scoring.results.board.visibility import is_public
-from scoring.results.comparison.reading import InstancePage, ReadInstance
+from scoring.results.comparison.reading import DisplayedInstance, InstancePage
 from tasks.models import Submission
-from tasks.submissions.reading import RUN_CARD
+from tasks.submissions.reading import RUN_CARD_KEY
 
 #: An Excel cell holds at most MAX_CELL characters, so longer texts are truncated.
-MAX_CELL = 32_767
+MAX_CELL_LENGTH = 32_767
 
 
-def workbook(
+def build_workbook(
     title: str, at: dt.datetime, sheets: Mapping[str, Iterable[Iterable[object]]]
 ) -> bytes:
     """Return an Excel workbook, in which numbers are numeric cells, and texts that look
@@ -65,29 +71,34 @@ def workbook(
             sheet = book.add_worksheet(name)
             for number, line in enumerate(lines):
                 sheet.write_row(
-                    number, 0, map(_cell, line), None if place or number else heads
+                    number,
+                    0,
+                    map(_workbook_cell, line),
+                    None if place or number else heads,
                 )
             if not place:
                 sheet.freeze_panes(1, 0)
     return out.getvalue()
 
 
-def _cell(value: object) -> object:
+def _workbook_cell(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return (
-        f"{value[: MAX_CELL - 1]}…"
-        if isinstance(value, str) and len(value) > MAX_CELL
+        f"{value[: MAX_CELL_LENGTH - 1]}…"
+        if isinstance(value, str) and len(value) > MAX_CELL_LENGTH
         else value
     )
 
 
-def as_xlsx(results: Results) -> bytes:
+def board_as_xlsx(results: ExportedResults) -> bytes:
     """Return an Excel workbook with the table of the board's CSV file and a sheet that
     describes the board.
     """
     board = results.board
-    heads, lines = heads_and_lines(board, results.rows, figures_of(results.rows))
+    heads, lines = csv_heads_and_lines(
+        board, results.rows, team_figures_by_run(results.rows)
+    )
     about = [
         ("board", results.title),
         ("address", results.address),
@@ -106,47 +117,53 @@ def as_xlsx(results: Results) -> bytes:
             board.columns,
         ),
     ]
-    return workbook(
+    return build_workbook(
         results.title,
         board.updated_at,
         {"Board": chain([heads], lines), "About": about},
     )
 
 
-SCHEMA = "0.3.0"
-LEVEL = 0.95
+EVERY_EVAL_EVER_VERSION = "0.3.0"
+CONFIDENCE_LEVEL = 0.95
 
 
-def as_every_eval_ever(results: Results) -> bytes:
+def board_as_every_eval_ever(results: ExportedResults) -> bytes:
     """Return a record for each system of a board, in schema 0.3.0 of
     https://github.com/evaleval/every_eval_ever.
     """
-    records = [every_eval_ever_record(results, row) for row in run_rows(results.rows)]
+    records = [
+        every_eval_ever_record(results, row)
+        for row in expand_rows_to_runs(results.rows)
+    ]
     filled = [record for record in records if record["evaluation_results"]]
-    return packed(
-        [(f"{_place(results, record)}.json", json_text(record)) for record in filled]
+    return build_zip(
+        [
+            (f"{_record_path(results, record)}.json", json_text(record))
+            for record in filled
+        ]
     )
 
 
-def _place(results: Results, record: Mapping[str, Any]) -> str:
+def _record_path(results: ExportedResults, record: Mapping[str, Any]) -> str:
     folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
     digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
     return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
 
 
-def with_samples(
-    results: Results, row: Row, column: Column, page: InstancePage
+def record_with_samples(
+    results: ExportedResults, row: Row, column: Column, page: InstancePage
 ) -> bytes:
     """Return the JSON record of one system, with the instances that the page selects
     and their values of one metric as samples.
     """
     record, reading = every_eval_ever_record(results, row), page.reading
-    place = f"{_place(results, record)}_samples.jsonl"
+    place = f"{_record_path(results, record)}_samples.jsonl"
     lines = []
     for one in reading.read(page.chosen):
         [answer], [value, *_others] = one.answers, one.values[column.metric]
         if math.isfinite(value):
-            sample = _sample(
+            sample = _instance_sample(
                 one, answer, value, is_correct=bool(reading.is_best(value))
             )
             names = {name: record[name] for name in ("schema_version", "evaluation_id")}
@@ -169,13 +186,13 @@ def with_samples(
         "total_rows": len(lines),
     }
     record["detailed_evaluation_results"] = facts
-    return packed(
-        [(f"{_place(results, record)}.json", json_text(record)), (place, samples)]
+    return build_zip(
+        [(f"{_record_path(results, record)}.json", json_text(record)), (place, samples)]
     )
 
 
-def _sample(
-    one: ReadInstance, answer: str, score: float, *, is_correct: bool
+def _instance_sample(
+    one: DisplayedInstance, answer: str, score: float, *, is_correct: bool
 ) -> dict[str, Any]:
     return {
         "sample_id": one.name,
@@ -199,12 +216,12 @@ def _result_id(row: Row, column: Column) -> str:
     return f"{row.submission}/{column.name}"
 
 
-def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
+def every_eval_ever_record(results: ExportedResults, row: Row) -> dict[str, Any]:
     phase, season = results.phase, results.task.season
     model = f"{row.team_slug or row.kind}/{file_name(row.system)}"
     at = f"{results.board.updated_at.timestamp():.6f}"
     return {
-        "schema_version": SCHEMA,
+        "schema_version": EVERY_EVAL_EVER_VERSION,
         "evaluation_id": f"{season.slug}/{results.task.slug}/{phase.slug}/{row.submission}/{model}/{at}",
         "evaluation_timestamp": row.submitted_at.isoformat(),
         "retrieved_timestamp": at,
@@ -245,13 +262,17 @@ def every_eval_ever_record(results: Results, row: Row) -> dict[str, Any]:
 
 
 def _result_record(
-    results: Results, row: Row, column: Column, cell: Cell, value: float
+    results: ExportedResults, row: Row, column: Column, cell: Cell, value: float
 ) -> dict[str, Any]:
     score = results.score_of(row, column)
     unit = {1: "proportion", 100: "percent"}.get(int(column.scale))
     uncertainty: dict[str, Any] = {}
     if cell.low is not None and cell.high is not None:
-        interval = {"lower": cell.low, "upper": cell.high, "confidence_level": LEVEL}
+        interval = {
+            "lower": cell.low,
+            "upper": cell.high,
+            "confidence_level": CONFIDENCE_LEVEL,
+        }
         samples = {"num_samples": score.n} if score else {}
         uncertainty = {"uncertainty": {"confidence_interval": interval, **samples}}
     return {
@@ -277,7 +298,7 @@ def _result_record(
     }
 
 
-def as_hugging_face(results: Results, dataset: str = "") -> bytes:
+def board_as_hugging_face(results: ExportedResults, dataset: str = "") -> bytes:
     """Return a file `.eval_results/NAME.yaml` for the model of each system, as the
     Hugging Face Hub requires.
 
@@ -292,12 +313,12 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
         f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}"
     )
     files = []
-    for row in run_rows(results.rows):
+    for row in expand_rows_to_runs(results.rows):
         if entries := [
             {
                 "dataset": {
                     "id": dataset,
-                    "task_id": hub_task(results.phase.split, column.metric),
+                    "task_id": hub_leaderboard_name(results.phase.split, column.metric),
                 },
                 "value": value,
                 "date": row.submitted_at.isoformat(),
@@ -310,15 +331,15 @@ def as_hugging_face(results: Results, dataset: str = "") -> bytes:
                 f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
             )
             files.append((f"{folder}/.eval_results/{name}.yaml", as_yaml(entries)))
-    return packed(files)
+    return build_zip(files)
 
 
-def as_ir_metadata(results: Results) -> bytes:
+def board_as_ir_metadata(results: ExportedResults) -> bytes:
     """Return the metadata of each run in the format of https://www.ir-metadata.org.
 
     `tasks.submissions.ir_metadata` reads this format.
     """
-    rows = run_rows(results.rows)
+    rows = expand_rows_to_runs(results.rows)
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     files = []
     for row in rows:
@@ -326,10 +347,12 @@ def as_ir_metadata(results: Results) -> bytes:
             description = runs[row.submission].description if row.says_who else ""
             content = as_yaml(ir_metadata_of(results, row, description))
             files.append((f"{row.submission}-{file_name(row.system)}.yaml", content))
-    return packed(files)
+    return build_zip(files)
 
 
-def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str, Any]:
+def ir_metadata_of(
+    results: ExportedResults, row: Row, description: str
+) -> Mapping[str, Any]:
     season, board = results.task.season, results.board
     return {
         "tag": row.system,
@@ -341,7 +364,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
             if "code" in row.card
             else {}
         ),
-        **({RUN_CARD: dict(row.card)} if row.card else {}),
+        **({RUN_CARD_KEY: dict(row.card)} if row.card else {}),
         "research goal": {
             "venue": {"name": str(season)},
             "evaluation": {
@@ -365,7 +388,7 @@ def ir_metadata_of(results: Results, row: Row, description: str) -> Mapping[str,
     }
 
 
-def as_papers_with_code(results: Results) -> str:
+def board_as_papers_with_code(results: ExportedResults) -> str:
     """Return the board as JSON in the format of the site Papers with Code.
 
     Format: https://github.com/paperswithcode/sota-extractor
@@ -413,22 +436,26 @@ def as_papers_with_code(results: Results) -> str:
     return json_text([table])
 
 
-PADDING = 6
-#: LETTER slightly exceeds the mean width of a character in pixels, at font size 11.
+BADGE_PADDING_PIXELS = 6
+#: BADGE_LETTER_WIDTH slightly exceeds the mean width of a character in pixels, at font size 11.
 #: The SVG scales each text to the resulting width.
-LETTER = 6.4
+BADGE_LETTER_WIDTH = 6.4
 #: A badge truncates titles with more than MAX_TITLE characters.
-MAX_TITLE = 40
+MAX_BADGE_TITLE_LENGTH = 40
 
 
-def badge(board: Board, row: Row | None) -> str:
+def render_rank_badge(board: Board, row: Row | None) -> str:
     """Return an SVG badge with a text such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
     preliminary`.
 
     The SVG badge contains no styles, scripts or fonts.
     """
     title = str(board.phase.task)
-    left = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1].rstrip()}…"
+    left = (
+        title
+        if len(title) <= MAX_BADGE_TITLE_LENGTH
+        else f"{title[: MAX_BADGE_TITLE_LENGTH - 1].rstrip()}…"
+    )
     right = "not ranked"
     if row is not None and row.rank is not None:
         right = board.place_of(row)
@@ -442,7 +469,10 @@ def badge(board: Board, row: Row | None) -> str:
             confirmation := confirmation_of(board)
         ) is not None and confirmation.is_preliminary:
             right += " · preliminary"
-    widths = [round(len(text) * LETTER) + 2 * PADDING for text in (left, right)]
+    widths = [
+        round(len(text) * BADGE_LETTER_WIDTH) + 2 * BADGE_PADDING_PIXELS
+        for text in (left, right)
+    ]
     whole, texts = sum(widths), zip((left, right), (0, widths[0]), widths, strict=True)
     facts = {
         "words": f"{left}: {right}",
@@ -450,38 +480,41 @@ def badge(board: Board, row: Row | None) -> str:
         "left": widths[0],
         "end": whole - 3,
         "texts": [
-            (text, start + PADDING, width - 2 * PADDING) for text, start, width in texts
+            (text, start + BADGE_PADDING_PIXELS, width - 2 * BADGE_PADDING_PIXELS)
+            for text, start, width in texts
         ],
     }
     return render_to_string("boards/badge.svg", facts)
 
 
-FORMATS: Mapping[str, Callable[[Results], str | bytes]] = {
-    "csv": lambda b: as_csv(b.board, b.rows, figures_of(b.rows)),
-    "json": lambda b: as_json(b.board, b.rows, figures_of(b.rows)),
-    "xlsx": as_xlsx,
-    "tex": lambda b: as_latex(b.board, b.rows, b.choice),
-    # The citation links to a snapshot of the board, so `keep_cited` stores a snapshot.
-    "bib": lambda b: as_bibtex(b, keep_cited(b.board)),
-    "papers-with-code.json": as_papers_with_code,
-    "every-eval-ever.zip": as_every_eval_ever,
-    "hugging-face.zip": as_hugging_face,
-    "ir-metadata.zip": as_ir_metadata,
+BOARD_FILE_WRITERS: Mapping[str, Callable[[ExportedResults], str | bytes]] = {
+    "csv": lambda b: board_as_csv(b.board, b.rows, team_figures_by_run(b.rows)),
+    "json": lambda b: board_as_json(b.board, b.rows, team_figures_by_run(b.rows)),
+    "xlsx": board_as_xlsx,
+    "tex": lambda b: board_as_latex(b.board, b.rows, b.choice),
+    # The citation links to a snapshot of the board, so `save_cited_snapshot` stores a snapshot.
+    "bib": lambda b: board_as_bibtex(b, save_cited_snapshot(b.board)),
+    "papers-with-code.json": board_as_papers_with_code,
+    "every-eval-ever.zip": board_as_every_eval_ever,
+    "hugging-face.zip": board_as_hugging_face,
+    "ir-metadata.zip": board_as_ir_metadata,
 }
 
 
-def board_file(results: Results, name: str) -> HttpResponse:
+def board_file_response(results: ExportedResults, name: str) -> HttpResponse:
     """Return the board in the file format with this name. Raises Http404 if the query
     names an unknown column of the board.
     """
     try:
-        content = FORMATS[name](results)
+        content = BOARD_FILE_WRITERS[name](results)
     except UnknownColumn as unknown:
         raise Http404(str(unknown)) from unknown
-    return as_file(content, results.board, name)
+    return board_download_response(content, results.board, name)
 
 
-def as_file(content: str | bytes, board: Board, suffix: str) -> HttpResponse:
+def board_download_response(
+    content: str | bytes, board: Board, suffix: str
+) -> HttpResponse:
     response = HttpResponse(content, content_type=content_type_of(suffix))
     name = f"{board.phase.task.season.slug}-{board.phase.task.slug}-{board.phase.slug}.{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

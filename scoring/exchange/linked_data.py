@@ -8,15 +8,15 @@ from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from scoring.exchange.results import place, site_address
+from scoring.exchange.results import phase_slugs, site_address
 from tasks.models import Phase, Season, Task
 from tasks.seasons.cards import card
 from tasks.seasons.file.licences import spdx
 
-LD_JSON = "application/ld+json"
+JSON_LD_CONTENT_TYPE = "application/ld+json"
 
 
-def task_links(task: Task, released: Collection[Phase]) -> str:
+def task_link_header(task: Task, released: Collection[Phase]) -> str:
     where = (task.season.slug, task.slug)
     links = [
         _link_header(site_address("task", *where), "cite-as"),
@@ -28,16 +28,20 @@ def task_links(task: Task, released: Collection[Phase]) -> str:
     if released:
         links.append(_link_header("https://schema.org/Dataset", "type"))
         links.append(
-            _link_header(site_address("croissant", *where), "describedby", LD_JSON)
+            _link_header(
+                site_address("croissant", *where), "describedby", JSON_LD_CONTENT_TYPE
+            )
         )
     links += [
-        _link_header(site_address("inputs", *place(phase)), "item", "application/zip")
+        _link_header(
+            site_address("inputs", *phase_slugs(phase)), "item", "application/zip"
+        )
         for phase in released
     ]
     return ", ".join(links)
 
 
-def season_links(season: Season) -> str:
+def season_link_header(season: Season) -> str:
     cite_as = _link_header(site_address("season", season.slug), "cite-as")
     entry = _link_header(
         site_address("season-bib", season.slug), "describedby", "application/x-bibtex"
@@ -57,15 +61,15 @@ def _link_header(address: str, relation: str, media_type: str = "") -> str:
 
 
 #: In JSON within an HTML page, escape sequences replace `<`, `>` and `&`.
-IN_A_PAGE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
+HTML_JSON_ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
-def data_set_in_page(task: Task, released: Collection[Phase]) -> SafeString:
-    text = json.dumps(data_set(task, released), ensure_ascii=False)
-    return mark_safe(text.translate(IN_A_PAGE))  # noqa: S308  (every sign that means something to HTML is escaped)
+def data_set_json_for_page(task: Task, released: Collection[Phase]) -> SafeString:
+    text = json.dumps(describe_data_set(task, released), ensure_ascii=False)
+    return mark_safe(text.translate(HTML_JSON_ESCAPES))  # noqa: S308  (every sign that means something to HTML is escaped)
 
 
-def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
+def describe_data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
     season = task.season
     described = {
         "@context": "https://schema.org/",
@@ -87,7 +91,7 @@ def data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
             {
                 "@type": "DataDownload",
                 "name": f"Inputs of the split {phase.split}",
-                "contentUrl": site_address("inputs", *place(phase)),
+                "contentUrl": site_address("inputs", *phase_slugs(phase)),
                 "encodingFormat": "application/zip",
             }
             for phase in released

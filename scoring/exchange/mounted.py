@@ -24,10 +24,10 @@ from scoring.offline.verify.files import (
 )
 from scoring.results.board.formatting import rank_text
 
-FOLDER = "archives"
+MOUNTS_FOLDER = "archives"
 MOUNT, CONTENT = "mount.json", "content"
-_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
-_BOARD = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
+_SLUG_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_BOARD_FILE_PATTERN = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
 
 
 class MountRefused(Exception):
@@ -35,7 +35,7 @@ class MountRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Mounted:
+class MountedArchive:
     slug: str
     folder: Path
 
@@ -69,7 +69,9 @@ class Mounted:
         return [
             (match[1], f"{title}, {phase['title']}, {match[1].rpartition('-')[2]}")
             for title, phase in phases
-            for match in filter(None, map(_BOARD.fullmatch, phase["boards"]))
+            for match in filter(
+                None, map(_BOARD_FILE_PATTERN.fullmatch, phase["boards"])
+            )
         ]
 
     def board(self, name: str) -> dict[str, Any] | None:
@@ -88,7 +90,9 @@ class Mounted:
                 ),
                 "system": str(row["system"]),
                 "team": str(row["team"] or row["kind"]),
-                "cells": [_cell(row["scores"].get(column)) for column in columns],
+                "cells": [
+                    _score_cell_text(row["scores"].get(column)) for column in columns
+                ],
             }
             for row in content["rows"]
         ]
@@ -103,16 +107,18 @@ class Mounted:
 
     @cached_property
     def files(self) -> list[str]:
-        return sorted(_named(self.content))
+        return sorted(_listed_file_names(self.content))
 
     def file(self, name: str) -> Path | None:
         return existing(self.content, name) if name in self.files else None
 
 
-def mounted_archives() -> list[Mounted]:
-    base = settings.DATA_DIR / FOLDER
+def mounted_archives() -> list[MountedArchive]:
+    base = settings.DATA_DIR / MOUNTS_FOLDER
     mounts = (
-        (Mounted(path.name, path) for path in base.iterdir()) if base.is_dir() else ()
+        (MountedArchive(path.name, path) for path in base.iterdir())
+        if base.is_dir()
+        else ()
     )
     return sorted(
         (one for one in mounts if (one.folder / MOUNT).is_file()),
@@ -120,13 +126,13 @@ def mounted_archives() -> list[Mounted]:
     )
 
 
-def mounted_archive(slug: str) -> Mounted | None:
+def mounted_archive(slug: str) -> MountedArchive | None:
     return next(
         (archive for archive in mounted_archives() if archive.slug == slug), None
     )
 
 
-def mount(archive: Path, slug: str = "") -> Mounted:
+def mount(archive: Path, slug: str = "") -> MountedArchive:
     """Verify the archive of a season and store a copy of the files.
 
     Raises MountRefused if the archive is unsuitable, or InputRefused if the folder is
@@ -134,9 +140,9 @@ def mount(archive: Path, slug: str = "") -> Mounted:
     """
     facts = read_season(archive)
     called = slug or str(facts["season"]["slug"])
-    if not _SLUG.fullmatch(called):
+    if not _SLUG_PATTERN.fullmatch(called):
         raise MountRefused(f"“{called}” is no slug; name another")
-    place = settings.DATA_DIR / FOLDER / called
+    place = settings.DATA_DIR / MOUNTS_FOLDER / called
     if place.exists():
         raise MountRefused(
             f"an archive is mounted as “{called}” already; name another slug, or unmount it"
@@ -147,11 +153,11 @@ def mount(archive: Path, slug: str = "") -> Mounted:
     place.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
         whole = Path(scratch) / called
-        for name in (*_named(archive), CHECKSUMS):
+        for name in (*_listed_file_names(archive), CHECKSUMS):
             (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(existing(archive, name), whole / CONTENT / name)
         # To find errors before the archive becomes visible, read all its files.
-        copy = Mounted(called, whole)
+        copy = MountedArchive(called, whole)
         try:
             if SEASON not in copy.files or not copy.title:
                 raise MountRefused(
@@ -171,21 +177,21 @@ def mount(archive: Path, slug: str = "") -> Mounted:
         }
         (whole / MOUNT).write_text(json.dumps(stated), encoding="utf-8")
         whole.rename(place)
-    return Mounted(called, place)
+    return MountedArchive(called, place)
 
 
-def unmount(slug: str) -> None:
+def unmount_archive(slug: str) -> None:
     if (mount := mounted_archive(slug)) is None:
         raise MountRefused(f"no archive is mounted as “{slug}”")
     shutil.rmtree(mount.folder)
 
 
-def _named(folder: Path) -> Iterator[str]:
+def _listed_file_names(folder: Path) -> Iterator[str]:
     for line in existing(folder, CHECKSUMS).read_text(encoding="utf-8").splitlines():
         yield line.partition("  ")[2]
 
 
-def _cell(cell: Mapping[str, Any] | None) -> str:
+def _score_cell_text(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return ""
     if cell["value"] is None:

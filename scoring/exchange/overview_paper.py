@@ -13,28 +13,32 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from citeboard.core.query import Query, switch_from
-from citeboard.core.words import counted, listed
+from citeboard.core.query import PageParameters, switch_parameter
+from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import Membership, User
-from scoring.exchange.citations import Citation, of_board, of_run
-from scoring.exchange.figure_files import TYPES, figure_file, file_forms
+from scoring.exchange.citations import Citation, cite_board, cite_run
+from scoring.exchange.figure_files import (
+    IMAGE_CONTENT_TYPES,
+    image_formats,
+    render_figure,
+)
 from scoring.exchange.paper_battles import PaperBattles, battles_of_season
 from scoring.exchange.report_figures import report_tables
-from scoring.exchange.results import as_yaml, file_name, packed
+from scoring.exchange.results import as_yaml, build_zip, file_name
 from scoring.figures import Figure
 from scoring.results.board import exports
 from scoring.results.board.charts import (
-    fixed_in_words,
-    heat_map,
+    class_heat_map,
+    fixed_classes_text,
     ranking_chart,
-    tested_in_words,
+    tested_difference_text,
 )
 from scoring.results.board.confirming import confirmation_of
-from scoring.results.board.counting import turnout
+from scoring.results.board.counting import count_runs_and_teams
 from scoring.results.board.differences import (
-    MAX_IN_HEAT_MAP,
+    MAX_HEAT_MAP_ROWS,
+    class_metrics_of,
     class_table,
-    metrics_of,
     offered_dimensions,
 )
 from scoring.results.board.formatting import (
@@ -43,32 +47,32 @@ from scoring.results.board.formatting import (
     metric_label,
     shown,
 )
-from scoring.results.board.leaders import leaders_of
-from scoring.results.board.manual_scores import figures_of
-from scoring.results.board.public_results import overall
-from scoring.results.board.standings import Board, Column, Row, standings
+from scoring.results.board.leaders import class_leaders_of
+from scoring.results.board.manual_scores import team_figures_by_run
+from scoring.results.board.public_results import overall_ranking_of_season
+from scoring.results.board.standings import Board, Column, Row, compute_board
 from scoring.results.board.visibility import (
     Visibility,
     audience_of,
     is_public,
     shows_run_counts,
 )
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_embargoes
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.access import listed_entries, may_help
 
-FORMS = ("csv", "json", "tex", "bib", "md", "yml", *TYPES)
-#: The archive has PDF and PNG charts for the first MAX_CONVERTED boards, to save time.
-MAX_CONVERTED = 12
+PAPER_FILE_FORMATS = ("csv", "json", "tex", "bib", "md", "yml", *IMAGE_CONTENT_TYPES)
+#: The archive has PDF and PNG charts for the first MAX_BOARDS_CONVERTED boards, to save time.
+MAX_BOARDS_CONVERTED = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperQuery(Query):
+class PaperParameters(PageParameters):
     """The query parameters of the overview paper. If ``for_everybody`` is True,
     organisers get only content that the public may see.
     """
 
-    for_everybody: bool = switch_from("as", "everybody", default=False)
+    for_everybody: bool = switch_parameter("as", "everybody", default=False)
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class PaperFile:
 
 
 @dataclass(frozen=True)
-class PaperFiles:
+class PaperPart:
     title: str
     files: Sequence[PaperFile]
     board: Board | None = None
@@ -103,7 +107,9 @@ class OverviewPaper:
     viewer: object
 
     @classmethod
-    def of(cls, season: Season, viewer: object, query: PaperQuery) -> OverviewPaper:
+    def of(
+        cls, season: Season, viewer: object, query: PaperParameters
+    ) -> OverviewPaper:
         return cls.for_viewer(season, None if query.for_everybody else viewer)
 
     @classmethod
@@ -119,12 +125,12 @@ class OverviewPaper:
             "task__season"
         )
         boards = []
-        for phase in looked_up(
+        for phase in with_embargoes(
             phases.order_by("task__position", "task_id", "position", "opens")
         ):
             audience = audience_of(phase, self.viewer)
             for rules in phase.task.rules:
-                board = standings(phase, self.viewer, rules, audience=audience)
+                board = compute_board(phase, self.viewer, rules, audience=audience)
                 if board.visibility == Visibility.SCORES and board.rows:
                     boards.append(board)
         return boards
@@ -138,7 +144,7 @@ class OverviewPaper:
         return participants(self.season, self.viewer)
 
     @cached_property
-    def parts(self) -> list[PaperFiles]:
+    def parts(self) -> list[PaperPart]:
         return [
             self._season_part(),
             *self._report_parts(),
@@ -150,20 +156,20 @@ class OverviewPaper:
     def files(self) -> Mapping[str, PaperFile]:
         return {file.name: file for part in self.parts for file in part.every}
 
-    def _season_part(self) -> PaperFiles:
+    def _season_part(self) -> PaperPart:
         season, teams, boards = self.season, self.teams, self.boards
 
-        def bibliography() -> str:
+        def season_bibliography() -> str:
             # Citations use the rule set that ranks the board, and store no snapshot.
             entries: dict[str, Citation] = {}
             for board in boards:
                 confirmation = confirmation_of(board)
                 entries.setdefault(
                     f"board {board.phase.pk}",
-                    of_board(board, confirmation=confirmation),
+                    cite_board(board, confirmation=confirmation),
                 )
                 for row in board.systems:
-                    citation = of_run(board, row, confirmation=confirmation)
+                    citation = cite_run(board, row, confirmation=confirmation)
                     entries.setdefault(f"run {row.submission}", citation)
             return "\n".join(citation.bibtex for citation in entries.values())
 
@@ -171,7 +177,7 @@ class OverviewPaper:
             (
                 "results.md",
                 _("Facts of the results section, Markdown"),
-                partial(results_text, season, boards, self.battles),
+                partial(summarise_results, season, boards, self.battles),
             ),
             (
                 "participants.csv",
@@ -183,40 +189,43 @@ class OverviewPaper:
                 _("Teams and their people, LaTeX"),
                 partial(participants_latex, season, teams),
             ),
-            ("systems.bib", _("Boards and systems, BibTeX"), bibliography),
+            ("systems.bib", _("Boards and systems, BibTeX"), season_bibliography),
             (
                 "papers.yml",
                 _("The paper for the ACL Anthology, YAML"),
-                partial(acl_papers, season),
+                partial(acl_papers_yaml, season),
             ),
             (
                 "openreview.json",
                 _("The paper for OpenReview, JSON"),
-                partial(openreview_note, season),
+                partial(openreview_note_json, season),
             ),
         ]
         if season.shows_overall:
-            table, label = overall(season), _("All tasks together, %(form)s")
+            table, label = (
+                overall_ranking_of_season(season),
+                _("All tasks together, %(form)s"),
+            )
             texts += [
                 (
                     "overall.csv",
                     label % {"form": "CSV"},
-                    partial(exports.overall_csv, season, table),
+                    partial(exports.overall_ranking_csv, season, table),
                 ),
                 (
                     "overall.json",
                     label % {"form": "JSON"},
-                    partial(exports.overall_json, season, table),
+                    partial(exports.overall_ranking_json, season, table),
                 ),
                 (
                     "overall.tex",
                     label % {"form": "LaTeX"},
-                    partial(exports.overall_latex, season, table),
+                    partial(exports.overall_ranking_latex, season, table),
                 ),
             ]
-        return PaperFiles(_("The season"), [PaperFile(*text) for text in texts])
+        return PaperPart(_("The season"), [PaperFile(*text) for text in texts])
 
-    def _report_parts(self) -> Iterator[PaperFiles]:
+    def _report_parts(self) -> Iterator[PaperPart]:
         people, runs_it = (
             [team.people for team in self.teams],
             may_help(self.viewer, self.season),
@@ -232,7 +241,7 @@ class OverviewPaper:
                     f"report-{table.name}{end}",
                     lambda chart=chart: chart,  # type: ignore[misc]
                 )
-            yield PaperFiles(f"{_('For the report')}: {_(table.title)}", files)
+            yield PaperPart(f"{_('For the report')}: {_(table.title)}", files)
 
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
@@ -244,8 +253,10 @@ class OverviewPaper:
         The archive has PDF and PNG files only for the charts of the first boards, and
         SVG files for all other charts.
         """
-        first = map(_name, self.boards[:MAX_CONVERTED])
-        converted = {f"figures/{name}.{form}" for name in first for form in TYPES}
+        first = map(_board_file_stem, self.boards[:MAX_BOARDS_CONVERTED])
+        converted = {
+            f"figures/{name}.{form}" for name in first for form in IMAGE_CONTENT_TYPES
+        }
         chosen = [
             file
             for file in self.files.values()
@@ -254,56 +265,60 @@ class OverviewPaper:
             or file.name in converted
         ]
 
-        def contents() -> Iterator[tuple[str, str | bytes]]:
+        def archive_contents() -> Iterator[tuple[str, str | bytes]]:
             for place, file in enumerate(chosen):
                 tell(place / len(chosen), f"writing file {place + 1} of {len(chosen)}")
                 yield file.name, file.written()
 
-        return packed(contents())
+        return build_zip(archive_contents())
 
 
-def _name(board: Board) -> str:
+def _board_file_stem(board: Board) -> str:
     phase = board.phase
     return f"{phase.task.slug}-{phase.slug}-{board.rules}"
 
 
-def _board_part(board: Board) -> PaperFiles:
-    name, rows = _name(board), board.rows
+def _board_part(board: Board) -> PaperPart:
+    name, rows = _board_file_stem(board), board.rows
     phase = board.phase
     files = [
         PaperFile(
             f"boards/{name}.csv",
             "CSV",
-            lambda: exports.as_csv(board, rows, figures_of(rows)),
+            lambda: exports.board_as_csv(board, rows, team_figures_by_run(rows)),
         ),
         PaperFile(
             f"boards/{name}.json",
             "JSON",
-            lambda: exports.as_json(board, rows, figures_of(rows)),
+            lambda: exports.board_as_json(board, rows, team_figures_by_run(rows)),
         ),
-        PaperFile(f"boards/{name}.tex", "LaTeX", lambda: exports.as_latex(board, rows)),
+        PaperFile(
+            f"boards/{name}.tex", "LaTeX", lambda: exports.board_as_latex(board, rows)
+        ),
     ]
     if (chart := ranking_chart(board)) is not None:
         files += _chart_files(name, lambda: chart)
     title = _("%(task)s, %(phase)s, rules %(rules)s")
     title %= {"task": phase.task, "phase": phase, "rules": board.rules}
-    return PaperFiles(title, files, board, list(_class_parts(board, name)))
+    return PaperPart(title, files, board, list(_class_score_files(board, name)))
 
 
-def _battles_part(battles: PaperBattles) -> PaperFiles:
+def _battles_part(battles: PaperBattles) -> PaperPart:
     stem = f"battles/{battles.name}"
     files = [
         PaperFile(f"{stem}.csv", "CSV", battles.board.as_csv),
         PaperFile(f"{stem}.json", "JSON", battles.as_json),
         PaperFile(f"{stem}.tex", "LaTeX", battles.as_latex),
     ]
-    return PaperFiles(battles.title, files, battles=battles)
+    return PaperPart(battles.title, files, battles=battles)
 
 
-def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]]]:
+def _class_score_files(
+    board: Board, name: str
+) -> Iterator[tuple[str, list[PaperFile]]]:
     if not (dimensions := offered_dimensions(board)):
         return
-    of_runs = board.of_first_runs
+    of_runs = board.with_first_runs_only
     view = replace(of_runs, rows=of_runs.systems)
     yield (
         _("All classes and metrics"),
@@ -315,7 +330,7 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
         ],
     )
     for dimension in dimensions:
-        metrics = metrics_of(view, dimension)
+        metrics = class_metrics_of(view, dimension)
         ranking = board.ranking.metric if board.ranking else ""
         metric = ranking if ranking in metrics else next(iter(metrics), "")
         if metric:
@@ -326,26 +341,30 @@ def _class_parts(board: Board, name: str) -> Iterator[tuple[str, list[PaperFile]
                 "dimension": dimension_label(dimension),
             }
 
-            def table(dimension: str = dimension, metric: str = metric) -> str:
+            def class_scores_latex(
+                dimension: str = dimension, metric: str = metric
+            ) -> str:
                 classes = class_table(view, view.rows, dimension, metric)
                 return exports.classes_latex(
-                    view, classes, leaders_of(view, dimension, metric).significant
+                    view, classes, class_leaders_of(view, dimension, metric).significant
                 )
 
-            def chart(dimension: str = dimension, metric: str = metric) -> Figure:
+            def class_scores_chart(
+                dimension: str = dimension, metric: str = metric
+            ) -> Figure:
                 classes = class_table(
-                    view, view.rows[:MAX_IN_HEAT_MAP], dimension, metric
+                    view, view.rows[:MAX_HEAT_MAP_ROWS], dimension, metric
                 )
-                leaders = leaders_of(view, dimension, metric).among(
+                leaders = class_leaders_of(view, dimension, metric).among(
                     {name.label for name in classes.classes}
                 )
-                return heat_map(classes, leaders.significant)
+                return class_heat_map(classes, leaders.significant)
 
             yield (
                 label,
                 [
-                    PaperFile(f"classes/{stem}.tex", "LaTeX", table),
-                    *_chart_files(stem, chart),
+                    PaperFile(f"classes/{stem}.tex", "LaTeX", class_scores_latex),
+                    *_chart_files(stem, class_scores_chart),
                 ],
             )
 
@@ -355,19 +374,19 @@ def _chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
         PaperFile(
             f"figures/{stem}.{form}",
             f"chart, {form.upper()}",
-            lambda form=form: figure_file({stem: figure()}, f"{stem}.{form}"),  # type: ignore[misc]
+            lambda form=form: render_figure({stem: figure()}, f"{stem}.{form}"),  # type: ignore[misc]
         )
-        for form in file_forms()
+        for form in image_formats()
     ]
 
 
 #: Markdown gives these punctuation characters a special meaning.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+_MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 #: A sentence names at most MAX_NAMED systems, and gives the number of further systems.
-MAX_NAMED = 8
+MAX_SYSTEMS_NAMED = 8
 
 
-def results_text(
+def summarise_results(
     season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
 ) -> str:
     """Return a text that summarises the results of the season. The caller must check
@@ -379,8 +398,8 @@ def results_text(
         phase = board.phase
         if shows_run_counts(phase, board.audience):
             runs, of_teams = (
-                counted(turnout(phase).runs, "run"),
-                counted(turnout(phase).teams, "team"),
+                count_with_noun(count_runs_and_teams(phase).runs, "run"),
+                count_with_noun(count_runs_and_teams(phase).teams, "team"),
             )
             sent.append(
                 f"- {_escape_markdown(str(phase.task))}, "
@@ -389,7 +408,7 @@ def results_text(
     parts = [
         f"# Results of {_escape_markdown(str(season))}",
         "## Turnout",
-        f"{counted(teams, 'team').capitalize()} take part."
+        f"{count_with_noun(teams, 'team').capitalize()} take part."
         if teams != 1
         else "1 team takes part.",
         "\n".join(sent),
@@ -408,34 +427,39 @@ def results_text(
         )
         if confirmation := confirmation_of(board):
             parts.append(f"Results are {confirmation.words}.")
-        parts += [*_first(board), *_beside(board), *_classes(board, ranking)]
+        parts += [
+            *_first_rank_sentences(board),
+            *_baseline_sentences(board),
+            *_class_sentences(board, ranking),
+        ]
     for own in battles:
         parts.append(
             f"## {_escape_markdown(str(own.phase.task))}, {_escape_markdown(str(own.phase))}, battles"
         )
         parts += [
             own.extent,
-            f"May be first: {_escape_markdown(listed(own.may_be_first))}.",
+            f"May be first: {_escape_markdown(join_names(own.may_be_first))}.",
         ]
     if not boards and not battles:
         parts.append("No board shows its scores.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _first(board: Board) -> Iterator[str]:
+def _first_rank_sentences(board: Board) -> Iterator[str]:
     if not board.best:
         yield "No run of a team is ranked."
         return
     ranked = sum(row.rank is not None for row in board.rows)
     verb = "has" if len(board.best) == 1 else "have"
-    best = listed(
+    best = join_names(
         [
             f"{_system_and_team(row)} with {_score_with_interval(board, row)}"
             for row in board.best
         ]
     )
     is_sure = len(board.may_be_first) == 1
-    yield f"Of {counted(ranked, 'ranked run')} {best} {'is first' if is_sure else f'{verb} the best value'}."
+    place = "is first" if is_sure else f"{verb} the best value"
+    yield f"Of {count_with_noun(ranked, 'ranked run')} {best} {place}."
     if verdict := board.verdict:
         yield _escape_markdown(verdict.text)
         return
@@ -445,19 +469,19 @@ def _first(board: Board) -> Iterator[str]:
         return
     best_runs = {row.submission for row in board.best}
     if others := [row for row in board.may_be_first if row.submission not in best_runs]:
-        names = [_system_and_team(row) for row in others[:MAX_NAMED]]
+        names = [_system_and_team(row) for row in others[:MAX_SYSTEMS_NAMED]]
         rest = (
-            [counted(len(others) - MAX_NAMED, "other")]
-            if len(others) > MAX_NAMED
+            [count_with_noun(len(others) - MAX_SYSTEMS_NAMED, "other")]
+            if len(others) > MAX_SYSTEMS_NAMED
             else []
         )
-        yield f"May be first as well: {listed([*names, *rest])}."
+        yield f"May be first as well: {join_names([*names, *rest])}."
     elif ranked > len(board.best):
         verb = "It is" if len(board.best) == 1 else "They are"
         yield f"{verb} significantly better than every other ranked run."
 
 
-def _beside(board: Board) -> Iterator[str]:
+def _baseline_sentences(board: Board) -> Iterator[str]:
     if baselines := [
         row for row in board.rows if row.is_baseline and row.value is not None
     ]:
@@ -470,22 +494,25 @@ def _beside(board: Board) -> Iterator[str]:
         better = sum(value > (best.value or 0.0) for value in ranked)
         yield (
             f"The best baseline is {_escape_markdown(best.system)} with {_score_with_interval(board, best)}; "
-            f"{counted(better, 'ranked run')} {'is' if better == 1 else 'are'} better."
+            f"{count_with_noun(better, 'ranked run')} {'is' if better == 1 else 'are'} better."
         )
     for row in board.rows:
         if row.is_human:
             yield f"The human line is {_score_with_interval(board, row)}."
 
 
-def _classes(board: Board, ranking: Column) -> Iterator[str]:
-    board = board.of_first_runs
+def _class_sentences(board: Board, ranking: Column) -> Iterator[str]:
+    board = board.with_first_runs_only
     systems = [row for row in board.systems if row.rank is not None] or board.systems
     for dimension in offered_dimensions(board):
-        if ranking.metric not in metrics_of(board, dimension):
+        if ranking.metric not in class_metrics_of(board, dimension):
             continue
         table = class_table(board, systems, dimension, ranking.metric)
         if table.is_tested:
-            if words := f"{fixed_in_words(table)} {tested_in_words(table)}".strip():
+            if (
+                words
+                := f"{fixed_classes_text(table)} {tested_difference_text(table)}".strip()
+            ):
                 yield f"By {_escape_markdown(dimension_label(dimension))}: {_escape_markdown(words)}"
             continue
         means = [
@@ -496,7 +523,8 @@ def _classes(board: Board, ranking: Column) -> Iterator[str]:
         if len(means) < 2 or table.higher_is_better is None:
             continue
         means.sort(key=lambda part: part[0], reverse=not table.higher_is_better)
-        over = f"By {_escape_markdown(dimension_label(dimension))}, over {counted(len(systems), 'system')}"
+        name = _escape_markdown(dimension_label(dimension))
+        over = f"By {name}, over {count_with_noun(len(systems), 'system')}"
         ends = [
             f"{word} {_escape_markdown(name.label)} "
             f"(mean {shown(mean, table.scale)} on {name.support} of the gold)"
@@ -520,10 +548,10 @@ def _score_with_interval(board: Board, row: Row) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN_CHARACTERS.sub(r"\\\1", " ".join(text.split()))
 
 
-HEADS = (
+PARTICIPANT_COLUMNS = (
     "team",
     "team_name",
     "members",
@@ -591,7 +619,7 @@ def participants_csv(teams: Sequence[Participant]) -> str:
             (person.name, person.affiliation, person.orcid) for person in team.people
         ]
         lines += [[*facts, *map(plain, person)] for person in people or [("", "", "")]]
-    return exports.csv_text(HEADS, *lines)
+    return exports.csv_text(PARTICIPANT_COLUMNS, *lines)
 
 
 def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
@@ -604,7 +632,7 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
     for team in teams:
         names = ", ".join(person.name for person in team.people)
         others = (
-            counted(team.unnamed, "other" if names else "member")
+            count_with_noun(team.unnamed, "other" if names else "member")
             if team.unnamed
             else ""
         )
@@ -612,21 +640,21 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
         mark = "* " if team.has_organiser else ""
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
     heads = ["Team", "Members", "Affiliations"]
-    tabular = exports.as_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines)
+    tabular = exports.latex_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines)
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += (
         "; * with an organiser of the season."
         if any(team.has_organiser for team in teams)
         else "."
     )
-    return exports.as_table(tabular, caption, f"{season.slug}-teams")
+    return exports.latex_table(tabular, caption, f"{season.slug}-teams")
 
 
 def paper_title(season: Season) -> str:
     return f"Overview of {season}"
 
 
-def authors_of(season: Season) -> list[User]:
+def overview_paper_authors(season: Season) -> list[User]:
     """Return the authors of the overview paper, who are the organisers named on the
     public page of the season.
     """
@@ -636,13 +664,13 @@ def authors_of(season: Season) -> list[User]:
     return [organiser.user for organiser in found.order_by("pk")]
 
 
-def acl_papers(season: Season) -> str:
+def acl_papers_yaml(season: Season) -> str:
     """Return the `papers.yml` of https://github.com/rycolab/aclpub2.
 
     The last word of an author's name becomes the last name.
     """
     authors = []
-    for person in authors_of(season):
+    for person in overview_paper_authors(season):
         first, _space, last = str(person).rpartition(" ")
         facts = {"institution": person.affiliation, "orcid": person.orcid}
         given = {name: value for name, value in facts.items() if value}
@@ -656,13 +684,13 @@ def acl_papers(season: Season) -> str:
     return as_yaml([{**paper, "abstract": season.summary}])
 
 
-def openreview_note(season: Season) -> str:
+def openreview_note_json(season: Season) -> str:
     """Return the JSON content of a paper submission for version 2 of the OpenReview
     API, without author ids.
     """
     content = {
         "title": paper_title(season),
-        "authors": [str(person) for person in authors_of(season)],
+        "authors": [str(person) for person in overview_paper_authors(season)],
         "keywords": ["shared task", "citation research", *map(str, season.tasks.all())],
         "abstract": season.summary,
     }

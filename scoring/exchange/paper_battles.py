@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.metrics.base import finite
 from scoring.results.board import exports
-from scoring.results.board.battles import BattleBoard, battles_for
-from scoring.results.board.formatting import interval, ranks, shown
+from scoring.results.board.battles import BattleBoard, battle_board_for
+from scoring.results.board.formatting import interval, rank_range_text, shown
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
@@ -19,10 +19,18 @@ from scoring.results.board.visibility import (
     visibility_of_battles,
 )
 from scoring.stats.resampling import Bounds
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_embargoes
 from tasks.models import Phase, Season
 
-HEADS = ("Ranks", "System", "Team", "Strength", "95 %", "Share of wins", "95 %")
+BATTLE_COLUMN_HEADS = (
+    "Ranks",
+    "System",
+    "Team",
+    "Strength",
+    "95 %",
+    "Share of wins",
+    "95 %",
+)
 
 
 @dataclass(frozen=True)
@@ -59,26 +67,28 @@ class PaperBattles:
     def as_latex(self) -> str:
         phase, board = self.phase, self.board.board
         title = f"{phase.task.season}: {phase.task}, {phase}, battles"
-        tabular = exports.as_tabular([title], "rllrlrl", HEADS, self._lines())
+        tabular = exports.latex_tabular(
+            [title], "rllrlrl", BATTLE_COLUMN_HEADS, self._table_lines()
+        )
         order = (
             "Strengths are those of Bradley and Terry, a tie as half a win for each."
             if board.by_strength
             else "No finite strengths exist; shares of wins order the systems."
         )
         caption = f"{title}. {self.extent} {order}"
-        return exports.as_table(
+        return exports.latex_table(
             tabular, caption, f"{phase.task.slug}-{phase.slug}-battles"
         )
 
-    def _lines(self) -> Iterator[Sequence[str]]:
+    def _table_lines(self) -> Iterator[Sequence[str]]:
         for line in self.board.lines:
             own = line.standing
             yield [
-                ranks(own.first, own.last),
+                rank_range_text(own.first, own.last),
                 own.system,
                 line.team,
-                *_cells(own.strength, own.strength_bounds),
-                *_cells(own.share, own.share_bounds),
+                *_value_and_interval_cells(own.strength, own.strength_bounds),
+                *_value_and_interval_cells(own.share, own.share_bounds),
             ]
 
     @property
@@ -86,17 +96,17 @@ class PaperBattles:
         board = self.board.board
         judges = len({own.judge for own in self.board.battles})
         battles, topics = (
-            counted(board.battles, "battle"),
-            counted(board.topics, "topic"),
+            count_with_noun(board.battles, "battle"),
+            count_with_noun(board.topics, "topic"),
         )
-        return f"{battles.capitalize()} on {topics}, by {counted(judges, 'judge')}."
+        return f"{battles.capitalize()} on {topics}, by {count_with_noun(judges, 'judge')}."
 
     @property
     def may_be_first(self) -> list[str]:
         return [own.system for own in self.board.board.standings if own.first == 1]
 
 
-def _cells(value: float, bounds: Bounds | None) -> tuple[str, str]:
+def _value_and_interval_cells(value: float, bounds: Bounds | None) -> tuple[str, str]:
     return shown(finite(value)), interval(*(bounds or (None, None)))
 
 
@@ -115,6 +125,7 @@ def battles_of_season(season: Season, viewer: object) -> list[PaperBattles]:
         .order_by("task__position", "task_id", "position", "opens")
     )
     boards = (
-        battles_for(phase, audience_of(phase, viewer)) for phase in looked_up(phases)
+        battle_board_for(phase, audience_of(phase, viewer))
+        for phase in with_embargoes(phases)
     )
     return [PaperBattles(board) for board in boards if board is not None]

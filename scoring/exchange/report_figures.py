@@ -27,12 +27,12 @@ from scoring.figures import (
     Series,
 )
 from scoring.results.board import exports
-from scoring.results.board.charts import MAX_DRAWN, value_axis
+from scoring.results.board.charts import MAX_CHART_ROWS, score_axis
 from scoring.results.board.formatting import metric_label, shown
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Submission
-from tasks.models.run_cards import CARD
+from tasks.models.run_cards import CARD_FIELDS
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class ReportTable:
         places = "".join(
             "r" if isinstance(cell, int) else "l" for cell in self.lines[0]
         )
-        tabular = exports.as_tabular(
+        tabular = exports.latex_tabular(
             [self.title], places, heads, [map(str, line) for line in self.lines]
         )
-        return exports.as_table(tabular, f"{self.title}.", f"report-{self.name}")
+        return exports.latex_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
 #: For each user field in FACTS, the report has a table with the number of each value.
-FACTS = {"affiliation": "affiliations", "country": "countries"}
-TITLES = {
+COUNTED_USER_FIELDS = {"affiliation": "affiliations", "country": "countries"}
+PARTICIPATION_TITLES = {
     "affiliation": gettext_noop(
         "Participation by affiliation, as members who agreed to be named say"
     ),
@@ -85,17 +85,17 @@ def report_tables(
     The caller must check that the reader may see the scores of ``boards``. ``teams``
     must contain only users who agreed to be named in the report.
     """
-    facts = [fact for fact in FACTS if has_countries or fact != "country"]
+    facts = [fact for fact in COUNTED_USER_FIELDS if has_countries or fact != "country"]
     found = [
-        *(_participation(teams, fact) for fact in facts),
-        _runs_by_day(boards),
-        _scores_by_method(boards),
-        _ties(boards),
+        *(_participation_table(teams, fact) for fact in facts),
+        _runs_by_day_table(boards),
+        _scores_by_method_table(boards),
+        _ties_table(boards),
     ]
     return [table for table in found if table.lines]
 
 
-def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
+def _participation_table(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
     """Return a table with the number of teams for each affiliation or country, which
     counts each team once.
 
@@ -107,22 +107,26 @@ def _participation(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
     dots = Dots(
-        title=_(TITLES[fact]),
-        labels=[line[0] for line in lines[:MAX_DRAWN]],
+        title=_(PARTICIPATION_TITLES[fact]),
+        labels=[line[0] for line in lines[:MAX_CHART_ROWS]],
         series=[
             Series(
                 name=_("teams"),
-                values=[Measured(value=line[1]) for line in lines[:MAX_DRAWN]],
+                values=[Measured(value=line[1]) for line in lines[:MAX_CHART_ROWS]],
             )
         ],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
     return ReportTable(
-        FACTS[fact], TITLES[fact], (fact, "teams", "people"), lines, {"": dots}
+        COUNTED_USER_FIELDS[fact],
+        PARTICIPATION_TITLES[fact],
+        (fact, "teams", "people"),
+        lines,
+        {"": dots},
     )
 
 
-def _runs_by_day(boards: Sequence[Board]) -> ReportTable:
+def _runs_by_day_table(boards: Sequence[Board]) -> ReportTable:
     phases = [
         board.phase.pk
         for board in boards
@@ -175,12 +179,12 @@ def _runs_by_day(boards: Sequence[Board]) -> ReportTable:
     )
 
 
-def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
+def _scores_by_method_table(boards: Sequence[Board]) -> ReportTable:
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
         groups = {
             (field.name, said): list[float]()
-            for field in CARD.values()
+            for field in CARD_FIELDS.values()
             for said in field.values
         }
         for row in board.rows:
@@ -199,7 +203,13 @@ def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
         for name, said, values in told:
             written = [shown(of(values), ranking.scale) for of in (best, median)]
             lines.append(
-                (*_of_board(board), CARD[name].english, said, len(values), *written)
+                (
+                    *_board_cells(board),
+                    CARD_FIELDS[name].english,
+                    said,
+                    len(values),
+                    *written,
+                )
             )
         series = [
             Series(
@@ -209,15 +219,15 @@ def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
             for label, of in ((_("best"), best), (_("median"), median))
         ]
         label = metric_label(ranking.metric, board.phase.task.task_type)
-        charts[_stem(board)] = Dots(
+        charts[_board_file_suffix(board)] = Dots(
             title=_("%(board)s: %(metric)s by declared method")
-            % {"board": ", ".join(_of_board(board)), "metric": label},
+            % {"board": ", ".join(_board_cells(board)), "metric": label},
             labels=[
-                f"{CARD[name].label}: {said} ({len(values)})"
+                f"{CARD_FIELDS[name].label}: {said} ({len(values)})"
                 for name, said, values in told
             ],
             series=series,
-            axis=value_axis(label, ranking.scale),
+            axis=score_axis(label, ranking.scale),
         )
     heads = ("task", "phase", "rules", "declared", "as", "systems", "best", "median")
     return ReportTable(
@@ -225,7 +235,7 @@ def _scores_by_method(boards: Sequence[Board]) -> ReportTable:
     )
 
 
-def _ties(boards: Sequence[Board]) -> ReportTable:
+def _ties_table(boards: Sequence[Board]) -> ReportTable:
     """Return a table with the numbers of significantly better, tied and significantly
     worse systems for each system. The table includes only boards on which all pairs of
     systems were compared.
@@ -241,14 +251,14 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
             than = (len(ranked) - high, high - low, low - 1)
             lines.append(
                 (
-                    *_of_board(board),
+                    *_board_cells(board),
                     row.system,
                     row.display_name,
                     board.rank_of(row),
                     *than,
                 )
             )
-        drawn = ranked[:MAX_DRAWN]
+        drawn = ranked[:MAX_CHART_ROWS]
         written = (
             (row.rank, low, high, board.rank_of(row)) for row, low, high in drawn
         )
@@ -256,9 +266,9 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
             Measured(value=rank, low=low, high=high, text=text)
             for rank, low, high, text in written
         ]
-        charts[_stem(board)] = Dots(
+        charts[_board_file_suffix(board)] = Dots(
             title=_("%(board)s: ranks that stay open")
-            % {"board": ", ".join(_of_board(board))},
+            % {"board": ", ".join(_board_cells(board))},
             labels=[f"{row.system} ({row.display_name})" for row, *_range in drawn],
             series=[Series(name=_("rank"), values=ranks)],
             axis=Axis(title=_("rank"), decimals=0),
@@ -279,9 +289,9 @@ def _ties(boards: Sequence[Board]) -> ReportTable:
     )
 
 
-def _of_board(board: Board) -> tuple[str, str, str]:
+def _board_cells(board: Board) -> tuple[str, str, str]:
     return str(board.phase.task), str(board.phase), board.rules or ""
 
 
-def _stem(board: Board) -> str:
+def _board_file_suffix(board: Board) -> str:
     return f"-{board.phase.task.slug}-{board.phase.slug}-{board.rules}"

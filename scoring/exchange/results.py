@@ -14,12 +14,12 @@ import yaml
 from django.conf import settings
 from django.urls import reverse
 
-from scoring.exchange.figure_files import TYPES
+from scoring.exchange.figure_files import IMAGE_CONTENT_TYPES
 from scoring.models import Score
-from scoring.results.board.exports import ALL
-from scoring.results.board.query import TableChoice
+from scoring.results.board.exports import DEFAULT_TABLE_CHOICE
+from scoring.results.board.query import LatexTableQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
-from tasks.gold.packing import NO_TIME
+from tasks.gold.packing import ZIP_EPOCH
 from tasks.models import Phase, Task
 
 
@@ -32,12 +32,12 @@ def site_address(name: str, *args: object) -> str:
     return f"{settings.BASE_URL}{reverse(name, args=args)}"
 
 
-def place(phase: Phase) -> tuple[str, str, str]:
+def phase_slugs(phase: Phase) -> tuple[str, str, str]:
     return phase.task.season.slug, phase.task.slug, phase.slug
 
 
 @dataclass(frozen=True)
-class Results:
+class ExportedResults:
     """The rows of a board that an exported file contains.
 
     The export includes baselines and the row of human annotators, unless the reader
@@ -46,7 +46,7 @@ class Results:
 
     board: Board
     rows: Sequence[Row]
-    choice: TableChoice = ALL
+    choice: LatexTableQuery = DEFAULT_TABLE_CHOICE
 
     @property
     def phase(self) -> Phase:
@@ -63,14 +63,14 @@ class Results:
 
     @property
     def address(self) -> str:
-        return site_address("board", *place(self.phase))
+        return site_address("board", *phase_slugs(self.phase))
 
     @property
     def task_address(self) -> str:
         return site_address("task", self.task.season.slug, self.task.slug)
 
     def address_of(self, row: Row) -> str:
-        return site_address("standing", *place(self.phase), row.submission)
+        return site_address("standing", *phase_slugs(self.phase), row.submission)
 
     def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
         """Yield the finite values of a board row, each with its column and cell.
@@ -84,7 +84,7 @@ class Results:
                 yield column, cell, cell.value
 
     @cached_property
-    def _scores(self) -> dict[tuple[int, str], Score]:
+    def _scores_by_run_and_column(self) -> dict[tuple[int, str], Score]:
         scores = Score.objects.filter(
             evaluation__in=[row.evaluation for row in self.rows]
         )
@@ -94,17 +94,17 @@ class Results:
         }
 
     def score_of(self, row: Row, column: Column) -> Score | None:
-        return self._scores.get((row.evaluation, column.key))
+        return self._scores_by_run_and_column.get((row.evaluation, column.key))
 
 
-def hub_task(split: str, metric: str) -> str:
+def hub_leaderboard_name(split: str, metric: str) -> str:
     """Return the name of a leaderboard on the Hugging Face Hub, which must be the same
     in `eval.yaml` and in the `.eval_results` files of models.
     """
     return f"{split}_{metric}"
 
 
-ZIP = "application/zip"
+ZIP_CONTENT_TYPE = "application/zip"
 CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -115,8 +115,8 @@ CONTENT_TYPES = {
     "yml": "application/yaml; charset=utf-8",
     "toml": "application/toml; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "zip": ZIP,
-    **TYPES,
+    "zip": ZIP_CONTENT_TYPE,
+    **IMAGE_CONTENT_TYPES,
 }
 
 
@@ -125,20 +125,20 @@ def content_type_of(name: str) -> str:
     return CONTENT_TYPES[name.rpartition(".")[2]]
 
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def packed(files: Iterable[tuple[str, str | bytes]]) -> bytes:
+def build_zip(files: Iterable[tuple[str, str | bytes]]) -> bytes:
     """Return a zip archive of the files, whose bytes are the same for the same files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in files:
-            archive.writestr(zip_entry(name), content)
+            archive.writestr(build_zip_entry(name), content)
     return out.getvalue()
 
 
-def zip_entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, NO_TIME)
+def build_zip_entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, ZIP_EPOCH)
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry
 
@@ -154,4 +154,4 @@ def file_name(text: str) -> str:
     'Under-water-v2'
     """
     plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return _UNSAFE.sub("-", plain).strip("-.") or "system"
+    return _UNSAFE_NAME_CHARACTERS.sub("-", plain).strip("-.") or "system"

@@ -17,14 +17,14 @@ from django.db.models import F, QuerySet
 from citeboard.core import storage
 from citeboard.core.plain_text import plain
 from citeboard.core.templatetags.page import iso
-from scoring.exchange.results import file_name, zip_entry
-from scoring.models import OF_RANKING, Evaluation, Score
+from scoring.exchange.results import build_zip_entry, file_name
+from scoring.models import IS_RANKING_SCORE, Evaluation, Score
 from scoring.results.board.exports import csv_text
-from scoring.results.board.standings import Board, run_rows
+from scoring.results.board.standings import Board, expand_rows_to_runs
 from tasks.models import Submission
-from tasks.models.run_cards import CARD
+from tasks.models.run_cards import CARD_FIELDS
 
-HEADS = (
+RUN_COLUMNS = (
     "submission",
     "task",
     "phase",
@@ -47,35 +47,37 @@ HEADS = (
     "high",
     "description",
     "priority",
-    *(f"card_{name}" for name in CARD),
+    *(f"card_{name}" for name in CARD_FIELDS),
 )
-AT_ONCE = 500
+RUNS_PER_BATCH = 500
 
 
 def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
     """Yield the runs of a season as pieces of a CSV file, the newest runs first,
     because a season may have a hundred thousand runs.
     """
-    yield csv_text(HEADS)
-    lines = (_line(run, score) for run, score in _with_scores(runs))
-    while listed := list(islice(lines, AT_ONCE)):
+    yield csv_text(RUN_COLUMNS)
+    lines = (_csv_row(run, score) for run, score in _runs_with_ranking_scores(runs))
+    while listed := list(islice(lines, RUNS_PER_BATCH)):
         yield csv_text(*(map(plain, line) for line in listed))
 
 
-def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]:
-    ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=AT_ONCE)
+def _runs_with_ranking_scores(
+    runs: QuerySet[Submission],
+) -> Iterator[tuple[Submission, Any]]:
+    ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=RUNS_PER_BATCH)
     facts = {
         "run": "submission_id",
         "sent": "submission__submitted_at",
         "rules": "rules",
     }
-    found: Any = Score.objects.filter(OF_RANKING, evaluation__submission__in=runs)
+    found: Any = Score.objects.filter(IS_RANKING_SCORE, evaluation__submission__in=runs)
     found = found.annotate(
         **{name: F(f"evaluation__{column}") for name, column in facts.items()}
     )
     scores = found.order_by(
         "-sent", "-run", "evaluation__gold__number", "evaluation_id"
-    ).iterator(AT_ONCE)
+    ).iterator(RUNS_PER_BATCH)
     score = next(scores, None)
     for run in ordered:
         newest = None
@@ -86,7 +88,7 @@ def _with_scores(runs: QuerySet[Submission]) -> Iterator[tuple[Submission, Any]]
         yield run, newest
 
 
-def _line(run: Submission, score: Score | None) -> Iterator[object]:
+def _csv_row(run: Submission, score: Score | None) -> Iterator[object]:
     yield from (
         run.pk,
         run.phase.task.slug,
@@ -109,7 +111,7 @@ def _line(run: Submission, score: Score | None) -> Iterator[object]:
     yield from (
         run.description,
         run.priority or "",
-        *(run.card.get(name, "") for name in CARD),
+        *(run.card.get(name, "") for name in CARD_FIELDS),
     )
 
 
@@ -117,7 +119,7 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
     """Return the files of the runs on the board as a zip archive in a temporary file,
     without runs that have no file.
     """
-    rows = run_rows(board.systems)
+    rows = expand_rows_to_runs(board.systems)
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     archive = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  (its reader closes it)
     try:
@@ -129,7 +131,7 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
                     name = f"{row.team_slug or row.kind}/{run.number}-{file_name(run.system)}{suffix}"
                     with (
                         storage.runs.open(run.file) as source,
-                        out.open(zip_entry(name), "w", force_zip64=True) as copy,
+                        out.open(build_zip_entry(name), "w", force_zip64=True) as copy,
                     ):
                         shutil.copyfileobj(source, copy)
     except BaseException:
@@ -150,7 +152,7 @@ def ranking_scores(
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules
     }
     known = Evaluation.objects.known_at(at).filter(submission__in=list(first))
-    found = Score.objects.filter(OF_RANKING, evaluation__in=known).select_related(
+    found = Score.objects.filter(IS_RANKING_SCORE, evaluation__in=known).select_related(
         "evaluation"
     )
     ordered = found.order_by("evaluation__gold__number", "evaluation_id")

@@ -32,8 +32,8 @@ LOOKS = (
 #: A figure shows at most this many series, and the table beside it shows all series.
 MAX_SERIES = len(LOOKS)
 
-MINUS = "\u2212"
-MONTHS = (
+MINUS_SIGN = "\u2212"
+ENGLISH_MONTHS = (
     "Jan",
     "Feb",
     "Mar",
@@ -62,13 +62,13 @@ class Wording:
     point: str = "{name}: {y} at {x}"
     undefined: str = "undefined"
     day: str = "{day} {month}"
-    months: tuple[str, ...] = MONTHS
+    months: tuple[str, ...] = ENGLISH_MONTHS
 
     def number(self, value: float, decimals: int) -> str:
         """Format a number for a figure. A number that is rounded to zero has no minus
         sign.
         """
-        return f"{value:z.{decimals}f}".replace("-", MINUS).replace(
+        return f"{value:z.{decimals}f}".replace("-", MINUS_SIGN).replace(
             ".", self.decimal_mark
         )
 
@@ -76,7 +76,7 @@ class Wording:
         return self.day.format(day=at.day, month=self.months[at.month - 1])
 
 
-ENGLISH = Wording()
+ENGLISH_WORDING = Wording()
 
 
 def bounds_of(scale: float) -> tuple[float, float] | None:
@@ -101,7 +101,7 @@ class Axis:
     bounds: tuple[float, float] | None = None
     has_zero: bool = False
     labels: Sequence[str] = ()
-    wording: Wording = ENGLISH
+    wording: Wording = ENGLISH_WORDING
 
     def written(self, value: float) -> str:
         return self.wording.number(value, self.decimals)
@@ -177,7 +177,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ByLabel:
+class _LabelledFigure:
     title: str
     description: str = ""
     labels: Sequence[str]
@@ -205,12 +205,12 @@ class _ByLabel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bars(_ByLabel):
+class Bars(_LabelledFigure):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dots(_ByLabel):
+class Dots(_LabelledFigure):
     pass
 
 

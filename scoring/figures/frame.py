@@ -13,26 +13,26 @@ from typing import NamedTuple
 
 from scoring.figures.description import Axis, Look, Wording
 
-WIDTH = 720.0
-LINE = 18.0
+FIGURE_WIDTH_PIXELS = 720.0
+LINE_HEIGHT_PIXELS = 18.0
 #: Class names on an axis have at most this width in pixels.
 #: Longer names are truncated.
-MAX_NAME = 210.0
-TURNED = -40
-MAX_TURNED = 130.0
+MAX_NAME_WIDTH = 210.0
+TURNED_NAME_DEGREES = -40
+MAX_TURNED_NAME_WIDTH = 130.0
 
 Swatch = Callable[[Look, float, float], str]
 RISE, RUN = 0.65, 0.77
 
 
 @dataclass(frozen=True)
-class Field:
+class PlotArea:
     left: float
     top: float
     right: float
     bottom: float
-    across: Span
-    up: Span
+    across: AxisSpan
+    up: AxisSpan
 
     def x(self, value: float) -> float:
         return self.left + (self.right - self.left) * self.across.share(value)
@@ -41,10 +41,11 @@ class Field:
         return self.bottom - (self.bottom - self.top) * self.up.share(value)
 
 
-def values_across(field: Field, axis: Axis) -> str:
-    named = [(field.x(at), text) for at, text in ticks(axis, field.across)]
+def draw_horizontal_axis(field: PlotArea, axis: Axis) -> str:
+    named = [(field.x(at), text) for at, text in axis_ticks(axis, field.across)]
     lines = [
-        tag("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}") for x, _ in named
+        xml_element("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}")
+        for x, _ in named
     ]
     # The axis omits numbers that would overlap the previous number.
     numbers, end = [], float("-inf")
@@ -58,14 +59,17 @@ def values_across(field: Field, axis: Axis) -> str:
         if axis.title
         else []
     )
-    written = (group("soft", part, text_anchor="middle") for part in (numbers, title))
-    return group("grid", lines) + "".join(written)
+    written = (
+        draw_group("soft", part, text_anchor="middle") for part in (numbers, title)
+    )
+    return draw_group("grid", lines) + "".join(written)
 
 
-def values_up(field: Field, axis: Axis) -> str:
-    named = [(field.y(at), text) for at, text in ticks(axis, field.up)]
+def draw_vertical_axis(field: PlotArea, axis: Axis) -> str:
+    named = [(field.y(at), text) for at, text in axis_ticks(axis, field.up)]
     lines = [
-        tag("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}") for y, _ in named
+        xml_element("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}")
+        for y, _ in named
     ]
     numbers = [words(field.left - 6, y + 4, text) for y, text in named]
     middle = (field.top + field.bottom) / 2
@@ -74,118 +78,128 @@ def values_up(field: Field, axis: Axis) -> str:
         if axis.title
         else []
     )
-    titled = group("soft", title, text_anchor="middle")
-    return group("grid", lines) + group("soft", numbers, text_anchor="end") + titled
-
-
-def left_of(axis: Axis, up: Span) -> float:
+    titled = draw_group("soft", title, text_anchor="middle")
     return (
-        (26 if axis.title else 8)
-        + 8
-        + max((estimate_text_width(text) for _, text in ticks(axis, up)), default=0)
+        draw_group("grid", lines)
+        + draw_group("soft", numbers, text_anchor="end")
+        + titled
     )
 
 
-def names_below(labels: Sequence[str], x: Callable[[float], float], y: float) -> str:
-    if not is_turned(labels, x(1) - x(0)):
+def left_margin_for_axis(axis: Axis, up: AxisSpan) -> float:
+    return (
+        (26 if axis.title else 8)
+        + 8
+        + max(
+            (estimate_text_width(text) for _, text in axis_ticks(axis, up)), default=0
+        )
+    )
+
+
+def draw_names_below(
+    labels: Sequence[str], x: Callable[[float], float], y: float
+) -> str:
+    if not must_turn_names(labels, x(1) - x(0)):
         parts = [words(x(index), y + 17, label) for index, label in enumerate(labels)]
-        return group("ink", parts, text_anchor="middle")
+        return draw_group("ink", parts, text_anchor="middle")
     parts = []
     for place, label in enumerate(labels):
         left, base = x(place) + 4, y + 14
-        turned = f"rotate({TURNED} {left:.1f} {base:.1f})"
-        parts.append(words(left, base, label, width=MAX_TURNED, transform=turned))
-    return group("ink", parts, text_anchor="end")
+        turned = f"rotate({TURNED_NAME_DEGREES} {left:.1f} {base:.1f})"
+        parts.append(
+            words(left, base, label, width=MAX_TURNED_NAME_WIDTH, transform=turned)
+        )
+    return draw_group("ink", parts, text_anchor="end")
 
 
-def is_turned(labels: Sequence[str], room: float) -> bool:
+def must_turn_names(labels: Sequence[str], room: float) -> bool:
     return any(estimate_text_width(label) > room - 8 for label in labels)
 
 
-def before_names(labels: Sequence[str], room: float) -> float:
+def margin_before_names(labels: Sequence[str], room: float) -> float:
     return (
-        RUN * min(MAX_TURNED, estimate_text_width(labels[0])) - room / 2
-        if is_turned(labels, room)
+        RUN * min(MAX_TURNED_NAME_WIDTH, estimate_text_width(labels[0])) - room / 2
+        if must_turn_names(labels, room)
         else 0.0
     )
 
 
-def below_names(labels: Sequence[str], room: float) -> float:
-    if not is_turned(labels, room):
+def margin_below_names(labels: Sequence[str], room: float) -> float:
+    if not must_turn_names(labels, room):
         return 26.0
     return 24.0 + RISE * min(
-        max(map(estimate_text_width, labels), default=0), MAX_TURNED
+        max(map(estimate_text_width, labels), default=0), MAX_TURNED_NAME_WIDTH
     )
 
 
-def legend(
+def draw_legend(
     names: Sequence[tuple[str, Look]], swatch: Swatch, left: float
 ) -> tuple[str, float]:
     x, y = left, 14.0
     parts = []
     for name, look in names:
-        width = 26 + min(estimate_text_width(name), MAX_NAME)
-        if x > left and x + width > WIDTH - 8:
-            x, y = left, y + LINE
+        width = 26 + min(estimate_text_width(name), MAX_NAME_WIDTH)
+        if x > left and x + width > FIGURE_WIDTH_PIXELS - 8:
+            x, y = left, y + LINE_HEIGHT_PIXELS
         parts.append(
-            swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME)
+            swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME_WIDTH)
         )
         x += width + 14
-    return group("ink", parts), y + 12 if names else 14.0
+    return draw_group("ink", parts), y + 12 if names else 14.0
 
 
 def line(look: Look, path: str, *, is_thin: bool = False) -> str:
-    return tag(
+    return xml_element(
         "path",
         d=path,
         fill="none",
         stroke=look.color,
         stroke_width=1 if is_thin else 2,
-        stroke_dasharray="2 3" if is_thin else DASHES[look.dash],
+        stroke_dasharray="2 3" if is_thin else DASH_ARRAYS[look.dash],
     )
 
 
-class Label(NamedTuple):
+class NameLabel(NamedTuple):
     left: float
     base: float
     side: str
 
 
-def labels(places: Sequence[tuple[str, float, float]]) -> list[Label | None]:
+def labels(places: Sequence[tuple[str, float, float]]) -> list[NameLabel | None]:
     """Return the position of each name beside the name's point in a chart, or None if
     the name would overlap another name.
     """
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
-    chosen: list[Label | None] = []
+    chosen: list[NameLabel | None] = []
 
-    def box(label: Label) -> tuple[float, float, float, float]:
+    def label_box(label: NameLabel) -> tuple[float, float, float, float]:
         return (label.left, label.base - 10, label.left + width, label.base + 3)
 
-    def is_free(label: Label) -> bool:
-        left, top, right, bottom = box(label)
+    def is_label_free(label: NameLabel) -> bool:
+        left, top, right, bottom = label_box(label)
         lies_over = any(
             left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken
         )
-        return left >= 2 and right <= WIDTH - 2 and not lies_over
+        return left >= 2 and right <= FIGURE_WIDTH_PIXELS - 2 and not lies_over
 
     for name, x, y in places:
         width = estimate_text_width(name)
         sides = (
-            Label(x - width / 2, y - 10, "top center"),
-            Label(x - width / 2, y + 20, "bottom center"),
-            Label(x + 9, y + 4, "middle right"),
-            Label(x - width - 9, y + 4, "middle left"),
+            NameLabel(x - width / 2, y - 10, "top center"),
+            NameLabel(x - width / 2, y + 20, "bottom center"),
+            NameLabel(x + 9, y + 4, "middle right"),
+            NameLabel(x - width - 9, y + 4, "middle left"),
         )
-        free = next((side for side in sides if is_free(side)), None)
+        free = next((side for side in sides if is_label_free(side)), None)
         chosen.append(free)
         if free:
-            taken.append(box(free))
+            taken.append(label_box(free))
     return chosen
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: A time axis has ticks at these intervals, or at multiples of the last interval.
-TIME_STEPS = (
+TIME_TICK_SECONDS = (
     MINUTE,
     5 * MINUTE,
     15 * MINUTE,
@@ -203,12 +217,12 @@ TIME_STEPS = (
     365 * DAY,
 )
 #: An axis extends beyond the outermost value by this fraction of the axis.
-PADDING = 0.05
+AXIS_PADDING_SHARE = 0.05
 MAX_TICKS = 6
 
 
 @dataclass(frozen=True)
-class Span:
+class AxisSpan:
     """The range of an axis. The ends ``low`` and ``high`` of a logarithmic axis are
     decimal logarithms.
     """
@@ -222,9 +236,9 @@ class Span:
         return (number - self.low) / (self.high - self.low)
 
 
-def span(axis: Axis, numbers: Iterable[float]) -> Span:
+def axis_span(axis: Axis, numbers: Iterable[float]) -> AxisSpan:
     if axis.labels:
-        return Span(-0.5, len(axis.labels) - 0.5)
+        return AxisSpan(-0.5, len(axis.labels) - 0.5)
     drawn = [
         number
         for number in numbers
@@ -235,29 +249,29 @@ def span(axis: Axis, numbers: Iterable[float]) -> Span:
             math.log10(number)
             for number in (min(drawn, default=1.0), max(drawn, default=10.0))
         )
-        free = PADDING * (high - low) or 0.5
-        return Span(low - free, high + free, is_log=True)
+        free = AXIS_PADDING_SHARE * (high - low) or 0.5
+        return AxisSpan(low - free, high + free, is_log=True)
     if axis.has_zero:
         drawn.append(0.0)
     low, high = min(drawn, default=0.0), max(drawn, default=0.0)
     if axis.kind == "date":
-        free = max(PADDING * (high - low), 5 * MINUTE)
-        return Span(low - free, high + free)
+        free = max(AXIS_PADDING_SHARE * (high - low), 5 * MINUTE)
+        return AxisSpan(low - free, high + free)
     if low == high == 0:
-        return Span(*(axis.bounds or (0.0, 1.0)))
-    free = PADDING * (high - low) or abs(high) * PADDING
+        return AxisSpan(*(axis.bounds or (0.0, 1.0)))
+    free = AXIS_PADDING_SHARE * (high - low) or abs(high) * AXIS_PADDING_SHARE
     start = low if axis.has_zero and low == 0 else low - free
     end = high if axis.has_zero and high == 0 else high + free
     if axis.bounds and axis.bounds[0] <= low and high <= axis.bounds[1]:
         start, end = max(start, axis.bounds[0]), min(end, axis.bounds[1])
-    return Span(start, end)
+    return AxisSpan(start, end)
 
 
-def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
+def axis_ticks(axis: Axis, over: AxisSpan) -> list[tuple[float, str]]:
     if axis.labels:
         return [(float(index), label) for index, label in enumerate(axis.labels)]
     if axis.kind == "date":
-        return list(_times(over, axis.wording))
+        return list(_time_ticks(over, axis.wording))
     if over.is_log:
         factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
         powers = range(math.floor(over.low), math.ceil(over.high) + 1)
@@ -291,9 +305,9 @@ def ticks(axis: Axis, over: Span) -> list[tuple[float, str]]:
     ]
 
 
-def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
+def _time_ticks(over: AxisSpan, wording: Wording) -> Iterator[tuple[float, str]]:
     width = over.high - over.low
-    step = next((step for step in TIME_STEPS if width / step <= MAX_TICKS), None)
+    step = next((step for step in TIME_TICK_SECONDS if width / step <= MAX_TICKS), None)
     if step is None:
         step = math.ceil(width / MAX_TICKS / (365 * DAY)) * 365 * DAY
     year = None
@@ -306,7 +320,7 @@ def _times(over: Span, wording: Wording) -> Iterator[tuple[float, str]]:
 
 #: SVG files outside of pages have these light colours.
 #: Drawings on pages have the colours of the style sheet.
-PAINT = {
+PAINT_BY_KIND = {
     "paper": {"fill": "#ffffff"},
     "ink": {"fill": "#1e1c19"},
     "soft": {"fill": "#5c574f"},
@@ -316,9 +330,11 @@ PAINT = {
     "low": {"fill": "#f6f2e8"},
     "high": {"fill": "#6ba3d0"},
 }
-FONT = "Citeboard Sans, Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
-SIZE = 12
-DASHES = {
+FONT_FAMILIES = (
+    "Citeboard Sans, Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
+)
+FONT_SIZE_PIXELS = 12
+DASH_ARRAYS = {
     "solid": None,
     "dash": "7 4",
     "dot": "2 3",
@@ -328,9 +344,9 @@ DASHES = {
     "12px 3px": "12 3",
 }
 #: A fallback font may make a text wider than Arial by this factor.
-WIDEST = 1.12
+FALLBACK_WIDTH_FACTOR = 1.12
 #: Widths of Arial's characters in em.
-_WIDTHS = {
+_CHARACTER_WIDTHS = {
     char: width
     for width, chars in (
         (0.22, "ijl'|"),
@@ -347,53 +363,57 @@ _WIDTHS = {
     for char in chars
 }
 #: Characters that XML cannot contain, even as character references.
-_NO_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_INVALID_XML_CHARACTERS = re.compile(
+    r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]"
+)
 
 
-def tag(name: str, content: str = "", /, **attributes: object) -> str:
+def xml_element(name: str, content: str = "", /, **attributes: object) -> str:
     """Return an XML element as text.
 
     The element omits attributes with the value None. Underscores in attribute names
     become hyphens, so that ``text_anchor`` is written as `text-anchor`.
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_format_attribute(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
 
 
-def group(kind: str, parts: Iterable[str], **attributes: object) -> str:
+def draw_group(kind: str, parts: Iterable[str], **attributes: object) -> str:
     content = "".join(parts)
     return (
-        tag("g", content, class_=kind, **PAINT[kind], **attributes) if content else ""
+        xml_element("g", content, class_=kind, **PAINT_BY_KIND[kind], **attributes)
+        if content
+        else ""
     )
 
 
 def words(
     x: float, y: float, text: str, *, width: float | None = None, **attributes: object
 ) -> str:
-    shown = text if width is None else fitting(text, width)
-    title = "" if shown == text else tag("title", plain(text))
-    return tag("text", title + plain(shown), x=x, y=y, **attributes)
+    shown = text if width is None else truncate_to_width(text, width)
+    title = "" if shown == text else xml_element("title", escape_xml_text(text))
+    return xml_element("text", title + escape_xml_text(shown), x=x, y=y, **attributes)
 
 
-def plain(text: str) -> str:
-    return escape(_NO_XML.sub("\ufffd", text))
+def escape_xml_text(text: str) -> str:
+    return escape(_INVALID_XML_CHARACTERS.sub("\ufffd", text))
 
 
 def estimate_text_width(text: str) -> float:
     """Estimate the width of a text in pixels without reading a font."""
     widths = (
-        _WIDTHS.get(char)
+        _CHARACTER_WIDTHS.get(char)
         or (1.0 if unicodedata.east_asian_width(char) in "WF" else 0.56)
         for char in text
     )
-    return WIDEST * SIZE * sum(widths)
+    return FALLBACK_WIDTH_FACTOR * FONT_SIZE_PIXELS * sum(widths)
 
 
-def fitting(text: str, width: float) -> str:
+def truncate_to_width(text: str, width: float) -> str:
     if estimate_text_width(text) <= width:
         return text
     end = len(text)
@@ -404,19 +424,21 @@ def fitting(text: str, width: float) -> str:
     return f"{text[:end].rstrip()}…"
 
 
-def interval(at: float, low: float, high: float, *, is_across: bool) -> str:
-    middle, before, start, end = map(_value, (at, at - 3, low, high))
+def draw_interval(at: float, low: float, high: float, *, is_across: bool) -> str:
+    middle, before, start, end = map(_format_attribute, (at, at - 3, low, high))
     if is_across:
-        return tag(
+        return xml_element(
             "path", d=f"M{start} {middle}H{end}M{start} {before}v6M{end} {before}v6"
         )
-    return tag("path", d=f"M{middle} {start}V{end}M{before} {start}h6M{before} {end}h6")
+    return xml_element(
+        "path", d=f"M{middle} {start}V{end}M{before} {start}h6M{before} {end}h6"
+    )
 
 
 def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
-    return tag(
+    return xml_element(
         "path",
-        d=f"M{_value(x)} {_value(y)}{_SYMBOLS[look.symbol]}",
+        d=f"M{_format_attribute(x)} {_format_attribute(y)}{_SYMBOL_PATHS[look.symbol]}",
         fill="none" if is_open else look.color,
         stroke=look.color,
         stroke_width=1.5 if is_open else 1,
@@ -425,7 +447,7 @@ def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
 
 
 #: SVG paths of the symbols of points, relative to the centre of the symbol.
-_SYMBOLS = {
+_SYMBOL_PATHS = {
     "circle": "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
     "square": "m-4-4h8v8h-8z",
     "diamond": "m0-5.5l5.5 5.5l-5.5 5.5l-5.5-5.5z",
@@ -435,7 +457,7 @@ _SYMBOLS = {
     "star": "m0-6l1.5 4.2l4.4.1l-3.5 2.7l1.3 4.3l-3.7-2.5l-3.7 2.5l1.3-4.3l-3.5-2.7l4.4-.1z",
 }
 #: SVG paths of the hatchings that cover the colour of a bar, in tiles of 8 by 8 pixels.
-_HATCHES = {
+_HATCH_PATHS = {
     "/": "M-1 1l2-2M0 8l8-8M7 9l2-2",
     "\\": "M-1 7l2 2M0 0l8 8M7-1l2 2",
     "x": "M0 8l8-8M0 0l8 8",
@@ -445,7 +467,7 @@ _HATCHES = {
 }
 
 
-def bar(
+def draw_bar(
     look: Look,
     x: float,
     y: float,
@@ -454,47 +476,49 @@ def bar(
     hatch_id: str | None = None,
 ) -> str:
     size = {"x": x, "y": y, "width": width, "height": max(height, 0.5)}
-    over = tag("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
-    return tag("rect", **size, fill=look.color) + over
+    over = xml_element("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
+    return xml_element("rect", **size, fill=look.color) + over
 
 
-def hatch(look: Look, name: str) -> str:
-    line = tag(
+def hatch_pattern(look: Look, name: str) -> str:
+    line = xml_element(
         "path",
-        d=_HATCHES[look.pattern],
+        d=_HATCH_PATHS[look.pattern],
         stroke="#ffffff",
         stroke_width=1.6,
         stroke_opacity=0.6,
     )
-    return tag(
+    return xml_element(
         "pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse"
     )
 
 
-def drawing(
+def compose_svg(
     width: float, height: float, title: str, description: str, parts: Iterable[str]
 ) -> str:
     body = [
-        tag("title", plain(title)),
-        tag("desc", plain(description)) if description else "",
-        tag("rect", class_="paper", **PAINT["paper"], width=width, height=height),
+        xml_element("title", escape_xml_text(title)),
+        xml_element("desc", escape_xml_text(description)) if description else "",
+        xml_element(
+            "rect", class_="paper", **PAINT_BY_KIND["paper"], width=width, height=height
+        ),
         *parts,
     ]
-    return tag(
+    return xml_element(
         "svg",
         "".join(body),
         xmlns="http://www.w3.org/2000/svg",
         class_="drawing",
         role="img",
-        viewBox=f"0 0 {_value(width)} {_value(height)}",
+        viewBox=f"0 0 {_format_attribute(width)} {_format_attribute(height)}",
         width=width,
         height=height,
-        font_family=FONT,
-        font_size=SIZE,
+        font_family=FONT_FAMILIES,
+        font_size=FONT_SIZE_PIXELS,
     )
 
 
-def _value(value: object) -> str:
+def _format_attribute(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.{2 if abs(value) < 1 else 1}f}".rstrip("0").rstrip(".") or "0"
     return str(value)

@@ -8,33 +8,39 @@ from functools import singledispatch
 from typing import Any
 
 from scoring.figures import description
-from scoring.figures.frame import WIDTH, Field, labels, span, ticks
+from scoring.figures.frame import (
+    FIGURE_WIDTH_PIXELS,
+    PlotArea,
+    axis_span,
+    axis_ticks,
+    labels,
+)
 
-PATTERN = {
+HATCH_PATTERN = {
     "size": 6,
     "solidity": 0.25,
     "fillmode": "overlay",
     "fgcolor": "#ffffff",
     "fgopacity": 0.5,
 }
-MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
-LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+FIGURE_MARGIN = {"l": 10, "r": 20, "t": 10, "b": 10}
+LEGEND_LAYOUT = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's settings for an axis that shows names instead of numbers.
-NAMES = {"automargin": True, "type": "category"}
+NAME_AXIS_SETTINGS = {"automargin": True, "type": "category"}
 #: This text replaces a missing interval, because Plotly would draw null with length 0.
-NO_LENGTH = "none"
+MISSING_INTERVAL = "none"
 
 Part = dict[str, Any]
 #: Plotly parses texts as HTML and turns `<a href>` into a link.
 #: Plotly decodes only the HTML entities of `&`, `<` and `>`.
 #: Plotly shows other entities literally, such as those of quotation marks.
-ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+HTML_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def escaped(part: Any) -> Any:
     """Escape HTML in all texts of a Plotly figure or of a part of the figure."""
     if isinstance(part, str):
-        return part.translate(ENTITIES)
+        return part.translate(HTML_ENTITIES)
     if isinstance(part, Mapping):
         return {name: escaped(value) for name, value in part.items()}
     return [escaped(value) for value in part] if isinstance(part, Sequence) else part
@@ -52,8 +58,8 @@ def as_plotly(figure: object) -> Part:
 def _heat_map(figure: description.HeatMap) -> Part:
     trace: dict[str, Any] = {
         "type": "heatmap",
-        "x": distinct(figure.columns),
-        "y": distinct(figure.rows),
+        "x": number_repeated_names(figure.columns),
+        "y": number_repeated_names(figure.rows),
         "z": [list(line) for line in figure.values],
         "text": [list(line) for line in figure.texts],
         "texttemplate": "%{text}",
@@ -75,9 +81,9 @@ def _heat_map(figure: description.HeatMap) -> Part:
         trace["customdata"] = [list(line) for line in figure.links]
     layout = {
         "height": 90 + 30 * len(figure.rows),
-        "margin": MARGIN,
-        "xaxis": {**NAMES, "side": "top"},
-        "yaxis": {**NAMES, "autorange": "reversed"},
+        "margin": FIGURE_MARGIN,
+        "xaxis": {**NAME_AXIS_SETTINGS, "side": "top"},
+        "yaxis": {**NAME_AXIS_SETTINGS, "autorange": "reversed"},
     }
     return {"data": [trace], "layout": layout}
 
@@ -88,16 +94,16 @@ def _bars(figure: description.Bars) -> Part:
         {
             "type": "bar",
             "name": series.name,
-            "x": distinct(figure.labels),
+            "x": number_repeated_names(figure.labels),
             "y": [measured.value for measured in series.values],
             "marker": {
                 "color": look.color,
-                "pattern": {"shape": look.pattern, **PATTERN},
+                "pattern": {"shape": look.pattern, **HATCH_PATTERN},
             },
             **_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
-            **_error("error_y", series.values),
+            **_error_bars("error_y", series.values),
         }
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
@@ -105,10 +111,10 @@ def _bars(figure: description.Bars) -> Part:
         "barmode": "group",
         "bargap": 0.25,
         "height": 320,
-        "margin": MARGIN,
-        "xaxis": {**NAMES, "showgrid": False},
-        "yaxis": _axis(figure.axis, figure.numbers),
-        "legend": LEGEND,
+        "margin": FIGURE_MARGIN,
+        "xaxis": {**NAME_AXIS_SETTINGS, "showgrid": False},
+        "yaxis": _axis_layout(figure.axis, figure.numbers),
+        "legend": LEGEND_LAYOUT,
         "showlegend": True,
     }
     return {"data": data, "layout": layout}
@@ -123,26 +129,26 @@ def _dots(figure: description.Dots) -> Part:
             "orientation": "h",
             "name": series.name,
             "x": [measured.value for measured in series.values],
-            "y": distinct(figure.labels),
+            "y": number_repeated_names(figure.labels),
             "marker": _marker(look, series.values),
             **_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
-            **_error("error_x", series.values),
+            **_error_bars("error_x", series.values),
         }
         for series, look in zip(figure.drawn, description.LOOKS, strict=False)
     ]
     layout = {
         "height": 110 + max(28, 12 * len(data)) * len(figure.labels),
         "scattermode": "group",
-        "margin": MARGIN,
+        "margin": FIGURE_MARGIN,
         "xaxis": {
-            **_axis(figure.axis, figure.numbers),
+            **_axis_layout(figure.axis, figure.numbers),
             "zeroline": True,
             "zerolinewidth": 2,
         },
-        "yaxis": {**NAMES, "autorange": "reversed", "showgrid": False},
-        "legend": LEGEND,
+        "yaxis": {**NAME_AXIS_SETTINGS, "autorange": "reversed", "showgrid": False},
+        "legend": LEGEND_LAYOUT,
         "showlegend": len(data) > 1,
     }
     return {"data": data, "layout": layout}
@@ -150,8 +156,13 @@ def _dots(figure: description.Dots) -> Part:
 
 @as_plotly.register
 def _scatter(figure: description.Scatter) -> Part:
-    field = Field(
-        0, 0, WIDTH, 330, span(figure.x, figure.across), span(figure.y, figure.up)
+    field = PlotArea(
+        0,
+        0,
+        FIGURE_WIDTH_PIXELS,
+        330,
+        axis_span(figure.x, figure.across),
+        axis_span(figure.y, figure.up),
     )
     named = {
         point: (point.name, field.x(point.x.value), field.y(point.y.value))
@@ -170,10 +181,10 @@ def _scatter(figure: description.Scatter) -> Part:
     ]
     layout = {
         "height": 380,
-        "margin": {**MARGIN, "t": 20},
-        "xaxis": _axis(figure.x, figure.across),
-        "yaxis": _axis(figure.y, figure.up),
-        "legend": LEGEND,
+        "margin": {**FIGURE_MARGIN, "t": 20},
+        "xaxis": _axis_layout(figure.x, figure.across),
+        "yaxis": _axis_layout(figure.y, figure.up),
+        "legend": LEGEND_LAYOUT,
         "showlegend": sum(bool(series.name) for series in figure.drawn) > 1,
     }
     return {"data": data, "layout": layout}
@@ -194,7 +205,7 @@ def _point_trace(
         "type": "scatter",
         "mode": "+".join(name for name, is_drawn in modes if is_drawn),
         "name": series.name,
-        **_places(series, figure),
+        **_point_coordinates(series, figure),
         "text": [point.name if point in sides else "" for point in series.points],
         "textposition": [sides.get(point, "top center") for point in series.points],
         "cliponaxis": False,
@@ -205,8 +216,8 @@ def _point_trace(
             "shape": "hv" if series.is_stepped else "linear",
         },
         **_hover_texts(figure.hover(point) for point in series.points),
-        **_error("error_x", [point.x for point in series.points]),
-        **_error("error_y", [point.y for point in series.points]),
+        **_error_bars("error_x", [point.x for point in series.points]),
+        **_error_bars("error_y", [point.y for point in series.points]),
     }
 
 
@@ -217,14 +228,16 @@ def _reference_line(
         "type": "scatter",
         "mode": "lines",
         "name": series.name,
-        **_places(series, figure),
+        **_point_coordinates(series, figure),
         "line": {"color": look.color, "dash": "dot", "width": 1},
         "hoverinfo": "skip",
         "showlegend": bool(series.name),
     }
 
 
-def _places(series: description.PointSeries, figure: description.Scatter) -> Part:
+def _point_coordinates(
+    series: description.PointSeries, figure: description.Scatter
+) -> Part:
     across = [point.x.value for point in series.points]
     return {
         "x": [_iso_time(at) for at in across] if figure.x.kind == "date" else across,
@@ -232,8 +245,8 @@ def _places(series: description.PointSeries, figure: description.Scatter) -> Par
     }
 
 
-def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
-    over = span(axis, numbers)
+def _axis_layout(axis: description.Axis, numbers: Iterable[float]) -> Part:
+    over = axis_span(axis, numbers)
     part: Part = {
         "automargin": True,
         "type": axis.kind,
@@ -243,7 +256,7 @@ def _axis(axis: description.Axis, numbers: Iterable[float]) -> Part:
         "title": {"text": axis.title},
     }
     if axis.labels or axis.kind != "linear":
-        named = ticks(axis, over)
+        named = axis_ticks(axis, over)
         part["tickvals"] = [
             _iso_time(at) if axis.kind == "date" else at for at, _ in named
         ]
@@ -269,15 +282,21 @@ def _hover_texts(texts: Iterable[str]) -> Part:
     return {"hoverinfo": "text", "hovertext": list(texts)}
 
 
-def _error(name: str, values: Sequence[description.Measured]) -> Mapping[str, Part]:
+def _error_bars(
+    name: str, values: Sequence[description.Measured]
+) -> Mapping[str, Part]:
     if not any(measured.ends for measured in values):
         return {}
     above: list[object] = []
     below: list[object] = []
     for measured in values:
         ends, value = measured.ends, measured.value
-        above.append(NO_LENGTH if ends is None or value is None else ends[1] - value)
-        below.append(NO_LENGTH if ends is None or value is None else value - ends[0])
+        above.append(
+            MISSING_INTERVAL if ends is None or value is None else ends[1] - value
+        )
+        below.append(
+            MISSING_INTERVAL if ends is None or value is None else value - ends[0]
+        )
     lengths = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     return {name: {**lengths, "thickness": 1.2, "width": 3}}
 
@@ -290,7 +309,7 @@ def _iso_time(at: float | None) -> str | None:
     )
 
 
-def distinct(names: Sequence[str]) -> list[str]:
+def number_repeated_names(names: Sequence[str]) -> list[str]:
     """Append numbers to repeated names, because Plotly would merge equal names on an
     axis.
     """

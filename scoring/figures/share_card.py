@@ -5,7 +5,12 @@ light colours.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.figures.frame import estimate_text_width, fitting, plain, tag
+from scoring.figures.frame import (
+    escape_xml_text,
+    estimate_text_width,
+    truncate_to_width,
+    xml_element,
+)
 
 WIDTH, HEIGHT = 1200, 630
 PAPER, INK, SOFT, ACCENT = "#fbfaf6", "#1e1c19", "#5c574f", "#17496e"
@@ -19,8 +24,8 @@ MAX_ROWS = 5
 STEP_ABOVE_SENTENCE = 51.0
 #: A preview image with a sentence has at most this many rows and lines of the sentence.
 MAX_ROWS_ABOVE_SENTENCE, SENTENCE_LINES = 4, 3
-#: `fitting` and `estimate_text_width` compute widths for this font size.
-CHART_SIZE = 13.0
+#: `truncate_to_width` and `estimate_text_width` compute widths for this font size.
+MEASURED_FONT_SIZE = 13.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +48,7 @@ class CardRow:
     is_baseline: bool = False
 
 
-def share_card(
+def draw_share_card(
     title: str,
     facts: str,
     heading: str,
@@ -61,12 +66,12 @@ def share_card(
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     width = (high - low) or 1.0
 
-    def x(value: float) -> float:
+    def score_position(value: float) -> float:
         return DRAWN_FROM + (DRAWN_TO - DRAWN_FROM) * (value - low) / width
 
     parts = [
-        tag("rect", width=WIDTH, height=HEIGHT, fill=PAPER),
-        tag("rect", width=WIDTH, height=10, fill=ACCENT),
+        xml_element("rect", width=WIDTH, height=HEIGHT, fill=PAPER),
+        xml_element("rect", width=WIDTH, height=10, fill=ACCENT),
         _text_element(
             LEFT, 118, title, 54, RIGHT - LEFT, font_family=SERIF, font_weight="600"
         ),
@@ -74,7 +79,7 @@ def share_card(
         _text_element(
             LEFT, 236, heading, 24, RIGHT - LEFT, fill=SOFT, font_weight="600"
         ),
-        tag("path", d=f"M{LEFT} 252H{RIGHT}", stroke=INK, stroke_width=2),
+        xml_element("path", d=f"M{LEFT} 252H{RIGHT}", stroke=INK, stroke_width=2),
         _text_element(LEFT, 596, foot, 24, 700.0, fill=SOFT),
         _text_element(
             RIGHT,
@@ -98,7 +103,13 @@ def share_card(
         parts += [
             _text_element(LEFT, y, row.rank, 26, 80.0, fill=SOFT),
             _text_element(
-                150, y, row.name, 30, name_to - 150, font_family=SERIF, **_style(row)
+                150,
+                y,
+                row.name,
+                30,
+                name_to - 150,
+                font_family=SERIF,
+                **_row_style(row),
             ),
             _text_element(150, y + 24, row.beside, 20, name_to - 150, fill=SOFT),
             _text_element(
@@ -109,13 +120,18 @@ def share_card(
             continue
         middle = y - 9
         if row.low is not None and row.high is not None:
-            start, end = f"{x(row.low):.1f}", f"{x(row.high):.1f}"
+            start, end = (
+                f"{score_position(row.low):.1f}",
+                f"{score_position(row.high):.1f}",
+            )
             path = (
                 f"M{start} {middle}H{end}M{start} {middle - 8}v16M{end} {middle - 8}v16"
             )
-            parts.append(tag("path", d=path, stroke=INK, stroke_width=2.5))
-        parts.append(_mark(x(row.value), middle, is_open=row.is_baseline))
-    return tag(
+            parts.append(xml_element("path", d=path, stroke=INK, stroke_width=2.5))
+        parts.append(
+            _draw_score_mark(score_position(row.value), middle, is_open=row.is_baseline)
+        )
+    return xml_element(
         "svg",
         "".join(parts),
         xmlns="http://www.w3.org/2000/svg",
@@ -125,20 +141,22 @@ def share_card(
     )
 
 
-def _style(row: CardRow) -> dict[str, str]:
+def _row_style(row: CardRow) -> dict[str, str]:
     return {"font_style": "italic"} if row.is_baseline else {}
 
 
-def _mark(x: float, y: float, *, is_open: bool) -> str:
+def _draw_score_mark(x: float, y: float, *, is_open: bool) -> str:
     looks = {"stroke": ACCENT, "stroke_width": 3} if is_open else {}
-    return tag("circle", cx=x, cy=y, r=8, fill=PAPER if is_open else ACCENT, **looks)
+    return xml_element(
+        "circle", cx=x, cy=y, r=8, fill=PAPER if is_open else ACCENT, **looks
+    )
 
 
 def _wrap_text(text: str, size: int, width: float) -> list[str]:
     lines, words = [""], text.split()
     for index, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
-        if estimate_text_width(longer) * size / CHART_SIZE <= width:
+        if estimate_text_width(longer) * size / MEASURED_FONT_SIZE <= width:
             lines[-1] = longer
         elif len(lines) == SENTENCE_LINES:
             lines[-1] = " ".join([lines[-1], *words[index:]])
@@ -151,8 +169,8 @@ def _wrap_text(text: str, size: int, width: float) -> list[str]:
 def _text_element(
     x: float, y: float, text: str, size: int, width: float, **looks: object
 ) -> str:
-    fitted = plain(fitting(text, width * CHART_SIZE / size))
-    return tag(
+    fitted = escape_xml_text(truncate_to_width(text, width * MEASURED_FONT_SIZE / size))
+    return xml_element(
         "text",
         fitted,
         x=x,

@@ -6,11 +6,11 @@ from zlib import crc32
 
 from scoring.figures import description, frame
 
-RIGHT = 16.0
-ROW = 26.0
-GAP = 2.0
+RIGHT_MARGIN_PIXELS = 16.0
+ROW_HEIGHT_PIXELS = 26.0
+CELL_GAP_PIXELS = 2.0
 #: A heat map of many systems may have this width, so that its cells can show values.
-MAX_WIDTH = 1080.0
+MAX_HEAT_MAP_WIDTH = 1080.0
 
 
 @singledispatch
@@ -21,7 +21,8 @@ def as_svg(figure: object) -> str:
 @as_svg.register
 def _heat_map(figure: description.HeatMap) -> str:
     names_width = min(
-        frame.MAX_NAME, max(map(frame.estimate_text_width, figure.rows), default=0)
+        frame.MAX_NAME_WIDTH,
+        max(map(frame.estimate_text_width, figure.rows), default=0),
     )
     left = names_width + 12
     room = (
@@ -36,28 +37,32 @@ def _heat_map(figure: description.HeatMap) -> str:
         + 10
     )
     columns = max(1, len(figure.columns))
-    width = min(MAX_WIDTH, max(frame.WIDTH, left + RIGHT + columns * room))
-    cell = (width - left - RIGHT) / columns
-    top, right = 26.0, RIGHT
+    width = min(
+        MAX_HEAT_MAP_WIDTH,
+        max(frame.FIGURE_WIDTH_PIXELS, left + RIGHT_MARGIN_PIXELS + columns * room),
+    )
+    cell = (width - left - RIGHT_MARGIN_PIXELS) / columns
+    top, right = 26.0, RIGHT_MARGIN_PIXELS
     is_turned = any(
         frame.estimate_text_width(name) > cell - 6 for name in figure.columns
     )
     if is_turned:
         longest = min(
-            frame.MAX_TURNED, max(map(frame.estimate_text_width, figure.columns))
+            frame.MAX_TURNED_NAME_WIDTH,
+            max(map(frame.estimate_text_width, figure.columns)),
         )
         top, right = (
             18 + frame.RISE * longest,
-            max(RIGHT, frame.RUN * longest - cell / 2),
+            max(RIGHT_MARGIN_PIXELS, frame.RUN * longest - cell / 2),
         )
         cell = (width - left - right) / columns
-    below = top + ROW * len(figure.rows)
+    below = top + ROW_HEIGHT_PIXELS * len(figure.rows)
     heads = [
         frame.words(
             x,
             top - 8,
             name,
-            width=frame.MAX_TURNED,
+            width=frame.MAX_TURNED_NAME_WIDTH,
             transform=f"rotate(-40 {x:.1f} {top - 8:.1f})",
         )
         if is_turned
@@ -66,7 +71,9 @@ def _heat_map(figure: description.HeatMap) -> str:
         for x in (left + cell * (index + 0.5),)
     ]
     names = [
-        frame.words(left - 8, top + ROW * index + 17, name, width=names_width)
+        frame.words(
+            left - 8, top + ROW_HEIGHT_PIXELS * index + 17, name, width=names_width
+        )
         for index, name in enumerate(figure.rows)
     ]
     # Each heat map cell is a rectangle in the colour of low values.
@@ -75,40 +82,50 @@ def _heat_map(figure: description.HeatMap) -> str:
     for down, values in enumerate(figure.values):
         for across, value in enumerate(values):
             if value is not None:
-                place = f"M{left + cell * across:.1f} {top + ROW * down:.0f}"
-                path = f"{place}h{cell - GAP:.1f}v{ROW - GAP:.0f}h-{cell - GAP:.1f}z"
-                low.append(frame.tag("path", d=path))
+                place = (
+                    f"M{left + cell * across:.1f} {top + ROW_HEIGHT_PIXELS * down:.0f}"
+                )
+                horizontal = f"{cell - CELL_GAP_PIXELS:.1f}"
+                vertical = f"{ROW_HEIGHT_PIXELS - CELL_GAP_PIXELS:.0f}"
+                path = f"{place}h{horizontal}v{vertical}h-{horizontal}z"
+                low.append(frame.xml_element("path", d=path))
                 high.append(
-                    frame.tag(
+                    frame.xml_element(
                         "path", d=path, fill_opacity=float(figure.strength(value))
                     )
                 )
     texts = [
-        frame.words(left + cell * (across + 0.5), top + ROW * down + 17, text)
+        frame.words(
+            left + cell * (across + 0.5), top + ROW_HEIGHT_PIXELS * down + 17, text
+        )
         for down, line_texts in enumerate(figure.texts)
         for across, text in enumerate(line_texts)
         if text and room <= cell
     ]
     parts = [
-        frame.group("ink", heads, text_anchor="start" if is_turned else "middle"),
-        frame.group("ink", names, text_anchor="end"),
-        frame.group("low", low),
-        frame.group("high", high),
-        frame.group("ink", texts, text_anchor="middle"),
+        frame.draw_group("ink", heads, text_anchor="start" if is_turned else "middle"),
+        frame.draw_group("ink", names, text_anchor="end"),
+        frame.draw_group("low", low),
+        frame.draw_group("high", high),
+        frame.draw_group("ink", texts, text_anchor="middle"),
     ]
-    return frame.drawing(width, below + 8, figure.title, figure.description, parts)
+    return frame.compose_svg(width, below + 8, figure.title, figure.description, parts)
 
 
 @as_svg.register
 def _bars(figure: description.Bars) -> str:
     looks = list(zip(figure.drawn, description.LOOKS, strict=False))
-    up = frame.span(figure.axis, figure.numbers)
+    up = frame.axis_span(figure.axis, figure.numbers)
     groups = max(1, len(figure.labels))
-    left = frame.left_of(figure.axis, up)
+    left = frame.left_margin_for_axis(figure.axis, up)
     left = max(
-        left, frame.before_names(figure.labels, (frame.WIDTH - left - RIGHT) / groups)
+        left,
+        frame.margin_before_names(
+            figure.labels,
+            (frame.FIGURE_WIDTH_PIXELS - left - RIGHT_MARGIN_PIXELS) / groups,
+        ),
     )
-    room = (frame.WIDTH - left - RIGHT) / groups
+    room = (frame.FIGURE_WIDTH_PIXELS - left - RIGHT_MARGIN_PIXELS) / groups
     # The element ids of several figures on one page must differ.
     name = f"hatch-{crc32(repr(figure).encode()):08x}"
     hatches = {
@@ -118,14 +135,19 @@ def _bars(figure: description.Bars) -> str:
     }
 
     def swatch(look: description.Look, x: float, y: float) -> str:
-        return frame.bar(look, x - 7, y - 6, 14, 12, hatches.get(look))
+        return frame.draw_bar(look, x - 7, y - 6, 14, 12, hatches.get(look))
 
-    drawn_legend, top = frame.legend(
+    drawn_legend, top = frame.draw_legend(
         [(series.name, look) for series, look in looks], swatch, left
     )
     bottom = top + 230
-    field = frame.Field(
-        left, top, frame.WIDTH - RIGHT, bottom, frame.Span(-0.5, groups - 0.5), up
+    field = frame.PlotArea(
+        left,
+        top,
+        frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS,
+        bottom,
+        frame.AxisSpan(-0.5, groups - 0.5),
+        up,
     )
     width = 0.76 * room / max(1, len(looks))
     zero = field.y(min(max(0.0, up.low), up.high))
@@ -137,7 +159,7 @@ def _bars(figure: description.Bars) -> str:
             x = field.x(index) + width * (number - len(looks) / 2)
             y = field.y(measured.value)
             bars.append(
-                frame.bar(
+                frame.draw_bar(
                     look,
                     x,
                     min(y, zero),
@@ -149,39 +171,52 @@ def _bars(figure: description.Bars) -> str:
             if ends := measured.ends:
                 low, high = map(field.y, ends)
                 errors.append(
-                    frame.interval(x + width * 0.47, low, high, is_across=False)
+                    frame.draw_interval(x + width * 0.47, low, high, is_across=False)
                 )
-    defs = "".join(frame.hatch(look, name) for look, name in hatches.items())
+    defs = "".join(frame.hatch_pattern(look, name) for look, name in hatches.items())
     parts = [
-        frame.tag("defs", defs) if defs else "",
+        frame.xml_element("defs", defs) if defs else "",
         drawn_legend,
-        frame.values_up(field, figure.axis),
+        frame.draw_vertical_axis(field, figure.axis),
         *bars,
-        frame.group(
+        frame.draw_group(
             "axis",
-            [frame.tag("path", d=f"M{left:.1f} {zero:.1f}H{frame.WIDTH - RIGHT:.1f}")],
+            [
+                frame.xml_element(
+                    "path",
+                    d=f"M{left:.1f} {zero:.1f}H{frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS:.1f}",
+                )
+            ],
         ),
-        frame.group("interval", errors),
-        frame.names_below(figure.labels, field.x, bottom),
+        frame.draw_group("interval", errors),
+        frame.draw_names_below(figure.labels, field.x, bottom),
     ]
-    height = bottom + frame.below_names(figure.labels, room)
-    return frame.drawing(frame.WIDTH, height, figure.title, figure.description, parts)
+    height = bottom + frame.margin_below_names(figure.labels, room)
+    return frame.compose_svg(
+        frame.FIGURE_WIDTH_PIXELS, height, figure.title, figure.description, parts
+    )
 
 
 @as_svg.register
 def _dots(figure: description.Dots) -> str:
     looks = list(zip(figure.drawn, description.LOOKS, strict=False))
     names_width = min(
-        frame.MAX_NAME, max(map(frame.estimate_text_width, figure.labels), default=0)
+        frame.MAX_NAME_WIDTH,
+        max(map(frame.estimate_text_width, figure.labels), default=0),
     )
     left = names_width + 14
     named = [(series.name, look) for series, look in looks] if len(looks) > 1 else []
-    drawn_legend, top = frame.legend(named, frame.mark, left)
-    row = max(ROW, 13.0 * len(looks) + 8)
+    drawn_legend, top = frame.draw_legend(named, frame.mark, left)
+    row = max(ROW_HEIGHT_PIXELS, 13.0 * len(looks) + 8)
     bottom = top + row * max(1, len(figure.labels))
-    across = frame.span(figure.axis, figure.numbers)
-    field = frame.Field(
-        left, top, frame.WIDTH - RIGHT, bottom, across, frame.Span(0, 1)
+    across = frame.axis_span(figure.axis, figure.numbers)
+    field = frame.PlotArea(
+        left,
+        top,
+        frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS,
+        bottom,
+        across,
+        frame.AxisSpan(0, 1),
     )
     marks, errors = [], []
     for number, (series, look) in enumerate(looks):
@@ -194,7 +229,7 @@ def _dots(figure: description.Dots) -> str:
             )
             if ends := measured.ends:
                 errors.append(
-                    frame.interval(
+                    frame.draw_interval(
                         y, field.x(ends[0]), field.x(ends[1]), is_across=True
                     )
                 )
@@ -205,25 +240,30 @@ def _dots(figure: description.Dots) -> str:
     has_zero = across.low <= 0 <= across.high
     parts = [
         drawn_legend,
-        frame.values_across(field, figure.axis),
-        frame.group(
+        frame.draw_horizontal_axis(field, figure.axis),
+        frame.draw_group(
             "axis",
-            [frame.tag("path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}")]
+            [frame.xml_element("path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}")]
             if has_zero
             else [],
         ),
-        frame.group("ink", names, text_anchor="end"),
-        frame.group("interval", errors),
+        frame.draw_group("ink", names, text_anchor="end"),
+        frame.draw_group("interval", errors),
         *marks,
     ]
     height = bottom + (46 if figure.axis.title else 26)
-    return frame.drawing(frame.WIDTH, height, figure.title, figure.description, parts)
+    return frame.compose_svg(
+        frame.FIGURE_WIDTH_PIXELS, height, figure.title, figure.description, parts
+    )
 
 
 @as_svg.register
 def _scatter(figure: description.Scatter) -> str:
-    up, across = frame.span(figure.y, figure.up), frame.span(figure.x, figure.across)
-    left = frame.left_of(figure.y, up)
+    up, across = (
+        frame.axis_span(figure.y, figure.up),
+        frame.axis_span(figure.x, figure.across),
+    )
+    left = frame.left_margin_for_axis(figure.y, up)
     looks = list(zip(figure.drawn, description.LOOKS, strict=False))
     lines = {look for series, look in looks if not series.has_points}
     named = [(series.name, look) for series, look in looks if series.name]
@@ -235,13 +275,20 @@ def _scatter(figure: description.Scatter) -> str:
             else frame.mark(look, x, y)
         )
 
-    drawn_legend, top = frame.legend(named if len(named) > 1 else [], swatch, left)
-    field = frame.Field(left, top, frame.WIDTH - RIGHT, top + 290, across, up)
+    drawn_legend, top = frame.draw_legend(named if len(named) > 1 else [], swatch, left)
+    field = frame.PlotArea(
+        left,
+        top,
+        frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS,
+        top + 290,
+        across,
+        up,
+    )
     with_names = [
         (point.name, x, y)
         for series, _ in looks
         if series.has_names
-        for point, x, y in _places(series, field)
+        for point, x, y in _placed_points(series, field)
     ]
     names = [
         frame.words(label.left, label.base, name)
@@ -252,45 +299,51 @@ def _scatter(figure: description.Scatter) -> str:
     ]
     parts = [
         drawn_legend,
-        frame.values_up(field, figure.y),
-        frame.values_across(field, figure.x),
-        frame.group(
+        frame.draw_vertical_axis(field, figure.y),
+        frame.draw_horizontal_axis(field, figure.x),
+        frame.draw_group(
             "axis",
-            [frame.tag("path", d=f"M{left:.1f} {field.bottom:.1f}H{field.right:.1f}")],
+            [
+                frame.xml_element(
+                    "path", d=f"M{left:.1f} {field.bottom:.1f}H{field.right:.1f}"
+                )
+            ],
         ),
         *(
-            _line(series, field, look)
+            _draw_connecting_line(series, field, look)
             for series, look in looks
             if series.has_line or series.is_reference
         ),
-        frame.group(
+        frame.draw_group(
             "interval",
-            [error for series, _ in looks for error in _errors(series, field)],
+            [error for series, _ in looks for error in _draw_error_bars(series, field)],
         ),
         *(
             frame.mark(look, x, y)
             for series, look in looks
             if series.has_points
-            for _, x, y in _places(series, field)
+            for _, x, y in _placed_points(series, field)
         ),
-        frame.group("ink", names),
+        frame.draw_group("ink", names),
     ]
     height = field.bottom + (46 if figure.x.title else 26)
-    return frame.drawing(frame.WIDTH, height, figure.title, figure.description, parts)
+    return frame.compose_svg(
+        frame.FIGURE_WIDTH_PIXELS, height, figure.title, figure.description, parts
+    )
 
 
-def _places(
-    series: description.PointSeries, field: frame.Field
+def _placed_points(
+    series: description.PointSeries, field: frame.PlotArea
 ) -> Iterator[tuple[description.Point, float, float]]:
     for point in series.points:
         if point.x.value is not None and point.y.value is not None:
             yield point, field.x(point.x.value), field.y(point.y.value)
 
 
-def _line(
-    series: description.PointSeries, field: frame.Field, look: description.Look
+def _draw_connecting_line(
+    series: description.PointSeries, field: frame.PlotArea, look: description.Look
 ) -> str:
-    places = [(x, y) for _, x, y in _places(series, field)]
+    places = [(x, y) for _, x, y in _placed_points(series, field)]
     if not places:
         return ""
     steps = "".join(
@@ -304,9 +357,15 @@ def _line(
     )
 
 
-def _errors(series: description.PointSeries, field: frame.Field) -> Iterator[str]:
-    for point, x, y in _places(series, field):
+def _draw_error_bars(
+    series: description.PointSeries, field: frame.PlotArea
+) -> Iterator[str]:
+    for point, x, y in _placed_points(series, field):
         if ends := point.x.ends:
-            yield frame.interval(y, field.x(ends[0]), field.x(ends[1]), is_across=True)
+            yield frame.draw_interval(
+                y, field.x(ends[0]), field.x(ends[1]), is_across=True
+            )
         if ends := point.y.ends:
-            yield frame.interval(x, field.y(ends[0]), field.y(ends[1]), is_across=False)
+            yield frame.draw_interval(
+                x, field.y(ends[0]), field.y(ends[1]), is_across=False
+            )

@@ -18,44 +18,51 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, refusals, storage
 from citeboard.core.commits import after_commit
 from citeboard.teams.models import User
-from scoring.human.reading import ITEMS
+from scoring.human.reading import ITEMS_FILE_NAME
 from scoring.models import Evaluation, HumanScore, JudgedRun
 from scoring.offline.evaluate import load_page
 from scoring.results.board import comparisons, human_columns
 from scoring.results.runs import claims, results
 from scoring.stats import interval_methods, people_and_labels, signature
-from scoring.worker.local_copies import FileRefused, fetched, read_sent
+from scoring.worker.local_copies import (
+    FileRefused,
+    parse_uploaded_file,
+    temporary_local_copy,
+)
 from tasks.models import Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
 
 
-def judged_evaluation(submission: Submission) -> Evaluation | None:
+def evaluation_with_claims(submission: Submission) -> Evaluation | None:
     return next(
-        filter(claims.has_claims, results.latest_evaluations(submission).values()), None
+        filter(
+            claims.has_visible_claims, results.latest_evaluations(submission).values()
+        ),
+        None,
     )
 
 
-def agreement_of(judged: JudgedRun) -> dict[str, dict[str, Any]]:
-    with fetched(storage.statistics, judged.file) as path:
-        return read_agreement(judged.submission, path, judged.filename, None)
+def agreement_of_judged_run(judged: JudgedRun) -> dict[str, dict[str, Any]]:
+    with temporary_local_copy(storage.statistics, judged.file) as path:
+        return compute_file_agreement(judged.submission, path, judged.filename, None)
 
 
-def read_agreement(
+def compute_file_agreement(
     submission: Submission, path: Path, filename: str, by: User | None
 ) -> dict[str, dict[str, Any]]:
     """Return the agreement of people's judgements in a file with the automatic labels
     that the run has now. Raises FileRefused or PoolFull.
     """
-    if (evaluation := judged_evaluation(submission)) is None:
+    if (evaluation := evaluation_with_claims(submission)) is None:
         message, expected = _("the run has no claims yet"), _("a run that is scored")
         raise FileRefused([Problem(message=message, expected=expected)])
     with comparisons.open_statistics(evaluation) as kept:
         details = dict(load_page(kept, 0, sys.maxsize)[0])
     items = json.dumps(list(people_and_labels.items_of(details))).encode()
-    answers = read_sent(
-        "scoring.human.reading:judgements", path, filename, by, {ITEMS: items}
+    answers = parse_uploaded_file(
+        "scoring.human.reading:judgements", path, filename, by, {ITEMS_FILE_NAME: items}
     )["answers"]
     if not answers:
         raise FileRefused(
@@ -69,7 +76,7 @@ def read_agreement(
     )
 
 
-def keep_file(
+def store_judgement_file(
     *, submission: Submission, path: Path, filename: str, by: User | None
 ) -> JudgedRun:
     with path.open("rb") as file:
@@ -82,7 +89,7 @@ def keep_file(
         )
         if before is not None:
             if before.published_at is not None:
-                _take_off(before, by)
+                _remove_from_board(before, by)
             old = before.file
             after_commit(lambda: storage.statistics.delete(old))
             before.delete()
@@ -97,13 +104,13 @@ def keep_file(
     return judged
 
 
-def publish(*, submission: Submission, by: User | None) -> None:
+def publish_judged_run(*, submission: Submission, by: User | None) -> None:
     """Publish people's ratings of the run's responses on the board. Raises Refused,
     FileRefused or PoolFull.
     """
     if (judged := JudgedRun.objects.filter(submission=submission).first()) is None:
         raise refusals.Refused(_("nobody has judged the run yet"))
-    agreed = agreement_of(judged)
+    agreed = agreement_of_judged_run(judged)
     with transaction.atomic():
         locked = JudgedRun.objects.select_for_update().filter(pk=judged.pk).first()
         if locked is None:
@@ -112,16 +119,16 @@ def publish(*, submission: Submission, by: User | None) -> None:
             )
         if locked.published_at is not None:
             raise refusals.Refused(_("the ratings are on the board already"))
-        scores = HumanScore.objects.bulk_create(_scores(locked, agreed))
+        scores = HumanScore.objects.bulk_create(_make_human_scores(locked, agreed))
         if not scores:
             raise refusals.Refused(_("no whole response is rated in the file"))
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
-        bump_version(submission.phase_id)
+        increment_board_version(submission.phase_id)
         _record_in_history(locked, by, "judgements-imported/published")
 
 
-def revoke(*, submission: Submission, by: User) -> None:
+def unpublish_judged_run(*, submission: Submission, by: User) -> None:
     with transaction.atomic():
         locked = (
             JudgedRun.objects.select_for_update()
@@ -131,14 +138,14 @@ def revoke(*, submission: Submission, by: User) -> None:
         )
         if locked is None:
             raise refusals.Refused(_("the ratings are not on the board"))
-        _take_off(locked, by)
+        _remove_from_board(locked, by)
 
 
-def _take_off(judged: JudgedRun, by: User | None) -> None:
+def _remove_from_board(judged: JudgedRun, by: User | None) -> None:
     judged.scores.all().delete()
     judged.published_at = None
     judged.save(update_fields=["published_at"])
-    bump_version(judged.submission.phase_id)
+    increment_board_version(judged.submission.phase_id)
     _record_in_history(judged, by, "judgements-imported/removed")
 
 
@@ -149,7 +156,7 @@ def _record_in_history(judged: JudgedRun, by: User | None, key: str) -> None:
     )
 
 
-def _scores(
+def _make_human_scores(
     judged: JudgedRun, agreed: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[HumanScore]:
     for kind in people_and_labels.RATINGS:
@@ -157,12 +164,12 @@ def _scores(
         if not facts["items"]:
             continue
         parts = {
-            **human_columns.judged_parts(kind),
+            **human_columns.judged_rating_key_parts(kind),
             "responses": facts["items"],
             "n": facts["ratings"],
             "annotators": facts["annotators"],
-            "fleiss": human_columns.signed(facts["fleiss"]),
-            "alpha": human_columns.signed(facts["krippendorff"]),
+            "fleiss": human_columns.four_decimals_or_none(facts["fleiss"]),
+            "alpha": human_columns.four_decimals_or_none(facts["krippendorff"]),
             "file": judged.sha256[: signature.DIGEST_LENGTH],
             "interval": interval_methods.WILSON_JACKKNIFE,
             "numpy": version("numpy"),
@@ -175,5 +182,5 @@ def _scores(
             low=facts["low"],
             high=facts["high"],
             n=facts["items"],
-            signature=human_columns.joined(f"human_{kind}", parts),
+            signature=human_columns.join_key_parts(f"human_{kind}", parts),
         )

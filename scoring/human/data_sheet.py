@@ -10,16 +10,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core import audit, plain_text
-from citeboard.core.words import counted, listed
+from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import User
 from scoring.human.ratings import texts_of
-from scoring.models import CRITERIA, HIGHEST, LOWEST, Sheet
+from scoring.models import HIGHEST, LOWEST, RATING_CRITERIA, Sheet
 from scoring.results.board.human_columns import agreement_in_words
 from tasks.models import Submission
 
-MAX_ANSWER = 4000
+MAX_ANSWER_CHARACTERS = 4000
 #: Questions of the data sheet in English, grouped by section.
-SECTIONS: dict[str, dict[str, str]] = {
+QUESTIONS_BY_SECTION: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
         "paper": gettext_noop("Paper or report of this evaluation"),
         "resources": gettext_noop("Where its materials and ratings can be had"),
@@ -64,8 +64,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "impact": gettext_noop("What could harm evaluators or others"),
     },
 }
-QUESTIONS = {
-    name: question for part in SECTIONS.values() for name, question in part.items()
+DATA_SHEET_QUESTIONS = {
+    name: question
+    for part in QUESTIONS_BY_SECTION.values()
+    for name, question in part.items()
 }
 
 
@@ -78,7 +80,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         texts = {
             name: plain_text.plain_paragraphs(answers.get(name, ""))
-            for name in QUESTIONS
+            for name in DATA_SHEET_QUESTIONS
         }
         changes = [
             audit.Change(name, locked.data_sheet.get(name), text or None)
@@ -89,8 +91,8 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
             return
         locked.data_sheet = {name: text for name, text in texts.items() if text}
         locked.save(update_fields=["data_sheet"])
-        with audit.in_english():
-            names = listed([change.key for change in changes])
+        with audit.render_in_english():
+            names = join_names([change.key for change in changes])
         phase, facts = locked.phase, {"sheet": sheet.pk, "names": names}
         place = phase.task.season
         audit.record(
@@ -103,7 +105,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
         )
 
 
-def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
+def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     """Yield the answers that the site itself can give in the data sheet of a published
     human evaluation, as tuples of section, question and answer.
 
@@ -118,13 +120,14 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
         .count()
     )
     yield "Systems", _("Task"), f"{sheet.phase.task}, {sheet.phase.task.season}"
-    yield "Sample", _("Systems"), counted(systems, "system")
-    items = f"{counted(sheet.instances.count(), 'instance')}, {counted(texts_of(sheet).count(), 'text')}"
+    yield "Sample", _("Systems"), count_with_noun(systems, "system")
+    instances = count_with_noun(sheet.instances.count(), "instance")
+    items = f"{instances}, {count_with_noun(texts_of(sheet).count(), 'text')}"
     drawn = _(
         "%(items)s, drawn by the seed %(seed)s from those with a text of every system"
     )
     yield "Sample", _("Items"), drawn % {"items": items, "seed": sheet.seed}
-    yield "Evaluators", _("Evaluators"), counted(first, "annotator")
+    yield "Evaluators", _("Evaluators"), count_with_noun(first, "annotator")
     blinding = _(
         "Codes drawn by chance, an order shuffled for each instance; nobody rates the texts of their own team"
     )
@@ -134,7 +137,7 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
         gold if sheet.has_references else _("The texts and the sources, never the gold")
     )
     yield "Design", _("What evaluators see"), seen
-    for name in CRITERIA:
+    for name in RATING_CRITERIA:
         numbered = enumerate(sheet.levels(name), start=LOWEST)
         levels = "; ".join(f"{level}: {words}" for level, words in numbered)
         scale = _("From %(lowest)s to %(highest)s.") % {
@@ -160,10 +163,10 @@ def known(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     yield "Quality criteria", _("Aggregation"), aggregation % {"level": "95 %"}
 
 
-def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
-    facts = list(known(sheet))
+def answered_sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
+    facts = list(known_answers(sheet))
     parts = []
-    for section, questions in SECTIONS.items():
+    for section, questions in QUESTIONS_BY_SECTION.items():
         lines = [
             (question, answer) for part, question, answer in facts if part == section
         ]
@@ -177,16 +180,16 @@ def sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
     return parts
 
 
-def as_markdown(sheet: Sheet) -> str:
+def data_sheet_as_markdown(sheet: Sheet) -> str:
     lines = [f"# Human evaluation of {sheet.phase.task}, {sheet.phase}", ""]
-    for section, answers in sections(sheet):
+    for section, answers in answered_sections(sheet):
         lines += [f"## {section}", ""]
         for question, answer in answers:
             lines += [f"**{question}.** {answer}", ""]
     return "\n".join(lines)
 
 
-def as_json(sheet: Sheet) -> str:
+def data_sheet_as_json(sheet: Sheet) -> str:
     phase = sheet.phase
     content: dict[str, Any] = {
         "season": phase.task.season.slug,
@@ -195,13 +198,15 @@ def as_json(sheet: Sheet) -> str:
         "form": "after HEDS",
         "known": [
             {"section": section, "question": question, "answer": answer}
-            for section, question, answer in known(sheet)
+            for section, question, answer in known_answers(sheet)
         ],
         "answers": {
             name: sheet.data_sheet[name]
-            for name in QUESTIONS
+            for name in DATA_SHEET_QUESTIONS
             if sheet.data_sheet.get(name)
         },
-        "unanswered": [name for name in QUESTIONS if not sheet.data_sheet.get(name)],
+        "unanswered": [
+            name for name in DATA_SHEET_QUESTIONS if not sheet.data_sheet.get(name)
+        ],
     }
     return json.dumps(content, ensure_ascii=False, indent=1)

@@ -14,15 +14,28 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
 from citeboard.core.confinement import UploadUnreadable
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
-from scoring.human.estimates import StoredRows, board_to_estimate, kinds_of
+from scoring.human.estimates import (
+    StoredSheetFile,
+    estimable_kinds,
+    require_estimable_board,
+)
 from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judge
 from scoring.offline.estimated_units import KINDS
 from scoring.worker.child import RunFailed
-from scoring.worker.estimating import Sampling, all_rows, forms_of
-from scoring.worker.ledger import GivenRows, in_parts, look_up, read_file
+from scoring.worker.estimating import (
+    SampleParameters,
+    item_digests_of_row,
+    open_all_unit_rows,
+)
+from scoring.worker.ledger import (
+    ParsedJudgements,
+    look_up_labels,
+    read_judgement_file,
+    split_into_batches,
+)
 from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Submission
 from tasks.types import Problem
@@ -34,14 +47,14 @@ from tasks.types.stored_judges import StoredJudge, stored_judges
 #: Minimum and maximum number of pairs on which two judges disagree in a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
 #: The name under which the judgement ledger stores labels by people.
-PEOPLE = "people"
+PEOPLE_JUDGE = "people"
 #: Maximum length of a judge's name within the name of a sheet of disagreements.
 #: Longer names are cut and end with a digest of DIGEST_CHARACTERS characters.
-MAX_NAME, DIGEST_CHARACTERS = 60, 12
+MAX_JUDGE_NAME_LENGTH, DIGEST_CHARACTERS = 60, 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class DisagreementRequest:
     """The parameters of a sheet of pairs on which two judges disagree.
 
     ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
@@ -68,35 +81,35 @@ class Asked:
         """Return the name of the sheet, which the ledger stores as the prompt digest of
         the sheet's labels.
         """
-        judges = f"{_short(self.first_judge)} and {_short(self.judge)}"
+        judges = f"{_shorten_judge_name(self.first_judge)} and {_shorten_judge_name(self.judge)}"
         return f"disagreements of {judges}, {self.pairs} pairs, seed {self.seed}"
 
 
-def _short(judge: str) -> str:
+def _shorten_judge_name(judge: str) -> str:
     """Return the name of a judge, or a shortened name that ends with a digest of the
     name.
     """
-    if len(judge) <= MAX_NAME:
+    if len(judge) <= MAX_JUDGE_NAME_LENGTH:
         return judge
     digest = hashlib.sha256(judge.encode()).hexdigest()[:DIGEST_CHARACTERS]
-    return f"{judge[: MAX_NAME - DIGEST_CHARACTERS - 1]}…{digest}"
+    return f"{judge[: MAX_JUDGE_NAME_LENGTH - DIGEST_CHARACTERS - 1]}…{digest}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disagreements:
+class SampledDisagreements:
     """The sampled pairs.
 
     ``common`` is the number of pairs that both judges labelled, and ``differing`` the
     number of pairs with different labels.
     """
 
-    sampling: Sampling
+    sampling: SampleParameters
     rows: list[Mapping[str, Any]]
     common: int
     differing: int
 
 
-def views_to_compare(phase: Phase) -> list[str]:
+def judges_to_compare(phase: Phase) -> list[str]:
     """Return the judges whose labels can be compared with the labels of the first
     judge.
     """
@@ -110,7 +123,7 @@ def _unit_of(phase: Phase) -> str | None:
     judge = _compared_judge(phase)
     if judge is None:
         return None
-    return next((of for of in kinds_of(phase) if KINDS[of] == judge.kind), None)
+    return next((of for of in estimable_kinds(phase) if KINDS[of] == judge.kind), None)
 
 
 def _compared_judge(phase: Phase) -> StoredJudge | None:
@@ -128,33 +141,33 @@ def _compared_judge(phase: Phase) -> StoredJudge | None:
     )
 
 
-def new_seed() -> str:
+def new_sampling_seed() -> str:
     return secrets.token_hex(16)
 
 
-def drawn(asked: Asked, by: User) -> Disagreements:
+def sample_disagreements(asked: DisagreementRequest, by: User) -> SampledDisagreements:
     """Sample pairs on which the two judges disagree, from the runs on the board. Raises
     SheetRefused.
     """
-    if asked.judge not in views_to_compare(asked.phase):
+    if asked.judge not in judges_to_compare(asked.phase):
         raise SheetRefused(_("the judge decides no view of this phase"))
-    sampling = _sampling(asked, by)
+    sampling = _sampling_for_request(asked, by)
     try:
-        with all_rows(sampling) as rows:
-            return _drawn(asked, sampling, rows)
+        with open_all_unit_rows(sampling) as rows:
+            return _sample_from_rows(asked, sampling, rows)
     except (RunFailed, UploadUnreadable) as reason:
         raise SheetRefused(str(reason)) from reason
 
 
-def _sampling(asked: Asked, by: User) -> Sampling:
-    board = board_to_estimate(asked.phase, by)
+def _sampling_for_request(asked: DisagreementRequest, by: User) -> SampleParameters:
+    board = require_estimable_board(asked.phase, by)
     unit = _unit_of(asked.phase)
     assert board.gold is not None
     assert board.rules is not None
     assert unit is not None, "the phase has views to compare"
     chosen = [row.submission for row in board.systems]
     runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
-    return Sampling(
+    return SampleParameters(
         phase=asked.phase,
         gold=board.gold,
         rules=board.rules,
@@ -165,28 +178,32 @@ def _sampling(asked: Asked, by: User) -> Sampling:
     )
 
 
-def _drawn(
-    asked: Asked, sampling: Sampling, rows: Iterable[Mapping[str, Any]]
-) -> Disagreements:
+def _sample_from_rows(
+    asked: DisagreementRequest,
+    sampling: SampleParameters,
+    rows: Iterable[Mapping[str, Any]],
+) -> SampledDisagreements:
     common = differing = 0
 
-    def keyed() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def differing_rows_by_key() -> Iterator[tuple[str, Mapping[str, Any]]]:
         nonlocal common, differing
-        for compared in _compared(asked, rows):
+        for compared in _compare_labels(asked, rows):
             common += 1
             if compared.differs:
                 differing += 1
                 yield _key(asked.seed, compared.row), compared.row
 
     # The loop keeps only the sampled pairs in memory, and not all pairs.
-    kept = heapq.nsmallest(asked.pairs, keyed(), key=lambda entry: entry[0])
+    kept = heapq.nsmallest(
+        asked.pairs, differing_rows_by_key(), key=lambda entry: entry[0]
+    )
     if not common:
         words = _("no pair has labels of both %(first)s and %(judge)s")
         raise SheetRefused(words % {"first": asked.first_judge, "judge": asked.judge})
     if not differing:
         words = _("the judges agree on all of the %(pairs)s that both labelled")
-        raise SheetRefused(words % {"pairs": counted(common, "pair")})
-    return Disagreements(
+        raise SheetRefused(words % {"pairs": count_with_noun(common, "pair")})
+    return SampledDisagreements(
         sampling=sampling,
         rows=[row for _key, row in kept],
         common=common,
@@ -200,50 +217,61 @@ def _key(seed: str, row: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _ComparedRow:
     row: Mapping[str, Any]
     differs: bool
 
 
-def _compared(asked: Asked, rows: Iterable[Mapping[str, Any]]) -> Iterator[_Compared]:
+def _compare_labels(
+    asked: DisagreementRequest, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[_ComparedRow]:
     season = asked.phase.task.season
     judges = [
         list(Judge.objects.deciding(name, season, asked.first.kind))
         for name in (asked.first_judge, asked.judge)
     ]
-    for some in in_parts(rows):
-        forms = [list(forms_of(row)) for row in some]
-        first, other = (_labels(judge, forms) for judge in judges)
+    for some in split_into_batches(rows):
+        forms = [list(item_digests_of_row(row)) for row in some]
+        first, other = (_labels_by_form(judge, forms) for judge in judges)
         for row, own in zip(some, forms, strict=True):
             a = next((first[form] for form in own if form in first), None)
             b = next((other[form] for form in own if form in other), None)
             if a is not None and b is not None:
-                yield _Compared(row, a != b)
+                yield _ComparedRow(row, a != b)
 
 
-def _labels(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
+def _labels_by_form(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
     asked = (form for own in forms for form in own)
     return {
         items: decision.settled.label
-        for items, decision in look_up(deciding, asked)
+        for items, decision in look_up_labels(deciding, asked)
         if decision.settled.label != NO_LABEL
     }
 
 
-def lines_of(asked: Asked, found: Disagreements) -> bytes:
+def lines_to_label(asked: DisagreementRequest, found: SampledDisagreements) -> bytes:
     """Return the pairs as lines of a file that people fill in. Each line has the format
     of the judgement ledger with an empty label, and does not show the labels of the two
     judges.
     """
-    head = {"kind": asked.first.kind, "judge": PEOPLE, "digest": asked.name, "by": ""}
+    head = {
+        "kind": asked.first.kind,
+        "judge": PEOPLE_JUDGE,
+        "digest": asked.name,
+        "by": "",
+    }
     lines = [head, *({"texts": row["texts"], "label": ""} for row in found.rows)]
     return "".join(
         f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines
     ).encode()
 
 
-def keep(
-    asked: Asked, found: Disagreements, lines: StoredRows, *, by: User
+def save_disagreement_sheet(
+    asked: DisagreementRequest,
+    found: SampledDisagreements,
+    lines: StoredSheetFile,
+    *,
+    by: User,
 ) -> EstimateSheet:
     """Save a sheet of disagreements whose lines are already stored as a file."""
     sampling = found.sampling
@@ -277,17 +305,19 @@ def keep(
     return sheet
 
 
-def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> GivenRows:
+def read_people_labels(
+    sheet: EstimateSheet, path: Path, filename: str, by: User
+) -> ParsedJudgements:
     """Read people's labels of the pairs of a sheet, without the pairs that nobody
     labelled.
 
     Raises FileRefused if a line is not a label by a person for a pair of the sheet.
     """
-    stored = _stored_sheet(sheet)
-    given = read_file(path, filename, "", by).labelled()
+    stored = _read_stored_sheet(sheet)
+    given = read_judgement_file(path, filename, "", by).labelled()
     summary = given.summary
     lines = (summary.kind, summary.judge, summary.digest)
-    if lines != (stored.kind, PEOPLE, stored.name):
+    if lines != (stored.kind, PEOPLE_JUDGE, stored.name):
         message = _("these are not the lines of this sheet")
         problem = Problem(
             file=filename, message=message, expected=f"“digest”: “{stored.name}”"
@@ -297,7 +327,7 @@ def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> Give
     is_empty = True
     for line, row in given:
         is_empty = False
-        if message := _fault(row, stored.pairs):
+        if message := _label_fault(row, stored.pairs):
             expected = _("the lines of the sheet, with “label” and “by”")
             problems.append(
                 Problem(file=filename, line=line, message=message, expected=expected)
@@ -311,7 +341,7 @@ def labels_of(sheet: EstimateSheet, path: Path, filename: str, by: User) -> Give
     return given
 
 
-def _fault(row: Judgement, pairs: Collection[str]) -> str:
+def _label_fault(row: Judgement, pairs: Collection[str]) -> str:
     if not row.by:
         return _("it does not say who labelled the pair")
     return "" if row.items in pairs else _("the sheet has no such pair")
@@ -328,14 +358,14 @@ class _StoredSheet:
     pairs: set[str]
 
 
-def _stored_sheet(sheet: EstimateSheet) -> _StoredSheet:
+def _read_stored_sheet(sheet: EstimateSheet) -> _StoredSheet:
     with storage.statistics.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
-    pairs = {next(forms_of(row)) for row in rows}
+    pairs = {next(item_digests_of_row(row)) for row in rows}
     return _StoredSheet(name=head["digest"], kind=head["kind"], pairs=pairs)
 
 
-def labels_in_ledger(sheet: EstimateSheet) -> int:
+def count_ledger_labels(sheet: EstimateSheet) -> int:
     """Return the number of labels in the season's ledger that people gave to pairs of
     the sheet.
     """
@@ -343,7 +373,7 @@ def labels_in_ledger(sheet: EstimateSheet) -> int:
         season=sheet.phase.task.season_id,
         # Sheets of earlier releases have pairs of claims alone.
         kind=sheet.result.get("kind", ENTAILS),
-        name=PEOPLE,
-        digest=sheet.result.get("name") or _stored_sheet(sheet).name,
+        name=PEOPLE_JUDGE,
+        digest=sheet.result.get("name") or _read_stored_sheet(sheet).name,
     )
     return sum(judges.values_list("decided", flat=True))

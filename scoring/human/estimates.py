@@ -19,18 +19,23 @@ from citeboard.core import audit, storage
 from citeboard.core.commits import after_commit
 from citeboard.core.confinement import UploadUnreadable
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.human.sheets import MAX_SYSTEMS, SheetRefused
 from scoring.metrics import metrics_of
 from scoring.models import EstimateSheet
-from scoring.results.board.standings import Board, standings
-from scoring.worker.background import new_name
+from scoring.results.board.standings import Board, compute_board
+from scoring.worker.background import new_storage_name
 from scoring.worker.child import RunFailed
-from scoring.worker.estimating import Computed, Sampling, estimates_of, sheet_of
+from scoring.worker.estimating import (
+    ComputedEstimates,
+    SampleParameters,
+    compute_estimates,
+    sample_sheet_bytes,
+)
 from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
@@ -38,7 +43,7 @@ from tasks.types.base import OptionRefused
 MIN_LABELS, MAX_LABELS = 20, 1000
 
 
-def kinds_of(phase: Phase) -> list[str]:
+def estimable_kinds(phase: Phase) -> list[str]:
     """Return the kinds of units, such as claims, whose labels can be used to estimate
     scores of the phase.
     """
@@ -56,11 +61,11 @@ def kinds_of(phase: Phase) -> list[str]:
     return [kind for kind in EstimateSheet.Of.values if kind in found]
 
 
-def board_to_estimate(phase: Phase, by: User) -> Board:
+def require_estimable_board(phase: Phase, by: User) -> Board:
     """Return the board of the phase, whose scores people's labels can correct. Raises
     SheetRefused.
     """
-    board = standings(phase, by)
+    board = compute_board(phase, by)
     if board.rules is None or board.gold is None or not board.rows:
         raise SheetRefused(_("no run is on the board yet"))
     if phase.public_part:
@@ -70,18 +75,18 @@ def board_to_estimate(phase: Phase, by: User) -> Board:
     return board
 
 
-def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
+def new_sampling(phase: Phase, of: str, labels: int, by: User) -> SampleParameters:
     """Return the parameters of a new sample of units that people label, with a random
     seed. Raises SheetRefused.
     """
-    if of not in kinds_of(phase):
+    if of not in estimable_kinds(phase):
         raise SheetRefused(_("the scores of this phase do not rest on such labels"))
-    board = board_to_estimate(phase, by)
+    board = require_estimable_board(phase, by)
     assert board.gold is not None
     assert board.rules is not None
     chosen = [row.submission for row in board.systems[:MAX_SYSTEMS]]
     runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
-    return Sampling(
+    return SampleParameters(
         phase=phase,
         gold=board.gold,
         rules=board.rules,
@@ -92,18 +97,18 @@ def drawn_sampling(phase: Phase, of: str, labels: int, by: User) -> Sampling:
     )
 
 
-def draw(sampling: Sampling) -> bytes:
+def draw_sample(sampling: SampleParameters) -> bytes:
     """Return the lines of the file with the sampled units that people label. Raises
     SheetRefused.
     """
     try:
-        return sheet_of(sampling)
+        return sample_sheet_bytes(sampling)
     except (RunFailed, UploadUnreadable) as reason:
         raise SheetRefused(str(reason)) from reason
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredRows:
+class StoredSheetFile:
     """A stored JSON Lines file with a header line.
 
     ``rows`` is the number of lines after the header.
@@ -114,18 +119,18 @@ class StoredRows:
     sha256: str
 
 
-def stored(content: bytes) -> StoredRows:
+def store_sheet_file(content: bytes) -> StoredSheetFile:
     """Store the lines of a sheet in a file, and return the file's name and digest. A
-    caller who does not save the file's name in the database must call `discard`.
+    caller who does not save the file's name in the database must call `delete_unused_sheet_file`.
     """
-    return StoredRows(
-        name=storage.statistics.save(new_name("jsonl"), ContentFile(content)),
+    return StoredSheetFile(
+        name=storage.statistics.save(new_storage_name("jsonl"), ContentFile(content)),
         rows=content.count(b"\n") - 1,
         sha256=hashlib.sha256(content).hexdigest(),
     )
 
 
-def discard(lines: StoredRows) -> None:
+def delete_unused_sheet_file(lines: StoredSheetFile) -> None:
     """Delete the file of sampled units unless a row of the database refers to the file.
     After a lost connection, the transaction that refers to the file may still have been
     committed.
@@ -135,7 +140,9 @@ def discard(lines: StoredRows) -> None:
         storage.statistics.delete(lines.name)
 
 
-def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSheet:
+def save_estimate_sheet(
+    sampling: SampleParameters, drawn: StoredSheetFile, *, by: User
+) -> EstimateSheet:
     """Save a new sheet for the sampled units in the stored file. Raises SheetRefused if
     the file has no units.
     """
@@ -160,7 +167,7 @@ def keep_sheet(sampling: Sampling, drawn: StoredRows, *, by: User) -> EstimateSh
     return sheet
 
 
-def sampling_of(sheet: EstimateSheet) -> Sampling:
+def sampling_of_sheet(sheet: EstimateSheet) -> SampleParameters:
     """Return the parameters that determined the sample of units of a stored sheet.
     Raises SheetRefused if one of the sampled runs has left the board.
     """
@@ -173,7 +180,7 @@ def sampling_of(sheet: EstimateSheet) -> Sampling:
     ]
     if not standing:
         raise SheetRefused(_("no run of the sheet is on the board any more"))
-    return Sampling(
+    return SampleParameters(
         phase=sheet.phase,
         gold=sheet.gold,
         rules=sheet.rules,
@@ -184,17 +191,22 @@ def sampling_of(sheet: EstimateSheet) -> Sampling:
     )
 
 
-def computed(sheet: EstimateSheet, people: Path, filename: str) -> Computed:
+def computed(sheet: EstimateSheet, people: Path, filename: str) -> ComputedEstimates:
     """Estimate the scores of the sampled runs from people's labels in the file
     ``people``. Raises FileRefused or SheetRefused.
     """
     if not sheet.corrects_scores:
         raise SheetRefused(_("labels of disagreements are imported into the ledger"))
     try:
-        return estimates_of(sampling_of(sheet), people)
+        return compute_estimates(sampling_of_sheet(sheet), people)
     except RunFailed as reason:
         problems = [
-            Problem(**{**facts, "file": _shown(str(facts.get("file", "")), filename)})
+            Problem(
+                **{
+                    **facts,
+                    "file": _shown_file_name(str(facts.get("file", "")), filename),
+                }
+            )
             for facts in reason.problems
         ]
         raise FileRefused(
@@ -202,12 +214,16 @@ def computed(sheet: EstimateSheet, people: Path, filename: str) -> Computed:
         ) from reason
 
 
-def _shown(file: str, filename: str) -> str:
+def _shown_file_name(file: str, filename: str) -> str:
     return filename if file == "people.jsonl" else file
 
 
-def keep_labels(
-    sheet: EstimateSheet, result: Mapping[str, Any], people: StoredRows, *, by: User
+def save_people_labels(
+    sheet: EstimateSheet,
+    result: Mapping[str, Any],
+    people: StoredSheetFile,
+    *,
+    by: User,
 ) -> None:
     """Save people's labels and the estimates, and replace earlier labels and estimates.
 
@@ -215,7 +231,7 @@ def keep_labels(
     """
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
-        _require_open(locked)
+        _require_unpublished(locked)
         if old := locked.people:
             after_commit(storage.statistics.delete, old)
         locked.people = people.name
@@ -225,7 +241,7 @@ def keep_labels(
         _record_in_history(locked, by, "estimate-sheet/labels", {"sheet": sheet.pk})
 
 
-def _require_open(sheet: EstimateSheet) -> None:
+def _require_unpublished(sheet: EstimateSheet) -> None:
     if not sheet.is_open:
         raise SheetRefused(_("the estimates are published; take them back first"))
 
@@ -244,18 +260,18 @@ def publish(*, sheet: EstimateSheet, by: User) -> None:
             raise Refused(_("there are no labels of people yet"))
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
-        bump_version(locked.phase_id)
+        increment_board_version(locked.phase_id)
         _record_in_history(locked, by, "estimate-sheet/published", {"sheet": sheet.pk})
 
 
-def revoke(*, sheet: EstimateSheet, by: User) -> None:
+def unpublish_estimates(*, sheet: EstimateSheet, by: User) -> None:
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
             raise Refused(_("the estimates are not published"))
         locked.published_at = None
         locked.save(update_fields=["published_at"])
-        bump_version(locked.phase_id)
+        increment_board_version(locked.phase_id)
         _record_in_history(locked, by, "estimate-sheet/removed", {"sheet": sheet.pk})
 
 
@@ -268,10 +284,10 @@ def _record_in_history(
     )
 
 
-def described(sheet: EstimateSheet) -> str:
+def describe_sheet(sheet: EstimateSheet) -> str:
     """Describe the sheet, for example `60 judgements, 4 systems`."""
     parts = [
-        counted(sheet.judgements, "judgement"),
-        counted(len(sheet.runs), "system"),
+        count_with_noun(sheet.judgements, "judgement"),
+        count_with_noun(len(sheet.runs), "system"),
     ]
     return ", ".join(parts)

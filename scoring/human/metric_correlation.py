@@ -12,12 +12,12 @@ import numpy as np
 from citeboard.core import storage
 from scoring.human.ratings import final_ratings
 from scoring.metrics import Metric, known_metric, metrics_of_instances
-from scoring.models import CRITERIA, Evaluation, JudgedRun
+from scoring.models import RATING_CRITERIA, Evaluation, JudgedRun
 from scoring.results.board import comparisons, formatting, human_columns, standings
 from scoring.results.comparison.paired_scores import values_by_instance
 from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
 from scoring.stats.people_and_labels import read_judgements
-from scoring.worker.local_copies import fetched
+from scoring.worker.local_copies import temporary_local_copy
 from tasks.models import Phase
 
 #: Mean rating of each text, by run number and instance id.
@@ -25,7 +25,7 @@ Values = Mapping[tuple[int, str], float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class MetricCorrelations:
     """The correlations of a metric with people's ratings. The mappings of correlations
     have the names of coefficients as keys.
 
@@ -38,12 +38,14 @@ class Line:
     over_instances: Mapping[str, Correlation]
 
 
-def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
-    sheet = human_columns.published_sheet(phase, at)
+def mean_ratings_by_text(
+    phase: Phase, at: dt.datetime | None = None
+) -> dict[str, Values]:
+    sheet = human_columns.newest_published_rating_sheet(phase, at)
     if sheet is None:
         return {}
     means: dict[str, Values] = {}
-    for criterion in CRITERIA:
+    for criterion in RATING_CRITERIA:
         by_text: dict[tuple[int, str], list[float]] = defaultdict(list)
         for rating in final_ratings(sheet, criterion):
             by_text[rating.run, rating.instance].append(rating.value)
@@ -51,12 +53,12 @@ def rated(phase: Phase, at: dt.datetime | None = None) -> dict[str, Values]:
     return means
 
 
-def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
+def mean_judgements_by_text(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for run in runs:
-        with fetched(storage.statistics, run.file) as path:
+        with temporary_local_copy(storage.statistics, run.file) as path:
             judgements = read_judgements(path, lambda item: True, shown=run.filename)
         for kind, items in judgements.answers.items():
             for item, answers in items.items():
@@ -67,7 +69,7 @@ def judged(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     }
 
 
-def lines(board: standings.Board, people: Values) -> list[Line]:
+def lines(board: standings.Board, people: Values) -> list[MetricCorrelations]:
     if board.rules is None:
         return []
     task = board.phase.task
@@ -83,10 +85,10 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
         )
         if metric is not None:
             columns[column.name] = metric
-    on_instances = _on_instances(board, list(columns.values()), people)
+    on_instances = _metric_values_by_text(board, list(columns.values()), people)
     lines = []
     for name, metric in columns.items():
-        over_systems = _over_systems(board, name, people)
+        over_systems = _correlate_over_systems(board, name, people)
         values = on_instances.get(metric.name, {})
         keys = [key for key, value in values.items() if math.isfinite(value)]
         x, y = (
@@ -99,7 +101,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
         if any(not math.isnan(correlation.value) for correlation in correlations):
             label = formatting.metric_label(metric.name)
             lines.append(
-                Line(
+                MetricCorrelations(
                     metric=label,
                     over_systems=over_systems,
                     over_instances=over_instances,
@@ -108,7 +110,7 @@ def lines(board: standings.Board, people: Values) -> list[Line]:
     return lines
 
 
-def _over_systems(
+def _correlate_over_systems(
     board: standings.Board, column: str, people: Values
 ) -> dict[str, Correlation]:
     by_run: dict[int, list[float]] = defaultdict(list)
@@ -125,7 +127,7 @@ def _over_systems(
     return {name: of_points(name, x, y) for name in COEFFICIENTS}
 
 
-def _on_instances(
+def _metric_values_by_text(
     board: standings.Board, metrics: Sequence[Metric], people: Values
 ) -> dict[str, dict[tuple[int, str], float]]:
     measured = metrics_of_instances(metrics)
@@ -137,7 +139,7 @@ def _on_instances(
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
             values = values_by_instance(evaluation, measured)
-        except comparisons.Unreadable:
+        except comparisons.UnreadableStatistics:
             continue
         run = shown[evaluation.pk]
         for metric, by_name in values.items():

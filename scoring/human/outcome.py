@@ -14,25 +14,30 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core import audit, refusals
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
-from scoring.human.ratings import decided, disputed, final_ratings, texts_of
-from scoring.human.states import close
+from scoring.human.ratings import (
+    adjudicated_ratings,
+    disputed_texts,
+    final_ratings,
+    texts_of,
+)
+from scoring.human.states import close_sheet
 from scoring.metrics.base import Floats, finite
 from scoring.models import (
-    CRITERIA,
     HIGHEST,
     LOWEST,
+    RATING_CRITERIA,
     Evaluation,
     HumanScore,
     Rating,
     Sheet,
 )
 from scoring.results.board import human_columns
-from scoring.results.board.comparisons import Unreadable
+from scoring.results.board.comparisons import UnreadableStatistics
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.comparison.paired_scores import classes_by_instance
-from scoring.results.runs.results import Explained, signature_parts
+from scoring.results.runs.results import ExplainedScore, split_signature
 from scoring.stats import (
     interval_methods,
     jackknife,
@@ -40,14 +45,14 @@ from scoring.stats import (
     resampling,
 )
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 
 
-def agreement(sheet: Sheet) -> "dict[str, Agreement]":
+def agreement_by_criterion(sheet: Sheet) -> "dict[str, AnnotatorAgreement]":
     first = sheet.annotators.filter(is_adjudicator=False)
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     found = {}
-    for criterion in CRITERIA:
+    for criterion in RATING_CRITERIA:
         ratings: dict[str, dict[people.Item, int]] = {
             str(annotator): {} for annotator in first
         }
@@ -55,11 +60,11 @@ def agreement(sheet: Sheet) -> "dict[str, Agreement]":
             "annotator__name", "text__instance", "text", criterion
         ):
             ratings[name][tuple(text)] = value
-        found[criterion] = agreement_of(ratings)
+        found[criterion] = measure_agreement(ratings)
     return found
 
 
-def unfinished(sheet: Sheet) -> list[str]:
+def unfinished_annotators(sheet: Sheet) -> list[str]:
     """Return the annotators whose ratings are incomplete, for example `Ada, who has
     rated 3 of 12`.
     """
@@ -76,11 +81,12 @@ def unfinished(sheet: Sheet) -> list[str]:
         if one.rated < texts
     ]
     in_dispute = sum(
-        len(disputed(sheet, name)) - len(decided(sheet, name)) for name in CRITERIA
+        len(disputed_texts(sheet, name)) - len(adjudicated_ratings(sheet, name))
+        for name in RATING_CRITERIA
     )
     if in_dispute:
         words = _("an adjudicator, who has %(ratings)s to decide")
-        waiting.append(words % {"ratings": counted(in_dispute, "rating")})
+        waiting.append(words % {"ratings": count_with_noun(in_dispute, "rating")})
     return waiting
 
 
@@ -98,7 +104,7 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
             annotator__sheet=locked, annotator__is_adjudicator=False
         ).exists():
             raise refusals.Refused(_("nobody has rated anything on the sheet yet"))
-        waiting = unfinished(locked)
+        waiting = unfinished_annotators(locked)
         if waiting and not is_confirmed:
             words = _(
                 "the sheet waits for %(names)s; confirm that it is published without them"
@@ -117,15 +123,17 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
                     {"texts": pair.texts, "kappa": finite(pair.kappa)}
                     for pair in one.pairs
                 ],
-                "adjudicated": len(decided(locked, name)),
+                "adjudicated": len(adjudicated_ratings(locked, name)),
             }
-            for name, one in agreement(locked).items()
+            for name, one in agreement_by_criterion(locked).items()
         }
         locked.published_at, locked.closed_at = timezone.now(), None
         locked.save(update_fields=["agreement", "published_at", "closed_at"])
-        HumanScore.objects.bulk_create(_scores(locked))
-        with audit.in_english():
-            facts = {"names": "; ".join(unfinished(locked))} if waiting else {}
+        HumanScore.objects.bulk_create(_make_human_scores(locked))
+        with audit.render_in_english():
+            facts = (
+                {"names": "; ".join(unfinished_annotators(locked))} if waiting else {}
+            )
         _record_in_history(
             locked,
             by,
@@ -134,13 +142,13 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         )
 
 
-def revoke(*, sheet: Sheet, by: User) -> None:
+def unpublish_ratings(*, sheet: Sheet, by: User) -> None:
     """Remove the results of a sheet of ratings from the board. Annotators can rate
     texts again only after an organiser has reopened the sheet.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        close(locked)
+        close_sheet(locked)
         locked.scores.all().delete()
         locked.agreement = {}
         locked.save(update_fields=["agreement"])
@@ -149,17 +157,17 @@ def revoke(*, sheet: Sheet, by: User) -> None:
 
 def _record_in_history(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     phase = sheet.phase
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
 
 
-def _scores(sheet: Sheet) -> Iterator[HumanScore]:
+def _make_human_scores(sheet: Sheet) -> Iterator[HumanScore]:
     annotators = (
         sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
         .distinct()
         .count()
     )
-    for criterion in CRITERIA:
+    for criterion in RATING_CRITERIA:
         facts = sheet.agreement[criterion]
         # Store the number of texts that the adjudicator decided with the results.
         distance = sheet.adjudicated_from
@@ -172,15 +180,15 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
             (one.run, one.position - 1, one.value)
             for one in final_ratings(sheet, criterion)
         ]
-        for run, mean in means(own, sheet.instances.count()).items():
+        for run, mean in mean_ratings_by_system(own, sheet.instances.count()).items():
             parts = {
-                **human_columns.column_parts(sheet),
+                **human_columns.rating_key_parts(sheet),
                 "n": mean.n,
                 "instances": sheet.instances.count(),
                 "texts": texts_of(sheet).count(),
                 "annotators": annotators,
-                "kappa": human_columns.signed(facts["mean"]),
-                "alpha": human_columns.signed(facts["alpha"]),
+                "kappa": human_columns.four_decimals_or_none(facts["mean"]),
+                "alpha": human_columns.four_decimals_or_none(facts["alpha"]),
                 **adjudicated,
                 "seed": sheet.seed,
                 "interval": interval_methods.WILSON_JACKKNIFE,
@@ -194,11 +202,11 @@ def _scores(sheet: Sheet) -> Iterator[HumanScore]:
                 low=mean.interval[0] if mean.interval else None,
                 high=mean.interval[1] if mean.interval else None,
                 n=mean.n,
-                signature=human_columns.joined(f"human_{criterion}", parts),
+                signature=human_columns.join_key_parts(f"human_{criterion}", parts),
             )
 
 
-LEVELS = range(LOWEST, HIGHEST + 1)
+RATING_LEVELS = range(LOWEST, HIGHEST + 1)
 RATING_RANGE = (1.0, 5.0)
 #: Smallest and largest possible difference between two ratings.
 RATING_DISTANCE = (-4.0, 4.0)
@@ -208,10 +216,10 @@ Ratings = Mapping[str, Mapping[people.Item, int]]
 
 
 @dataclass(frozen=True)
-class Pair:
+class AnnotatorPairAgreement:
     """The agreement of two annotators on the texts that both annotators have rated.
 
-    ``kappa`` is NaN if the coefficient is undefined.
+    ``kappa_of_pair`` is NaN if the coefficient is undefined.
     """
 
     first: str
@@ -222,7 +230,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Leniency:
+class AnnotatorLeniency:
     """An annotator's mean deviation from the other annotators, over texts that the
     annotator and others have rated.
     """
@@ -234,15 +242,15 @@ class Leniency:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AnnotatorAgreement:
     """The agreement of each pair of annotators, the mean kappa of the pairs, and the
     agreement of all annotators together.
 
     Undefined values are NaN. The confidence intervals use the jackknife over instances.
     """
 
-    pairs: Sequence[Pair]
-    leniency: Sequence[Leniency]
+    pairs: Sequence[AnnotatorPairAgreement]
+    leniency: Sequence[AnnotatorLeniency]
     mean_kappa: float
     mean_interval: resampling.Bounds | jackknife.NoInterval
     alpha: float
@@ -251,7 +259,7 @@ class Agreement:
     ac1_interval: resampling.Bounds | jackknife.NoInterval
 
 
-def agreement_of(ratings: Ratings) -> Agreement:
+def measure_agreement(ratings: Ratings) -> AnnotatorAgreement:
     """Return the agreement of the annotators of a sheet on one criterion.
 
     Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
@@ -262,7 +270,7 @@ def agreement_of(ratings: Ratings) -> Agreement:
         for text, rating in rated.items():
             by_text[text][name] = rating
 
-    def kappa(
+    def kappa_of_pair(
         pair: tuple[str, str], kept: Mapping[people.Item, Mapping[str, int]]
     ) -> float:
         first, second = pair
@@ -275,16 +283,18 @@ def agreement_of(ratings: Ratings) -> Agreement:
 
     def mean_kappa(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         return people.mean_of_defined(
-            kappa(pair, kept) for pair in combinations(ratings, 2)
+            kappa_of_pair(pair, kept) for pair in combinations(ratings, 2)
         )
 
-    def of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+    def alpha_of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
         return people.alpha([list(one.values()) for one in kept.values()], "ordinal")
 
-    def ac1(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        return people.gwet([list(one.values()) for one in kept.values()], LEVELS)
+    def ac1_of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+        return people.gwet([list(one.values()) for one in kept.values()], RATING_LEVELS)
 
-    def above_others(name: str, kept: Mapping[people.Item, Mapping[str, int]]) -> float:
+    def mean_above_others(
+        name: str, kept: Mapping[people.Item, Mapping[str, int]]
+    ) -> float:
         others = (
             [value for other, value in one.items() if other != name]
             for one in kept.values()
@@ -299,33 +309,41 @@ def agreement_of(ratings: Ratings) -> Agreement:
         compared = {
             text: one for text, one in by_text.items() if name in one and len(one) > 1
         }
-        own = partial(above_others, name)
+        own = partial(mean_above_others, name)
         ends = people.over_left_out(compared, own, RATING_DISTANCE)
-        lenient.append(Leniency(name, len(compared), own(compared), ends))
+        lenient.append(AnnotatorLeniency(name, len(compared), own(compared), ends))
     pairs = []
     for pair in combinations(ratings, 2):
         shared = {text: one for text, one in by_text.items() if one.keys() >= set(pair)}
         both = {text: [one[name] for name in pair] for text, one in shared.items()}
         has_levels = people.has_two_levels(both)
-        ends = people.over_left_out(shared, partial(kappa, pair), is_carried=has_levels)
-        pairs.append(Pair(*pair, len(shared), kappa(pair, shared), ends))
+        ends = people.over_left_out(
+            shared, partial(kappa_of_pair, pair), is_carried=has_levels
+        )
+        pairs.append(
+            AnnotatorPairAgreement(
+                *pair, len(shared), kappa_of_pair(pair, shared), ends
+            )
+        )
     has_levels = people.has_two_levels(
         {text: list(one.values()) for text, one in by_text.items()}
     )
-    return Agreement(
+    return AnnotatorAgreement(
         pairs=pairs,
         leniency=lenient,
         mean_kappa=mean_kappa(by_text),
         mean_interval=people.over_left_out(by_text, mean_kappa, is_carried=has_levels),
-        alpha=of_all(by_text),
-        alpha_interval=people.over_left_out(by_text, of_all, is_carried=has_levels),
-        ac1=ac1(by_text),
-        ac1_interval=people.over_left_out(by_text, ac1),
+        alpha=alpha_of_all(by_text),
+        alpha_interval=people.over_left_out(
+            by_text, alpha_of_all, is_carried=has_levels
+        ),
+        ac1=ac1_of_all(by_text),
+        ac1_interval=people.over_left_out(by_text, ac1_of_all),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mean:
+class MeanRating:
     """The mean of the ``n`` ratings that a system received. ``interval`` is None if no
     confidence interval can be estimated.
     """
@@ -335,7 +353,9 @@ class Mean:
     n: int
 
 
-def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Mean]:
+def mean_ratings_by_system(
+    rated: Sequence[tuple[int, int, int]], instances: int
+) -> dict[int, MeanRating]:
     systems = list(dict.fromkeys(system for system, _, _ in rated))
     rows: Floats = np.zeros((instances, 2 * len(systems)))
     for system, instance, rating in rated:
@@ -348,15 +368,15 @@ def means(rated: Sequence[tuple[int, int, int]], instances: int) -> dict[int, Me
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
         interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
-        by_system[system] = Mean(
+        by_system[system] = MeanRating(
             value=float(total / count), interval=interval, n=int(count)
         )
     return by_system
 
 
-def means_by_class(
+def mean_ratings_by_class(
     sheet: Sheet, dimension: str
-) -> Iterator[tuple[str, int, dict[str, dict[int, Mean]]]]:
+) -> Iterator[tuple[str, int, dict[str, dict[int, MeanRating]]]]:
     """For each class of instances, yield its name, its number of instances on the sheet
     of ratings, and the mean ratings by criterion and system.
     """
@@ -366,7 +386,7 @@ def means_by_class(
         try:
             classes = classes_by_instance(evaluation, dimension)
             break
-        except Unreadable:
+        except UnreadableStatistics:
             continue
     places: dict[str, dict[str, int]] = defaultdict(dict)
     for name in sheet.instances.order_by("position").values_list("name", flat=True):
@@ -375,7 +395,8 @@ def means_by_class(
     if len(places) < 2:
         return
     ratings = {
-        criterion: list(final_ratings(sheet, criterion)) for criterion in CRITERIA
+        criterion: list(final_ratings(sheet, criterion))
+        for criterion in RATING_CRITERIA
     }
     for label, numbers in places.items():
         by_criterion = {}
@@ -385,14 +406,14 @@ def means_by_class(
                 for one in group
                 if one.instance in numbers
             ]
-            by_criterion[criterion] = means(rated, len(numbers))
+            by_criterion[criterion] = mean_ratings_by_system(rated, len(numbers))
         yield label, len(numbers), by_criterion
 
 
 #: Word that replaces the name of a rule set in column names of scores by people.
-HUMAN = "human"
+HUMAN_SECTION = "human"
 #: Descriptions of the criteria by which annotators rate whole responses.
-RATED = {
+RATING_DESCRIPTIONS = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."
     ),
@@ -404,14 +425,14 @@ RATED = {
 
 def rated(
     phase: Phase, run: Submission, at: dt.datetime | None = None
-) -> list[tuple[str, tuple[Explained, ...]]]:
+) -> list[tuple[str, tuple[ExplainedScore, ...]]]:
     """Return the published mean ratings of a run, as one section of a page.
 
     The list is empty if no sheet of ratings is published and no judgements of the run
     are published.
     """
-    sheet = human_columns.published_sheet(phase, at)
-    scores: dict[str, Explained] = {}
+    sheet = human_columns.newest_published_rating_sheet(phase, at)
+    scores: dict[str, ExplainedScore] = {}
     for score in (
         HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ()
     ):
@@ -428,7 +449,9 @@ def rated(
         numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
         if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
-        scores[score.criterion] = _explained(score, human_columns.SCALE, definition)
+        scores[score.criterion] = _explain_human_score(
+            score, human_columns.RATING_SCALE, definition
+        )
     judged = human_columns.published_judgements(phase, at).filter(submission=run)
     for score in (
         HumanScore.objects.filter(judged__in=judged)
@@ -439,22 +462,26 @@ def rated(
         facts = {
             "lowest": lowest,
             "highest": highest,
-            "what": _(RATED[score.criterion]),
+            "what": _(RATING_DESCRIPTIONS[score.criterion]),
         }
         definition = _(
             "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
             "this is the mean over %(responses)s. %(what)s"
-        ) % {**facts, "responses": counted(score.n, "response")}
-        scores[score.criterion] = _explained(score, float(highest), definition)
+        ) % {**facts, "responses": count_with_noun(score.n, "response")}
+        scores[score.criterion] = _explain_human_score(
+            score, float(highest), definition
+        )
     numbers = tuple(
-        scores[name] for name in (*CRITERIA, *people.RATINGS) if name in scores
+        scores[name] for name in (*RATING_CRITERIA, *people.RATINGS) if name in scores
     )
-    return [(HUMAN, numbers)] if numbers else []
+    return [(HUMAN_SECTION, numbers)] if numbers else []
 
 
-def _explained(score: HumanScore, scale: float, definition: str) -> Explained:
+def _explain_human_score(
+    score: HumanScore, scale: float, definition: str
+) -> ExplainedScore:
     metric = f"human_{score.criterion}"
-    return Explained(
+    return ExplainedScore(
         id=-score.pk,
         metric=metric,
         label=metric_label(metric),
@@ -467,6 +494,6 @@ def _explained(score: HumanScore, scale: float, definition: str) -> Explained:
         definition=definition,
         citation="",
         signature=score.signature,
-        parts=signature_parts(score.signature),
+        parts=split_signature(score.signature),
         command="",
     )

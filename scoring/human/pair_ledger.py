@@ -10,39 +10,43 @@ from pathlib import Path
 from citeboard.teams.models import User
 from scoring.models import JudgementImport, Preference, Sheet
 from scoring.offline.ledger import header_line, row_line
-from scoring.results.board.battles import judge_names
+from scoring.results.board.battles import judge_names_for_export
 from scoring.worker import ledger
 from tasks.types.ledger import PREFERS, Judgement, digest_of
 
 
-def keep_rows(sheet: Sheet, by: User) -> JudgementImport | None:
+def store_sheet_judgements(sheet: Sheet, by: User) -> JudgementImport | None:
     """Store the judgements of a sheet of pairs in the season's judgement ledger. Return
     None if the sheet has no texts, because its judgements were imported from a file.
     """
-    rows = list(_rows(sheet))
+    rows = list(_ledger_judgements(sheet))
     if not rows:
         return None
-    name = _name(sheet)
+    name = _ledger_judge_name(sheet)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
         file.write(header_line(PREFERS, name, name))
         file.writelines(map(row_line, rows))
         file.flush()
-        given = ledger.read_file(Path(file.name), f"sheet-{sheet.pk}.jsonl", "", None)
-    return ledger.store(given, season=sheet.phase.task.season, by=by).source
+        given = ledger.read_judgement_file(
+            Path(file.name), f"sheet-{sheet.pk}.jsonl", "", None
+        )
+    return ledger.store_judgements(given, season=sheet.phase.task.season, by=by).source
 
 
-def withdraw_rows(sheet: Sheet, by: User) -> None:
+def withdraw_sheet_judgements(sheet: Sheet, by: User) -> None:
     if sheet.ledger_rows is not None:
-        reason = f"{_name(sheet)} was unpublished"
+        reason = f"{_ledger_judge_name(sheet)} was unpublished"
         season = sheet.phase.task.season
-        ledger.withdraw(source=sheet.ledger_rows, reason=reason, by=by, season=season)
+        ledger.withdraw_judgements(
+            source=sheet.ledger_rows, reason=reason, by=by, season=season
+        )
 
 
-def _name(sheet: Sheet) -> str:
+def _ledger_judge_name(sheet: Sheet) -> str:
     return f"sheet {sheet.pk}"
 
 
-def _rows(sheet: Sheet) -> Iterator[Judgement]:
+def _ledger_judgements(sheet: Sheet) -> Iterator[Judgement]:
     """Yield a row of the judgement ledger for each judgement of a sheet of pairs. The
     two texts of a row are in the order in which the judge saw the texts, and a
     pseudonym replaces the judge's name.
@@ -51,7 +55,7 @@ def _rows(sheet: Sheet) -> Iterator[Judgement]:
     judgements. The time of a judgement is omitted, because the time could reveal who
     judged.
     """
-    judges = judge_names(Sheet.objects.filter(pk=sheet.pk))
+    judges = judge_names_for_export(Sheet.objects.filter(pk=sheet.pk))
     seen: Counter[tuple[str, str]] = Counter()
     judged = Preference.objects.filter(annotator__sheet=sheet, pair__isnull=False)
     columns = ("instance__name", "pair__left__text", "pair__right__text")
@@ -62,8 +66,8 @@ def _rows(sheet: Sheet) -> Iterator[Judgement]:
         by = judges[judge]
         yield Judgement(
             PREFERS,
-            _name(sheet),
-            _name(sheet),
+            _ledger_judge_name(sheet),
+            _ledger_judge_name(sheet),
             items,
             by,
             seen[items, by],

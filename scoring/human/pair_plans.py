@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.human.sheets import SheetRefused
 
 MAX_PAIRS, MAX_SHARES = 5000, 50
 #: With one judge per pair, every tenth pair gets a second judge for agreement.
-SHARED_EVERY = 10
+SHARED_PAIR_INTERVAL = 10
 T = TypeVar("T")
 
 
@@ -29,7 +29,9 @@ class PlannedPair:
     right: int
 
 
-def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[PlannedPair]:
+def plan_pairs(
+    instances: int, systems: int, battles: int, seed: str
+) -> list[PlannedPair]:
     """Plan which systems are compared on which instances. The plan depends only on the
     arguments of the function.
 
@@ -38,8 +40,8 @@ def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[Plann
     so do the numbers of pairs per instance. All pairs of systems are compared once
     before any pair is compared again.
     """
-    pairs = _shuffled([*combinations(range(systems), 2)], seed, "pairs")
-    order = _shuffled(range(instances), seed, "instances")
+    pairs = _shuffle_by_seed([*combinations(range(systems), 2)], seed, "pairs")
+    order = _shuffle_by_seed(range(instances), seed, "instances")
     rounds: list[list[PlannedPair]] = [[] for _ in range(battles)]
     for place, (one, other) in enumerate(pairs):
         first = _random_digest(seed, "side", place)[0] % 2
@@ -50,7 +52,7 @@ def plan_of(instances: int, systems: int, battles: int, seed: str) -> list[Plann
     return [
         pair
         for number, planned in enumerate(rounds)
-        for pair in _shuffled(planned, seed, f"round {number}")
+        for pair in _shuffle_by_seed(planned, seed, f"round {number}")
     ]
 
 
@@ -58,12 +60,12 @@ def _random_digest(seed: str, *parts: object) -> bytes:
     return hashlib.sha256(" ".join(map(str, (seed, *parts))).encode()).digest()
 
 
-def _shuffled(items: Iterable[T], seed: str, what: str) -> list[T]:
+def _shuffle_by_seed(items: Iterable[T], seed: str, what: str) -> list[T]:
     return sorted(items, key=lambda item: _random_digest(seed, what, item))
 
 
 @dataclass(frozen=True)
-class Division:
+class PlanDivision:
     """The division of a plan of pairs into ``shares``, one share for each judge.
 
     Each pair is part of ``judges_of_pair`` shares.
@@ -76,22 +78,22 @@ class Division:
         if not 2 <= self.shares <= min(MAX_SHARES, pairs):
             words = _("%(judges)s for %(pairs)s: a plan is divided among 2 to %(most)s")
             facts = {
-                "judges": counted(self.shares, "judge"),
-                "pairs": counted(pairs, "pair"),
+                "judges": count_with_noun(self.shares, "judge"),
+                "pairs": count_with_noun(pairs, "pair"),
                 "most": min(MAX_SHARES, pairs),
             }
             raise SheetRefused(words % facts)
         if not 1 <= self.judges_of_pair <= self.shares:
             words = _("%(asked)s of each pair: there are %(judges)s")
             facts = {
-                "asked": counted(self.judges_of_pair, "judge"),
-                "judges": counted(self.shares, "judge"),
+                "asked": count_with_noun(self.judges_of_pair, "judge"),
+                "judges": count_with_noun(self.shares, "judge"),
             }
             raise SheetRefused(words % facts)
 
 
-def shares_of(
-    plan: Sequence[PlannedPair], division: Division, seed: str
+def assign_shares(
+    plan: Sequence[PlannedPair], division: PlanDivision, seed: str
 ) -> list[list[int]]:
     """Return for each pair of the plan the numbers of the shares to which the pair
     belongs, counted from 1.
@@ -108,7 +110,7 @@ def shares_of(
     shares = []
     for place, pair in enumerate(plan):
         systems = frozenset((pair.left, pair.right))
-        is_shared = division.judges_of_pair == 1 and place % SHARED_EVERY == 0
+        is_shared = division.judges_of_pair == 1 and place % SHARED_PAIR_INTERVAL == 0
         chosen: list[int] = []
         for _judge in range(2 if is_shared else division.judges_of_pair):
             share = min(
@@ -133,7 +135,7 @@ def shares_of(
     return shares
 
 
-def check_plan(runs: int, instances: int, battles: int) -> int:
+def count_planned_pairs(runs: int, instances: int, battles: int) -> int:
     """Return the number of pairs that a plan would have. Raises SheetRefused if the
     plan would be too large or is impossible.
     """
@@ -144,13 +146,16 @@ def check_plan(runs: int, instances: int, battles: int) -> int:
             "%(battles)s of every two systems on %(instances)s: two systems meet at most once an instance"
         )
         facts = {
-            "battles": counted(battles, "battle"),
-            "instances": counted(instances, "instance"),
+            "battles": count_with_noun(battles, "battle"),
+            "instances": count_with_noun(instances, "instance"),
         }
         raise SheetRefused(words % facts)
     pairs = runs * (runs - 1) // 2 * battles
     if pairs > MAX_PAIRS:
         words = _("%(pairs)s: a sheet has at most %(most)s")
-        facts = {"pairs": counted(pairs, "pair"), "most": counted(MAX_PAIRS, "pair")}
+        facts = {
+            "pairs": count_with_noun(pairs, "pair"),
+            "most": count_with_noun(MAX_PAIRS, "pair"),
+        }
         raise SheetRefused(words % facts)
     return pairs

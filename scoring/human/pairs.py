@@ -15,18 +15,18 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
-from scoring.human.pair_ledger import keep_rows, withdraw_rows
-from scoring.human.pair_plans import Division, plan_of, shares_of
+from scoring.human.pair_ledger import store_sheet_judgements, withdraw_sheet_judgements
+from scoring.human.pair_plans import PlanDivision, assign_shares, plan_pairs
 from scoring.human.sheets import (
-    Drawn,
+    SampledSheet,
     SheetRefused,
     public_sources,
     runs_on_board,
-    store_texts,
+    store_sheet_texts,
 )
-from scoring.human.states import close, free_shares, require_open
+from scoring.human.states import close_sheet, list_free_shares, require_open_sheet
 from scoring.models import (
     Annotator,
     PairShare,
@@ -35,10 +35,10 @@ from scoring.models import (
     SheetInstance,
     SheetPair,
 )
-from scoring.results.board.battles import WAITING, compared_runs, runs_by_name
+from scoring.results.board.battles import UNSCORED_RUN_STATES, battle_runs, runs_by_name
 from scoring.stats.battles import Battle
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
@@ -49,15 +49,15 @@ class JudgementsRefused(InputRefused):
     """
 
 
-def keep_pairs(
-    drawn: Drawn, battles: int, division: Division | None = None, *, by: User
+def save_pair_sheet(
+    drawn: SampledSheet, battles: int, division: PlanDivision | None = None, *, by: User
 ) -> Sheet:
     """Create a sheet of pairs of texts that judges compare, and plan the pairs. Without
     ``division``, every judge compares the texts of every pair.
     """
     phase, runs = drawn.phase, list(drawn.texts)
     seed = secrets.token_hex(16)
-    plan = plan_of(len(drawn.names), len(runs), battles, seed)
+    plan = plan_pairs(len(drawn.names), len(runs), battles, seed)
     with transaction.atomic():
         sheet = Sheet.objects.create(
             phase=phase,
@@ -68,7 +68,7 @@ def keep_pairs(
             judges_of_pair=division.judges_of_pair if division else 0,
             created_by=by,
         )
-        texts = store_texts(sheet, drawn)
+        texts = store_sheet_texts(sheet, drawn)
         pairs = SheetPair.objects.bulk_create(
             SheetPair(
                 instance_id=texts[pair.instance, runs[pair.left]].instance_id,
@@ -79,7 +79,7 @@ def keep_pairs(
             for position, pair in enumerate(plan, start=1)
         )
         if division:
-            shares = shares_of(plan, division, seed)
+            shares = assign_shares(plan, division, seed)
             PairShare.objects.bulk_create(
                 PairShare(pair=pair, share=share)
                 for pair, own in zip(pairs, shares, strict=True)
@@ -100,7 +100,7 @@ def pairs_of(sheet: Sheet) -> QuerySet[SheetPair]:
     return SheetPair.objects.filter(instance__sheet=sheet).order_by("position")
 
 
-def pairs_for(judge: Annotator) -> QuerySet[SheetPair]:
+def pairs_for_judge(judge: Annotator) -> QuerySet[SheetPair]:
     """Return the pairs that a judge must label, which are the pairs of the judge's
     share, or all pairs if the sheet has no shares.
     """
@@ -118,7 +118,7 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
         found = _("“%(label)s” is no label") % {"label": label[:40]}
         raise Refused(_("%(found)s; choose left, tie or right") % {"found": found})
     with transaction.atomic():
-        require_open(Sheet.objects.select_for_update().get(pk=annotator.sheet_id))
+        require_open_sheet(Sheet.objects.select_for_update().get(pk=annotator.sheet_id))
         preference, _is_new = Preference.objects.update_or_create(
             annotator=annotator,
             pair=pair,
@@ -133,7 +133,7 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
     return preference
 
 
-def candidates(phase: Phase, viewer: User) -> list[Submission]:
+def comparable_runs(phase: Phase, viewer: User) -> list[Submission]:
     """Return the runs on the board, whose texts judges can compare in pairs.
 
     If the board ranks systems only by comparisons of pairs, the newest unscored run of
@@ -142,7 +142,7 @@ def candidates(phase: Phase, viewer: User) -> list[Submission]:
     on_board = runs_on_board(phase, viewer)
     if not phase.battles_alone:
         return on_board
-    waiting = compared_runs(phase).filter(status__in=WAITING).exclude(file="")
+    waiting = battle_runs(phase).filter(status__in=UNSCORED_RUN_STATES).exclude(file="")
     newest = {(run.team_id, run.system): run for run in waiting}
     return [*on_board, *newest.values()]
 
@@ -184,10 +184,10 @@ def runs_by_file_name(phase: Phase, by: User) -> dict[str, Submission]:
     the runs.
     """
     on_board = [run.pk for run in runs_on_board(phase, by)]
-    return runs_by_name(list(compared_runs(phase).exclude(file="")), on_board)
+    return runs_by_name(list(battle_runs(phase).exclude(file="")), on_board)
 
 
-def keep_judgements(
+def save_judgement_sheet(
     *,
     phase: Phase,
     given: JudgementFile,
@@ -267,7 +267,7 @@ class JudgeProgress:
         return self.judged >= self.pairs
 
 
-def progress_of(sheet: Sheet) -> list[JudgeProgress]:
+def progress_of_judges(sheet: Sheet) -> list[JudgeProgress]:
     """Return the progress of each judge of a sheet of pairs.
 
     Judges whose judgements come from an uploaded file have labelled every pair.
@@ -284,7 +284,9 @@ def progress_of(sheet: Sheet) -> list[JudgeProgress]:
     ]
 
 
-def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
+def publish_pair_judgements(
+    *, sheet: Sheet, by: User, is_confirmed: bool = False
+) -> None:
     """Close a sheet of pairs, and count the sheet's judgements as battles between
     systems on the board. Raises Refused.
 
@@ -295,22 +297,22 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
             raise Refused(_("the sheet is published already"))
-        judges = progress_of(locked)
+        judges = progress_of_judges(locked)
         if not any(judge.judged for judge in judges):
             raise Refused(_("nobody has judged anything on the sheet yet"))
-        waiting = unfinished(locked, judges)
+        waiting = unfinished_judges(locked, judges)
         if waiting and not is_confirmed:
             words = _(
                 "the sheet waits for %(names)s; confirm that it is published without them"
             )
             raise Refused(words % {"names": "; ".join(waiting)})
         locked.published_at, locked.closed_at = timezone.now(), None
-        locked.ledger_rows = keep_rows(locked, by)
+        locked.ledger_rows = store_sheet_judgements(locked, by)
         locked.save(update_fields=["published_at", "closed_at", "ledger_rows"])
         _record_in_history(locked, by, "battles/published")
 
 
-def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
+def unfinished_judges(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
     """Describe each judge who has not labelled all pairs, and the number of shares that
     no judge has taken.
 
@@ -322,26 +324,26 @@ def unfinished(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
         for own in judges
         if not own.is_done
     ]
-    if free := free_shares(sheet):
+    if free := list_free_shares(sheet):
         words = _("a judge for each of %(shares)s")
-        waiting.append(words % {"shares": counted(len(free), "free share")})
+        waiting.append(words % {"shares": count_with_noun(len(free), "free share")})
     return waiting
 
 
-def revoke(*, sheet: Sheet, by: User) -> None:
+def unpublish_pair_judgements(*, sheet: Sheet, by: User) -> None:
     """Close a sheet of pairs, and remove the sheet's judgements from the battles on the
     board.
     """
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        close(locked)
-        withdraw_rows(locked, by)
+        close_sheet(locked)
+        withdraw_sheet_judgements(locked, by)
         _record_in_history(locked, by, "battles/removed")
 
 
 def _record_in_history(sheet: Sheet, by: User, key: str) -> None:
     phase = sheet.phase
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     audit.record(
         key,
         actor=by,

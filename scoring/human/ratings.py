@@ -18,11 +18,11 @@ from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.plain_text import plain
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.human.states import require_open
+from scoring.human.states import require_open_sheet
 from scoring.models import (
-    CRITERIA,
     HIGHEST,
     LOWEST,
+    RATING_CRITERIA,
     Annotator,
     Rating,
     Sheet,
@@ -33,9 +33,9 @@ from tasks.types import InputRefused, Problem
 from tasks.types.problems import from_values
 
 #: Longer texts are cut, because spreadsheet cells hold at most slightly longer ones.
-MAX_CELL = 32_000
-CODE = "text_id"
-COLUMNS = (CODE, "instance", "sources", "text", *CRITERIA)
+MAX_CELL_CHARACTERS = 32_000
+TEXT_CODE_COLUMN = "text_id"
+RATING_COLUMNS = (TEXT_CODE_COLUMN, "instance", "sources", "text", *RATING_CRITERIA)
 
 
 class RatingsRefused(InputRefused):
@@ -43,12 +43,12 @@ class RatingsRefused(InputRefused):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenRating:
     code: str
     values: Mapping[str, int]
 
 
-def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
+def save_ratings(*, annotator: Annotator, ratings: Sequence[GivenRating]) -> int:
     """Save an annotator's ratings, replace the annotator's earlier ratings of the same
     texts, and return the number of saved ratings.
 
@@ -57,10 +57,10 @@ def save_ratings(*, annotator: Annotator, ratings: Sequence[Given]) -> int:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         try:
-            require_open(locked)
+            require_open_sheet(locked)
         except Refused as closed:
             raise RatingsRefused([Problem(message=str(closed))]) from closed
-        texts = dict(texts_for(annotator).values_list("code", "pk"))
+        texts = dict(texts_to_rate(annotator).values_list("code", "pk"))
         if undisputed := [
             rating.code for rating in ratings if rating.code not in texts
         ]:
@@ -83,25 +83,27 @@ def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
     )
 
 
-def sheet_csv(annotator: Annotator) -> str:
+def rating_form_csv(annotator: Annotator) -> str:
     ratings = {rating.text_id: rating for rating in annotator.ratings.all()}
-    lines: list[Sequence[object]] = [COLUMNS]
-    for text in texts_for(annotator).select_related("instance"):
+    lines: list[Sequence[object]] = [RATING_COLUMNS]
+    for text in texts_to_rate(annotator).select_related("instance"):
         rating = ratings.get(text.pk)
-        values = [getattr(rating, name) if rating else "" for name in CRITERIA]
+        values = [getattr(rating, name) if rating else "" for name in RATING_CRITERIA]
         sources = "\n\n".join(
             f"{heading}: {words}" for heading, words in text.instance.sources
         )
         row = [text.code, text.instance.name, sources, text.text]
         cut = (
-            cell if len(cell) <= MAX_CELL else f"{cell[: MAX_CELL - 1]}…"
+            cell
+            if len(cell) <= MAX_CELL_CHARACTERS
+            else f"{cell[: MAX_CELL_CHARACTERS - 1]}…"
             for cell in row
         )
         lines.append([*map(plain, cut), *values])
     return csv_text(*lines)
 
 
-def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
+def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[GivenRating]:
     """Parse an uploaded file of ratings. Lines of texts that nobody rated are skipped.
     Raises RatingsRefused or PoolFull.
     """
@@ -109,8 +111,8 @@ def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
         "filename": shown,
         "codes": list(texts_of(sheet).values_list("code", flat=True)),
         "form": {
-            "code": CODE,
-            "criteria": list(CRITERIA),
+            "code": TEXT_CODE_COLUMN,
+            "criteria": list(RATING_CRITERIA),
             "lowest": LOWEST,
             "highest": HIGHEST,
         },
@@ -122,13 +124,14 @@ def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[Given]:
             if problems := from_values(done.result["problems"]):
                 raise RatingsRefused(problems)
             return [
-                Given(code, values) for code, values in done.result["ratings"].items()
+                GivenRating(code, values)
+                for code, values in done.result["ratings"].items()
             ]
     except UploadUnreadable as reason:
         raise RatingsRefused([Problem(file=shown, message=str(reason))]) from reason
 
 
-DISTANCES = range(1, HIGHEST - LOWEST + 1)
+ADJUDICATION_DISTANCES = range(1, HIGHEST - LOWEST + 1)
 
 
 class FinalRating(NamedTuple):
@@ -143,7 +146,7 @@ class FinalRating(NamedTuple):
     value: int
 
 
-def disputed(sheet: Sheet, criterion: str) -> set[int]:
+def disputed_texts(sheet: Sheet, criterion: str) -> set[int]:
     if sheet.adjudicated_from is None:
         return set()
     values: dict[int, list[int]] = defaultdict(list)
@@ -159,12 +162,14 @@ def disputed(sheet: Sheet, criterion: str) -> set[int]:
     }
 
 
-def all_disputed(sheet: Sheet) -> set[int]:
-    return set().union(*(disputed(sheet, criterion) for criterion in CRITERIA))
+def all_disputed_texts(sheet: Sheet) -> set[int]:
+    return set().union(
+        *(disputed_texts(sheet, criterion) for criterion in RATING_CRITERIA)
+    )
 
 
-def decided(sheet: Sheet, criterion: str) -> dict[int, int]:
-    open_texts = disputed(sheet, criterion)
+def adjudicated_ratings(sheet: Sheet, criterion: str) -> dict[int, int]:
+    open_texts = disputed_texts(sheet, criterion)
     final = Rating.objects.filter(
         annotator__sheet=sheet, annotator__is_adjudicator=True
     )
@@ -179,7 +184,7 @@ def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
     For each text, yield the adjudicator's rating, or the ratings of all annotators if
     the adjudicator did not rate the text.
     """
-    by_adjudicator = decided(sheet, criterion)
+    by_adjudicator = adjudicated_ratings(sheet, criterion)
     first = Rating.objects.filter(
         annotator__sheet=sheet, annotator__is_adjudicator=False
     )
@@ -199,10 +204,10 @@ def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
             yield rating._replace(value=by_adjudicator[rating.text])
 
 
-def texts_for(annotator: Annotator) -> QuerySet[SheetText]:
+def texts_to_rate(annotator: Annotator) -> QuerySet[SheetText]:
     texts = SheetText.objects.filter(instance__sheet=annotator.sheet_id)
     if annotator.is_adjudicator:
-        texts = texts.filter(pk__in=all_disputed(annotator.sheet))
+        texts = texts.filter(pk__in=all_disputed_texts(annotator.sheet))
     return texts.order_by("instance__position", "position")
 
 

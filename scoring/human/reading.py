@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.offline.battles import read_battles
 from scoring.stats.battles import Battle
 from scoring.stats.people_and_labels import read_judgements
@@ -24,18 +24,18 @@ from tasks.types.text import nfc
 #: The maximum size of a file of ratings, and the maximum number of reported problems.
 MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
 #: The maximum length of a judge's name in characters.
-MAX_JUDGE = 80
+MAX_JUDGE_NAME_LENGTH = 80
 #: A page that shows a board compares at most this many pairs of labels.
-MAX_COMPARED = 250_000
+MAX_LABEL_COMPARISONS = 250_000
 #: Name of the file with the items of a run that people can judge.
-ITEMS = "items.json"
+ITEMS_FILE_NAME = "items.json"
 
 
 def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
     shown, form = facts["filename"], SimpleNamespace(**facts["form"])
     rated: dict[str, dict[str, int]] = {}
     try:
-        text = _text(shown)
+        text = _read_uploaded_text(shown)
     except InputRefused as refused:
         return {"ratings": {}, "problems": as_values(refused.problems)}
     problems: list[Problem] = []
@@ -59,10 +59,10 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
-    items = {tuple(item) for item in json.loads(Path(ITEMS).read_bytes())}
+    items = {tuple(item) for item in json.loads(Path(ITEMS_FILE_NAME).read_bytes())}
     try:
         read = read_judgements(
-            Path(UPLOAD), items.__contains__, shown=facts["filename"]
+            Path(UPLOAD_FILE_NAME), items.__contains__, shown=facts["filename"]
         )
     except InputRefused as refused:
         return {"answers": [], "problems": as_values(refused.problems)}
@@ -81,44 +81,46 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
     shown, systems, topics = facts["filename"], facts["systems"], facts["topics"]
     known = {nfc(topic) for topic in topics}
 
-    def faults_of(battle: Battle) -> Iterator[tuple[str, str]]:
+    def faults_of_battle(battle: Battle) -> Iterator[tuple[str, str]]:
         if battle.topic not in known:
-            yield f"“{battle.topic[:40]}” is no topic", _first_names(topics)
+            yield f"“{battle.topic[:40]}” is no topic", _list_first_names(topics)
         for name in (battle.left, battle.right):
             if name not in systems:
-                yield f"“{name[:40]}” names no run", _first_names([*systems])
+                yield f"“{name[:40]}” names no run", _list_first_names([*systems])
         # A file can name a run by its system, or by its system and its number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
-        if len(battle.judge) > MAX_JUDGE:
+        if len(battle.judge) > MAX_JUDGE_NAME_LENGTH:
             message = f"“judge” has {len(battle.judge)} characters"
-            yield message, f"at most {MAX_JUDGE} characters"
+            yield message, f"at most {MAX_JUDGE_NAME_LENGTH} characters"
 
     try:
-        _text(shown)
-        rows = read_battles(Path(UPLOAD), shown=shown, faults_of=faults_of)
-        _refuse_crowds(rows, shown)
+        _read_uploaded_text(shown)
+        rows = read_battles(
+            Path(UPLOAD_FILE_NAME), shown=shown, faults_of=faults_of_battle
+        )
+        _refuse_too_many_comparisons(rows, shown)
     except InputRefused as refused:
         return {"battles": [], "problems": as_values(refused.problems)}
     return {"battles": [astuple(row) for row in rows], "problems": []}
 
 
-def _refuse_crowds(rows: Sequence[Battle], shown: str) -> None:
+def _refuse_too_many_comparisons(rows: Sequence[Battle], shown: str) -> None:
     counts = Counter((row.topic, *sorted((row.left, row.right))) for row in rows)
     compared = sum(labels * (labels - 1) // 2 for labels in counts.values())
-    if compared > MAX_COMPARED:
+    if compared > MAX_LABEL_COMPARISONS:
         message = f"{compared:,} comparisons of two labels on the same texts"
-        expected = f"at most {MAX_COMPARED:,}"
+        expected = f"at most {MAX_LABEL_COMPARISONS:,}"
         raise InputRefused([Problem(file=shown, message=message, expected=expected)])
 
 
-def _first_names(names: Sequence[str]) -> str:
+def _list_first_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5]) or "none"
     return f"{shown} and {len(names) - 5:,} more" if len(names) > 5 else shown
 
 
-def _text(shown: str) -> str:
-    with Path(UPLOAD).open("rb") as file:
+def _read_uploaded_text(shown: str) -> str:
+    with Path(UPLOAD_FILE_NAME).open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise InputRefused(

@@ -22,43 +22,47 @@ from citeboard.core.confinement import (
     read_upload,
 )
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import Membership, User
-from scoring.human.states import free_shares, require_open
+from scoring.human.states import list_free_shares, require_open_sheet
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.worker import child, local_copies
-from tasks.delivery.notifications.events import forget, sheet_event, tell_sheet
+from tasks.delivery.notifications.events import (
+    delete_notifications,
+    notify_sheet_assigned,
+    sheet_event,
+)
 from tasks.gold import early, gold_files
-from tasks.gold.secrecy import Kind
+from tasks.gold.secrecy import ContentKind
 from tasks.models import Gold, Phase, Submission
-from tasks.submissions.run_card import READING
+from tasks.submissions.run_card import READING_MODULE
 from tasks.types.base import Scale, Sources
 
 MAX_INSTANCES, MAX_SYSTEMS = 200, 20
 #: The code of a text is random, so that the code does not reveal the text's author.
 #: Codes have only letters, because spreadsheets convert codes such as 1E5 to numbers.
-_LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
+_CODE_LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
 class SheetRefused(Refused):
     """An error with the reason for which no sheet can be made."""
 
 
-def judged_phases(phases: Sequence[Phase]) -> list[Phase]:
+def phases_with_human_evaluation(phases: Sequence[Phase]) -> list[Phase]:
     return [
         phase for phase in phases if phase.task.task_type.human_evaluation is not None
     ]
 
 
 def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
-    rows = standings(phase, viewer).rows
+    rows = compute_board(phase, viewer).rows
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     return [runs[row.submission] for row in rows if runs[row.submission].file]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class SampledSheet:
     """The instances that were sampled for a sheet, in order, with the sources of each
     instance and the text of each run for each instance.
     """
@@ -70,14 +74,14 @@ class Drawn:
     texts: Mapping[int, Mapping[str, str]]
 
 
-def check_size(runs: int, instances: int) -> None:
+def check_sheet_size(runs: int, instances: int) -> None:
     if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
         words = _(
             "%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances"
         )
         asked = {
-            "runs": counted(runs, "run"),
-            "instances": counted(instances, "instance"),
+            "runs": count_with_noun(runs, "run"),
+            "instances": count_with_noun(instances, "instance"),
         }
         raise SheetRefused(
             words % {**asked, "most_runs": MAX_SYSTEMS, "most": MAX_INSTANCES}
@@ -87,29 +91,29 @@ def check_size(runs: int, instances: int) -> None:
 def make_sheet(
     *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
 ) -> Sheet:
-    return keep_sheet(
-        draw_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by
+    return save_rating_sheet(
+        sample_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by
     )
 
 
-def draw_sheet(
+def sample_sheet(
     *,
     phase: Phase,
     runs: Sequence[Submission],
     instances: int,
     seed: int,
     tell: Callable[[float, str], object] = lambda share, doing: None,
-) -> Drawn:
+) -> SampledSheet:
     """Read the inputs and the files of all runs, and sample the instances of a sheet of
     ratings. Raises SheetRefused.
     """
-    check_size(len(runs), instances)
+    check_sheet_size(len(runs), instances)
     tell(0, "reading the public inputs")
     sources = public_sources(phase)
     texts = {}
     for place, run in enumerate(runs, start=1):
         tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
-        texts[run.pk] = _texts(run)
+        texts[run.pk] = _read_run_texts(run)
     shared = [
         name
         for name in sources
@@ -120,7 +124,7 @@ def draw_sheet(
             "only %(instances)s of %(total)s have a text of every chosen run, and %(asked)s are asked for"
         )
         found = {
-            "instances": counted(len(shared), "instance"),
+            "instances": count_with_noun(len(shared), "instance"),
             "total": len(sources),
             "asked": instances,
         }
@@ -130,10 +134,12 @@ def draw_sheet(
         name: hashlib.sha256(f"{seed} {name}".encode()).digest() for name in shared
     }
     names = sorted(shared, key=places.__getitem__)[:instances]
-    return Drawn(phase=phase, seed=seed, names=names, sources=sources, texts=texts)
+    return SampledSheet(
+        phase=phase, seed=seed, names=names, sources=sources, texts=texts
+    )
 
 
-def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
+def save_rating_sheet(drawn: SampledSheet, *, by: User) -> Sheet:
     """Create a sheet.
 
     The order and the codes of texts are random and do not depend on the seed, because a
@@ -142,11 +148,11 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     phase = drawn.phase
     with transaction.atomic():
         human_evaluation = phase.task.task_type.human_evaluation
-        scales = as_values(human_evaluation.scales) if human_evaluation else {}
+        scales = scales_as_json(human_evaluation.scales) if human_evaluation else {}
         sheet = Sheet.objects.create(
             phase=phase, seed=drawn.seed, created_by=by, scales=scales
         )
-        store_texts(sheet, drawn)
+        store_sheet_texts(sheet, drawn)
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
         audit.record(
             "sheet", actor=by, subject=phase, place=phase.task.season, facts=facts
@@ -154,7 +160,9 @@ def keep_sheet(drawn: Drawn, *, by: User) -> Sheet:
     return sheet
 
 
-def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
+def store_sheet_texts(
+    sheet: Sheet, drawn: SampledSheet
+) -> dict[tuple[int, int], SheetText]:
     """Store the instances of a sheet, and the texts of each instance in random order.
     Return the texts of a sheet by position of the instance and id of the run.
     """
@@ -172,7 +180,9 @@ def store_texts(sheet: Sheet, drawn: Drawn) -> dict[tuple[int, int], SheetText]:
         SheetText(
             instance=instance,
             position=position,
-            code="".join(secrets.choice(_LETTERS) for place in range(_CODE_LENGTH)),
+            code="".join(
+                secrets.choice(_CODE_LETTERS) for place in range(_CODE_LENGTH)
+            ),
             submission_id=run,
             # PostgreSQL cannot store the NUL character, which JSON strings may contain.
             text=drawn.texts[run][instance.name].replace("\0", "\ufffd"),
@@ -195,7 +205,7 @@ def public_sources(phase: Phase) -> Mapping[str, Sources]:
             _("the phase has no texts that people could judge, or no gold yet")
         )
     try:
-        found = _read("sources", phase, gold.public, gold)
+        found = _read_stored_texts("sources", phase, gold.public, gold)
     except (OSError, UploadUnreadable) as reason:
         raise SheetRefused(
             _("the public inputs of the phase cannot be read")
@@ -206,20 +216,22 @@ def public_sources(phase: Phase) -> Mapping[str, Sources]:
     }
 
 
-def _read(program: str, phase: Phase, stored: str, gold: Gold) -> dict[str, Any]:
+def _read_stored_texts(
+    program: str, phase: Phase, stored: str, gold: Gold
+) -> dict[str, Any]:
     task_type = phase.task.task_type
     task = {"task_type": task_type.reference, "reading": gold.reading_version}
     limits = limits_for_organisers()
     with (
-        local_copies.fetched(storage.gold, stored) as path,
+        local_copies.temporary_local_copy(storage.gold, stored) as path,
         read_upload(
-            f"{READING}:{program}", path, task, owner=None, limits=limits
+            f"{READING_MODULE}:{program}", path, task, owner=None, limits=limits
         ) as done,
     ):
         return dict(done.result)
 
 
-def _texts(run: Submission) -> Mapping[str, str]:
+def _read_run_texts(run: Submission) -> Mapping[str, str]:
     task_type = run.phase.task.task_type
     gold = Gold.objects.current(run.phase)
     assert gold is not None
@@ -229,12 +241,17 @@ def _texts(run: Submission) -> Mapping[str, str]:
         "filename": run.filename,
         "reading": gold.reading_version,
     }
-    limits, index = limits_for_organisers(), gold_files.index_file(gold)
+    limits, index = limits_for_organisers(), gold_files.cached_index_path(gold)
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
             path = local_copies.run_copy(run, Path(folder))
             with read_upload(
-                f"{READING}:texts", path, wish, owner=None, limits=limits, shared=index
+                f"{READING_MODULE}:texts",
+                path,
+                wish,
+                owner=None,
+                limits=limits,
+                shared=index,
             ) as done:
                 return dict(done.result)
         except (
@@ -248,14 +265,14 @@ def _texts(run: Submission) -> Mapping[str, str]:
             ) from reason
 
 
-def as_values(scales: Mapping[str, Scale]) -> dict[str, Any]:
+def scales_as_json(scales: Mapping[str, Scale]) -> dict[str, Any]:
     return {
         name: {"question": scale.question, "levels": list(scale.levels)}
         for name, scale in scales.items()
     }
 
 
-def could_show_references(sheet: Sheet) -> bool:
+def has_reference_texts(sheet: Sheet) -> bool:
     human_evaluation = sheet.phase.task.task_type.human_evaluation
     return human_evaluation is not None and human_evaluation.references is not None
 
@@ -265,7 +282,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     systems. Raises Refused.
     """
     phase = sheet.phase
-    if not could_show_references(sheet):
+    if not has_reference_texts(sheet):
         raise Refused(_("the texts of this task are not judged against a gold text"))
     same_gold = Phase.objects.on_gold_of(phase)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
@@ -284,7 +301,9 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     assert gold is not None
     assert human_evaluation is not None
     try:
-        texts: Mapping[str, str] = _read("references", phase, gold.file, gold)
+        texts: Mapping[str, str] = _read_stored_texts(
+            "references", phase, gold.file, gold
+        )
     except (OSError, UploadUnreadable) as reason:
         raise Refused(_("the gold of the phase cannot be read")) from reason
     with transaction.atomic():
@@ -313,7 +332,7 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         locked.has_references = True
         locked.scales = {
             **locked.scales,
-            **as_values(human_evaluation.reference_scales),
+            **scales_as_json(human_evaluation.reference_scales),
         }
         locked.save(update_fields=["has_references", "scales"])
         facts, season = {"sheet": sheet.pk}, phase.task.season
@@ -326,7 +345,7 @@ class AnnotatorRefused(Refused):
     """An error with the reason for which a person cannot rate the texts of a sheet."""
 
 
-def add_person(
+def add_annotator_by_email(
     *, sheet: Sheet, email: str, by: User, is_adjudicator: bool = False
 ) -> Annotator:
     person = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
@@ -338,10 +357,16 @@ def add_person(
         raise AnnotatorRefused(
             _("a member of a team whose run is on the sheet cannot rate it")
         )
-    kinds = [Kind.INPUTS, Kind.GOLD] if sheet.has_references else [Kind.INPUTS]
+    kinds = (
+        [ContentKind.INPUTS, ContentKind.GOLD]
+        if sheet.has_references
+        else [ContentKind.INPUTS]
+    )
     with transaction.atomic():
-        early.not_told_early(sheet.phase, [person], kinds, by=by)
-        return _add(sheet, str(person), person, by, is_adjudicator=is_adjudicator)
+        early.refuse_disclosure_to_participants(sheet.phase, [person], kinds, by=by)
+        return _add_annotator(
+            sheet, str(person), person, by, is_adjudicator=is_adjudicator
+        )
 
 
 def has_own_texts(sheet: Sheet, person: User) -> bool:
@@ -349,7 +374,9 @@ def has_own_texts(sheet: Sheet, person: User) -> bool:
     return Membership.objects.filter(user=person, team__in=teams).exists()
 
 
-def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
+def get_or_add_named_annotator(
+    *, sheet: Sheet, name: str, by: User | None = None
+) -> Annotator:
     """Return the annotator with the given name, and create the annotator if no
     annotator has this name.
 
@@ -362,7 +389,7 @@ def add_name(*, sheet: Sheet, name: str, by: User | None = None) -> Annotator:
             _("%(name)s rates on the site, and can upload a file there")
             % {"name": rater}
         )
-    return rater or _add(sheet, name, None, by)
+    return rater or _add_annotator(sheet, name, None, by)
 
 
 def remove_annotator(*, annotator: Annotator, by: User) -> int:
@@ -382,12 +409,12 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
             facts=facts,
         )
         if annotator.user_id is not None:
-            forget(sheet_event(sheet.pk), user=annotator.user_id)
+            delete_notifications(sheet_event(sheet.pk), user=annotator.user_id)
         annotator.delete()
     return ratings
 
 
-def _add(
+def _add_annotator(
     sheet: Sheet,
     name: str,
     person: User | None,
@@ -397,7 +424,7 @@ def _add(
 ) -> Annotator:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
-        require_open(locked)
+        require_open_sheet(locked)
         if person is not None and (
             annotator := locked.annotators.filter(user=person).first()
         ):
@@ -418,10 +445,10 @@ def _add(
         free = next(
             candidate for candidate in (name, *numbered) if candidate not in taken
         )[:80]
-        shares = free_shares(locked)
+        shares = list_free_shares(locked)
         if locked.shares and not shares:
             words = _("the plan is divided among %(judges)s, who are all on the sheet")
-            judges = counted(locked.shares, "judge")
+            judges = count_with_noun(locked.shares, "judge")
             raise AnnotatorRefused(words % {"judges": judges})
         added = locked.annotators.create(
             name=free,
@@ -437,5 +464,7 @@ def _add(
             "annotator-added", actor=by, subject=locked, place=season, facts=facts
         )
         if person is not None:
-            tell_sheet(locked.pk, locked.phase, person.pk, has_pairs=locked.has_pairs)
+            notify_sheet_assigned(
+                locked.pk, locked.phase, person.pk, has_pairs=locked.has_pairs
+            )
         return added

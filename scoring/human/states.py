@@ -12,7 +12,7 @@ from citeboard.teams.models import User
 from scoring.models import Sheet
 
 
-def require_open(sheet: Sheet) -> None:
+def require_open_sheet(sheet: Sheet) -> None:
     """Raise Refused unless the sheet is open for ratings or judgements. The caller must
     have locked the sheet's row.
     """
@@ -22,7 +22,7 @@ def require_open(sheet: Sheet) -> None:
         raise Refused(_("the sheet is closed until an organiser reopens it"))
 
 
-def close(sheet: Sheet) -> None:
+def close_sheet(sheet: Sheet) -> None:
     """Close a published sheet of ratings or pairs, so that its results are not public.
     The caller must have locked the sheet's row.
 
@@ -35,7 +35,7 @@ def close(sheet: Sheet) -> None:
     sheet.save(update_fields=["published_at", "closed_at"])
 
 
-def reopen(*, sheet: Sheet, by: User) -> None:
+def reopen_sheet(*, sheet: Sheet, by: User) -> None:
     """Open a closed sheet again, so that annotators or judges can answer. Raises
     Refused.
     """
@@ -57,7 +57,7 @@ def reopen(*, sheet: Sheet, by: User) -> None:
         )
 
 
-def free_shares(sheet: Sheet) -> list[int]:
+def list_free_shares(sheet: Sheet) -> list[int]:
     """Return the numbers of the shares of a sheet that no judge has taken, in ascending
     order.
     """

@@ -15,9 +15,14 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from scoring.judges.chat import AskFailed, Endpoint, EndpointRefuses, Stopped
+from scoring.judges.chat import (
+    ChatEndpoint,
+    ChatRequestFailed,
+    EndpointRefusesAll,
+    RequestNotSent,
+)
 from scoring.judges.declared import ChatJudge
-from scoring.judges.questions import Prompt, Question
+from scoring.judges.questions import JudgePrompt, JudgeQuestion
 from tasks.types.ledger import NO_LABEL
 from tasks.types.problems import Unavailable
 
@@ -25,19 +30,19 @@ from tasks.types.problems import Unavailable
 #: The number of prepared questions is ``at_once`` times this factor.
 AHEAD = 2
 #: The number of consecutive failures after which the endpoint is considered down.
-MAX_FAILED = 20
+MAX_CONSECUTIVE_FAILURES = 20
 #: Maximum number of tokens that the chat format adds to a prompt.
-OVERHEAD = 64
+OVERHEAD_BYTES_PER_REQUEST = 64
 #: The maximum number of requests for one question that the endpoint may charge for.
 #: Before a question is asked, the cost of this many requests is reserved.
-MAX_CHARGED = 3
+MAX_CHARGED_REQUESTS = 3
 #: A question gets no label if this many replies contain no single answer.
-MAX_REPLIES = 2
-NOTHING = Decimal(0)
+MAX_REPLIES_PER_QUESTION = 2
+ZERO_COST = Decimal(0)
 
 
 @dataclass(frozen=True)
-class Row:
+class JudgeReply:
     """A judge's reply to a question, as stored in the judgement ledger."""
 
     repeat: int
@@ -46,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgeAnswer:
     """The replies to a question, their total cost, and the ``failure`` of the last
     request.
 
@@ -55,21 +60,21 @@ class Answer:
     answer and the question may be sent again.
     """
 
-    question: Question
-    rows: tuple[Row, ...]
+    question: JudgeQuestion
+    rows: tuple[JudgeReply, ...]
     cost: Decimal
     failure: str = ""
     is_open: bool = False
 
 
-class Record(Protocol):
+class AnswerRecorder(Protocol):
     """A function that stores answers and reserves the cost of the next questions. The
     function returns those of the next questions whose cost could be reserved.
     """
 
     def __call__(
-        self, answers: Sequence[Answer], wanted: Sequence[Question]
-    ) -> Sequence[Question]: ...
+        self, answers: Sequence[JudgeAnswer], wanted: Sequence[JudgeQuestion]
+    ) -> Sequence[JudgeQuestion]: ...
 
 
 class ChatAsker:
@@ -77,26 +82,30 @@ class ChatAsker:
     not have exactly one answer.
     """
 
-    def __init__(self, judge: ChatJudge, prompt: Prompt, endpoint: Endpoint) -> None:
+    def __init__(
+        self, judge: ChatJudge, prompt: JudgePrompt, endpoint: ChatEndpoint
+    ) -> None:
         self._judge, self._prompt, self._endpoint = judge, prompt, endpoint
 
-    def __call__(self, question: Question) -> Answer:
+    def __call__(self, question: JudgeQuestion) -> JudgeAnswer:
         text = self._prompt.filled(question)
-        most = most_per_request(self._judge, text)
-        rows: list[Row] = []
-        requests, spent, failure = 0, NOTHING, ""
-        left = MAX_REPLIES - question.replies
-        while len(rows) < left and requests < MAX_CHARGED:
+        most = max_cost_per_request(self._judge, text)
+        rows: list[JudgeReply] = []
+        requests, spent, failure = 0, ZERO_COST, ""
+        left = MAX_REPLIES_PER_QUESTION - question.replies
+        while len(rows) < left and requests < MAX_CHARGED_REQUESTS:
             try:
-                reply = self._endpoint.ask(text, most_charged=MAX_CHARGED - requests)
-            except AskFailed as failed:
+                reply = self._endpoint.ask(
+                    text, most_charged=MAX_CHARGED_REQUESTS - requests
+                )
+            except ChatRequestFailed as failed:
                 spent += most * failed.charged
                 failure = failed.cause
                 break
-            except Stopped as stopped:
+            except RequestNotSent as stopped:
                 spent += most * stopped.charged
                 break
-            except EndpointRefuses as refusal:
+            except EndpointRefusesAll as refusal:
                 spent += most * refusal.charged
                 if not rows:
                     refusal.cost = spent
@@ -104,46 +113,52 @@ class ChatAsker:
                 # Keep the first reply.
                 # The request for the next question raises the error again.
                 break
-            cost = self._cost(reply.input_tokens, reply.output_tokens, most)
+            cost = self._request_cost(reply.input_tokens, reply.output_tokens, most)
             requests += 1 + reply.charged
             spent += cost + most * reply.charged
             label = self._prompt.label_of(reply.text)
             is_priced = self._judge.price is not None
             repeat = question.replies + len(rows)
-            rows.append(Row(repeat, label, cost if is_priced else None))
+            rows.append(JudgeReply(repeat, label, cost if is_priced else None))
             if label != NO_LABEL:
                 break
         # Store the first reply without an answer even if the second request failed.
         is_open = 0 < len(rows) < left and rows[-1].label == NO_LABEL
-        return Answer(question, tuple(rows), spent, failure=failure, is_open=is_open)
+        return JudgeAnswer(
+            question, tuple(rows), spent, failure=failure, is_open=is_open
+        )
 
-    def _cost(self, inputs: int | None, outputs: int | None, most: Decimal) -> Decimal:
+    def _request_cost(
+        self, inputs: int | None, outputs: int | None, most: Decimal
+    ) -> Decimal:
         if self._judge.price is None:
-            return NOTHING
+            return ZERO_COST
         if not inputs or outputs is None:
             return most
         return min(self._judge.price.of(inputs, outputs), most)
 
 
-def most_per_request(judge: ChatJudge, text: str) -> Decimal:
+def max_cost_per_request(judge: ChatJudge, text: str) -> Decimal:
     """Return the maximum cost of one request to a judge. The estimate assumes that a
     text has at most as many tokens as bytes.
     """
     if judge.price is None:
-        return NOTHING
-    size = len(text.encode("utf-8", "replace")) + OVERHEAD
+        return ZERO_COST
+    size = len(text.encode("utf-8", "replace")) + OVERHEAD_BYTES_PER_REQUEST
     return judge.price.of(size, judge.max_tokens)
 
 
-def most_per_question(judge: ChatJudge, prompt: Prompt, question: Question) -> Decimal:
+def max_cost_per_question(
+    judge: ChatJudge, prompt: JudgePrompt, question: JudgeQuestion
+) -> Decimal:
     """Return the maximum cost of all requests for a question, which is the amount to
     reserve.
     """
-    return MAX_CHARGED * most_per_request(judge, prompt.filled(question))
+    return MAX_CHARGED_REQUESTS * max_cost_per_request(judge, prompt.filled(question))
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """The approximate cost and the maximum cost of a number of questions."""
 
     questions: int
@@ -156,43 +171,45 @@ class Estimate:
 PER_TOKEN, REPLY_TOKENS = 4, 5
 
 
-def estimate(
-    judge: ChatJudge, prompt: Prompt, questions: Iterable[Question]
-) -> Estimate:
+def estimate_cost(
+    judge: ChatJudge, prompt: JudgePrompt, questions: Iterable[JudgeQuestion]
+) -> CostEstimate:
     """Estimate the cost of asking each question once, without asking a question."""
     price = judge.price
-    number, cost, most = 0, NOTHING, NOTHING
+    number, cost, most = 0, ZERO_COST, ZERO_COST
     for question in questions:
         number += 1
         if price is not None:
             text = prompt.filled(question)
-            tokens = len(text) // PER_TOKEN + OVERHEAD // PER_TOKEN
+            tokens = len(text) // PER_TOKEN + OVERHEAD_BYTES_PER_REQUEST // PER_TOKEN
             cost += price.of(tokens, min(REPLY_TOKENS, judge.max_tokens))
-            most += MAX_CHARGED * most_per_request(judge, text)
-    return Estimate(number, cost, most, price.currency if price else "")
+            most += MAX_CHARGED_REQUESTS * max_cost_per_request(judge, text)
+    return CostEstimate(number, cost, most, price.currency if price else "")
 
 
-class EndpointAway(Unavailable):
+class EndpointUnavailable(Unavailable):
     """The endpoint has answered none of the latest questions. The error message gives
     the causes of the failures.
     """
 
 
-class _Flight:
+class _PendingQuestions:
     """The questions that threads are asking at the moment, and a queue of the answers."""
 
-    def __init__(self, ask: Callable[[Question], Answer], at_once: int) -> None:
+    def __init__(
+        self, ask: Callable[[JudgeQuestion], JudgeAnswer], at_once: int
+    ) -> None:
         self._ask = ask
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="judge")
-        self._done: SimpleQueue[Future[Answer]] = SimpleQueue()
-        self._questions: dict[Future[Answer], Question] = {}
+        self._done: SimpleQueue[Future[JudgeAnswer]] = SimpleQueue()
+        self._questions: dict[Future[JudgeAnswer], JudgeQuestion] = {}
         #: The refusal of the endpoint after which no more questions are sent.
-        self.refusal: EndpointRefuses | None = None
+        self.refusal: EndpointRefusesAll | None = None
 
     def __len__(self) -> int:
         return len(self._questions)
 
-    def send(self, question: Question) -> None:
+    def send(self, question: JudgeQuestion) -> None:
         future = self._pool.submit(self._ask, question)
         self._questions[future] = question
         future.add_done_callback(self._done.put)
@@ -202,7 +219,7 @@ class _Flight:
         for future in list(self._questions):
             future.cancel()
 
-    def landed(self) -> list[Answer]:
+    def wait_for_answers(self) -> list[JudgeAnswer]:
         """Wait until a question is answered, and return all answers that have arrived.
 
         The answer to a cancelled question has no rows.
@@ -211,30 +228,30 @@ class _Flight:
         with suppress(Empty):
             while True:
                 futures.append(self._done.get_nowait())
-        return [self._answer(future) for future in futures]
+        return [self._answer_of_future(future) for future in futures]
 
-    def _answer(self, future: Future[Answer]) -> Answer:
+    def _answer_of_future(self, future: Future[JudgeAnswer]) -> JudgeAnswer:
         question = self._questions.pop(future)
         try:
             return future.result()
         except CancelledError:
-            return Answer(question, (), NOTHING)
-        except EndpointRefuses as refusal:
+            return JudgeAnswer(question, (), ZERO_COST)
+        except EndpointRefusesAll as refusal:
             self.refusal = refusal
-            return Answer(question, (), refusal.cost)
+            return JudgeAnswer(question, (), refusal.cost)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
 
-class _Failures:
+class _ConsecutiveFailures:
     """Counts consecutive questions to an endpoint that failed, with their causes."""
 
     def __init__(self) -> None:
         self._causes: list[str] = []
 
-    def count(self, answers: Iterable[Answer]) -> EndpointAway | None:
-        """Return an exception if MAX_FAILED consecutive questions have failed, or else
+    def count(self, answers: Iterable[JudgeAnswer]) -> EndpointUnavailable | None:
+        """Return an exception if MAX_CONSECUTIVE_FAILURES consecutive questions have failed, or else
         None.
         """
         for answer in answers:
@@ -242,32 +259,32 @@ class _Failures:
                 self._causes.clear()
             elif answer.failure:
                 self._causes.append(answer.failure)
-        if len(self._causes) < MAX_FAILED:
+        if len(self._causes) < MAX_CONSECUTIVE_FAILURES:
             return None
         [(cause, _count)] = Counter(self._causes).most_common(1)
-        return EndpointAway(
+        return EndpointUnavailable(
             f"{len(self._causes)} questions in a row had no reply: {cause}"
         )
 
 
-def ask_all(
-    questions: Iterable[Question],
-    ask: Callable[[Question], Answer],
+def ask_all_questions(
+    questions: Iterable[JudgeQuestion],
+    ask: Callable[[JudgeQuestion], JudgeAnswer],
     *,
     at_once: int,
-    record: Record,
+    record: AnswerRecorder,
     stopped: threading.Event,
 ) -> None:
     """Ask the judge the questions until no question is left, the budget is spent, or
     ``stopped`` is set.
 
-    Answers that arrive after a stop are recorded too. Raises EndpointRefuses, or
-    EndpointAway after MAX_FAILED consecutive failures.
+    Answers that arrive after a stop are recorded too. Raises EndpointRefusesAll, or
+    EndpointUnavailable after MAX_CONSECUTIVE_FAILURES consecutive failures.
     """
     source = iter(questions)
-    flight, failures = _Flight(ask, at_once), _Failures()
-    answers: list[Answer] = []
-    unadmitted: list[Question] = []
+    flight, failures = _PendingQuestions(ask, at_once), _ConsecutiveFailures()
+    answers: list[JudgeAnswer] = []
+    unadmitted: list[JudgeQuestion] = []
     reason: Exception | None = None
     try:
         while True:
@@ -282,7 +299,7 @@ def ask_all(
                 flight.recall()
             if not len(flight):
                 break
-            answers = flight.landed()
+            answers = flight.wait_for_answers()
             reason = reason or flight.refusal or failures.count(answers)
             if reason is not None:
                 stopped.set()

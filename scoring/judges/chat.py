@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from scoring.judges.connections import Deadlines, pool_for
+from scoring.judges.connections import DeadlineWatcher, connection_pool_for
 from scoring.judges.declared import ChatJudge
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Unavailable, needed
@@ -24,22 +24,22 @@ with needed("urllib3 is not installed, which chat endpoints need"):
     import urllib3
 
 #: The maximum size of a reply in bytes.
-MAX_REPLY = 1 << 18
+MAX_REPLY_BYTES = 1 << 18
 #: The maximum number of attempts after temporary faults.
-ATTEMPTS = 4
+MAX_ATTEMPTS = 4
 #: Shortest and longest pause in seconds, where each pause doubles the one before.
 FIRST_PAUSE, MAX_PAUSE = 1.0, 120.0
 #: HTTP statuses after which the endpoint will refuse every further request.
-REFUSES_ALL = {
+FATAL_STATUS_MESSAGES = {
     401: "the endpoint refuses the key (401)",
     403: "the endpoint refuses the key (403)",
     404: "the endpoint knows no such address or model (404)",
 }
-AGAIN = frozenset((408, 409, 425, 429, *range(500, 600)))
+RETRIED_STATUS_CODES = frozenset((408, 409, 425, 429, *range(500, 600)))
 
 
 @dataclass(frozen=True)
-class Reply:
+class ChatReply:
     """The text and the token counts of an endpoint's reply. A missing or invalid token
     count is None.
 
@@ -52,7 +52,7 @@ class Reply:
     charged: int = 0
 
 
-class AskFailed(Exception):
+class ChatRequestFailed(Exception):
     """A request to a chat endpoint failed.
 
     ``cause`` contains no text from the endpoint. ``charged`` is the number of attempts
@@ -64,7 +64,7 @@ class AskFailed(Exception):
         super().__init__(cause)
 
 
-class EndpointRefuses(Unavailable):
+class EndpointRefusesAll(Unavailable):
     """The endpoint would refuse every request, for example because the key is invalid.
 
     ``charged`` is the number of earlier attempts that may incur costs, and ``cost`` is
@@ -75,7 +75,7 @@ class EndpointRefuses(Unavailable):
     cost = Decimal(0)
 
 
-class Stopped(Exception):
+class RequestNotSent(Exception):
     """The request was not sent, because the job is about to stop.
 
     ``charged`` is the number of earlier attempts of the request that may incur costs.
@@ -85,20 +85,20 @@ class Stopped(Exception):
 
 
 #: Errors that occur before a request is sent.
-NOT_SENT = (
+CONNECTION_ERRORS = (
     urllib3.exceptions.NewConnectionError,
     urllib3.exceptions.ConnectTimeoutError,
 )
 
 
-class _Fault(Exception):
+class _RequestFault(Exception):
     def __init__(self, cause: str, *, is_charged: bool, is_again: bool = True) -> None:
         self.cause, self.is_charged, self.is_again = cause, is_charged, is_again
         self.pause: float | None = None
         super().__init__(cause)
 
 
-class Endpoint:
+class ChatEndpoint:
     """A pool of persistent connections to one endpoint, shared by threads."""
 
     def __init__(
@@ -113,8 +113,10 @@ class Endpoint:
         self._secret = judge.secret()
         self._stopped = stopped or threading.Event()
         self._pause, self._clock = pause or self._stopped.wait, clock
-        self._deadlines = Deadlines()
-        self._pool, self._path = pool_for(judge.address, judge.at_once, judge.timeout)
+        self._deadlines = DeadlineWatcher()
+        self._pool, self._path = connection_pool_for(
+            judge.address, judge.at_once, judge.timeout
+        )
         self._lock = threading.Lock()
         self._open_again = 0.0
 
@@ -122,25 +124,29 @@ class Endpoint:
         self._pool.close()
         self._deadlines.close()
 
-    def ask(self, prompt: str, *, most_charged: int) -> Reply:
+    def ask(self, prompt: str, *, most_charged: int) -> ChatReply:
         """Send a prompt to the endpoint, and repeat the request after temporary faults.
-        Raises AskFailed, EndpointRefuses or Stopped.
+        Raises ChatRequestFailed, EndpointRefusesAll or Stopped.
 
         The endpoint may charge for at most ``most_charged`` requests with this prompt.
         """
         charged = 0
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 self._wait_until_open()
                 return replace(self._ask_once(prompt), charged=charged)
-            except (EndpointRefuses, Stopped) as end:
+            except (EndpointRefusesAll, RequestNotSent) as end:
                 end.charged = charged
                 raise
-            except _Fault as fault:
+            except _RequestFault as fault:
                 charged += fault.is_charged
-                if not fault.is_again or attempt == ATTEMPTS or charged == most_charged:
-                    raise AskFailed(fault.cause, charged=charged) from None
-                self._note_pause(fault.pause, attempt)
+                if (
+                    not fault.is_again
+                    or attempt == MAX_ATTEMPTS
+                    or charged == most_charged
+                ):
+                    raise ChatRequestFailed(fault.cause, charged=charged) from None
+                self._pause_after_fault(fault.pause, attempt)
         raise AssertionError
 
     def _wait_until_open(self) -> None:
@@ -149,9 +155,9 @@ class Endpoint:
         if left > 0:
             self._pause(left)
         if self._stopped.is_set():
-            raise Stopped
+            raise RequestNotSent
 
-    def _note_pause(self, asked: float | None, attempt: int) -> None:
+    def _pause_after_fault(self, asked: float | None, attempt: int) -> None:
         if asked is None:
             spread = random.uniform(0.75, 1.25)  # noqa: S311  (no secret)
             self._pause(min(FIRST_PAUSE * 2 ** (attempt - 1) * spread, MAX_PAUSE))
@@ -159,7 +165,7 @@ class Endpoint:
         with self._lock:
             self._open_again = max(self._open_again, self._clock() + asked)
 
-    def _ask_once(self, prompt: str) -> Reply:
+    def _ask_once(self, prompt: str) -> ChatReply:
         body = {
             "model": self._judge.model,
             "messages": [{"role": "user", "content": prompt}],
@@ -192,48 +198,52 @@ class Endpoint:
                 )
                 try:
                     if response.status != 200:
-                        raise self._refusal(response)
-                    return _reply(_read_body(response))
+                        raise self._error_for_status(response)
+                    return _parse_chat_reply(_read_limited_body(response))
                 finally:
                     # Close the connection if the reply was not read to its end.
                     response.close()
                     response.release_conn()
-            except NOT_SENT:
-                raise _Fault("no connection", is_charged=False) from None
+            except CONNECTION_ERRORS:
+                raise _RequestFault("no connection", is_charged=False) from None
             except (urllib3.exceptions.HTTPError, OSError, ValueError):
                 if not deadline.is_sent:
-                    raise _Fault("no connection", is_charged=False) from None
+                    raise _RequestFault("no connection", is_charged=False) from None
                 # Do not chain the original exception, which has addresses and headers.
                 message = (
                     "no reply in time" if deadline.is_over() else "connection lost"
                 )
-                raise _Fault(message, is_charged=True) from None
+                raise _RequestFault(message, is_charged=True) from None
 
-    def _refusal(self, response: urllib3.BaseHTTPResponse) -> Exception:
+    def _error_for_status(self, response: urllib3.BaseHTTPResponse) -> Exception:
         status = response.status
         # Read the body of the reply, so that the connection can be reused.
-        response.read(MAX_REPLY)
-        if status in REFUSES_ALL:
-            return EndpointRefuses(REFUSES_ALL[status])
-        fault = _Fault(f"status {status}", is_charged=False, is_again=status in AGAIN)
+        response.read(MAX_REPLY_BYTES)
+        if status in FATAL_STATUS_MESSAGES:
+            return EndpointRefusesAll(FATAL_STATUS_MESSAGES[status])
+        fault = _RequestFault(
+            f"status {status}",
+            is_charged=False,
+            is_again=status in RETRIED_STATUS_CODES,
+        )
         if status in (429, 503):
-            fault.pause = retry_after(response.headers.get("Retry-After"))
+            fault.pause = retry_after_seconds(response.headers.get("Retry-After"))
         return fault
 
 
-def _read_body(response: urllib3.BaseHTTPResponse) -> bytes:
+def _read_limited_body(response: urllib3.BaseHTTPResponse) -> bytes:
     parts: list[bytes] = []
     length = 0
     while part := response.read1(1 << 16):
         parts.append(part)
         length += len(part)
-        if length > MAX_REPLY:
-            message = f"longer than {MAX_REPLY >> 10} KiB"
-            raise _Fault(message, is_charged=True, is_again=False)
+        if length > MAX_REPLY_BYTES:
+            message = f"longer than {MAX_REPLY_BYTES >> 10} KiB"
+            raise _RequestFault(message, is_charged=True, is_again=False)
     return b"".join(parts)
 
 
-def retry_after(text: str | None, *, now: float | None = None) -> float | None:
+def retry_after_seconds(text: str | None, *, now: float | None = None) -> float | None:
     """Return the seconds in a Retry-After header, at most MAX_PAUSE, or None if the
     header is missing or invalid.
     """
@@ -249,11 +259,11 @@ def retry_after(text: str | None, *, now: float | None = None) -> float | None:
     return min(max(at - (time.time() if now is None else now), 0.0), MAX_PAUSE)
 
 
-def _reply(content: bytes) -> Reply:
+def _parse_chat_reply(content: bytes) -> ChatReply:
     try:
         document = read_json(content)
     except ValueError:
-        raise _Fault("not JSON", is_charged=True) from None
+        raise _RequestFault("not JSON", is_charged=True) from None
     try:
         choice = document["choices"][0]
         message = choice["message"]
@@ -262,14 +272,14 @@ def _reply(content: bytes) -> Reply:
             choice.get("finish_reason") == "content_filter"
         )
     except (LookupError, TypeError, AttributeError):
-        raise _Fault("not a chat reply", is_charged=True) from None
+        raise _RequestFault("not a chat reply", is_charged=True) from None
     if is_refused:
-        raise _Fault("the model refuses", is_charged=True, is_again=False)
+        raise _RequestFault("the model refuses", is_charged=True, is_again=False)
     if not isinstance(text, str | None):
-        raise _Fault("not a chat reply", is_charged=True)
+        raise _RequestFault("not a chat reply", is_charged=True)
     usage = document.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    return Reply(
+    return ChatReply(
         text or "",
         _token_count(usage.get("prompt_tokens")),
         _token_count(usage.get("completion_tokens")),

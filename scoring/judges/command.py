@@ -17,22 +17,22 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from scoring.judges.asking import (
-    MAX_REPLIES,
-    Answer,
+    MAX_REPLIES_PER_QUESTION,
     ChatAsker,
-    Estimate,
-    Row,
-    ask_all,
-    estimate,
-    most_per_question,
+    CostEstimate,
+    JudgeAnswer,
+    JudgeReply,
+    ask_all_questions,
+    estimate_cost,
+    max_cost_per_question,
 )
-from scoring.judges.chat import Endpoint
+from scoring.judges.chat import ChatEndpoint
 from scoring.judges.declared import ChatJudge, DeclaredJudge, LocalJudge, read_judges
-from scoring.judges.local import local_model, local_signature
+from scoring.judges.local import load_local_model, local_judge_signature
 from scoring.judges.questions import (
-    Prompt,
-    Question,
-    chat_signature,
+    JudgePrompt,
+    JudgeQuestion,
+    chat_judge_signature,
     digest_of_signature,
 )
 from tasks.types.base import OptionRefused
@@ -41,11 +41,11 @@ from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, shown_items
 from tasks.types.problems import Problem, refuse
 from tasks.types.text import json_lines
 
-EXAMPLE = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
+EXAMPLE_QUESTION = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
 
 
 @dataclass
-class Outcome:
+class JudgeRunOutcome:
     """The number of items and the cost of a call of the command `judge run`.
 
     ``before`` is the number of items that the output file already contained.
@@ -59,7 +59,7 @@ class Outcome:
     cost: Decimal = field(default_factory=Decimal)
 
 
-def judge_named(path: Path, name: str) -> DeclaredJudge:
+def declared_judge(path: Path, name: str) -> DeclaredJudge:
     judges = read_judges(path)
     if name not in judges:
         names = ", ".join(judges) or "none"
@@ -67,14 +67,14 @@ def judge_named(path: Path, name: str) -> DeclaredJudge:
     return judges[name]
 
 
-def read_questions(path: Path) -> list[Question]:
+def read_questions(path: Path) -> list[JudgeQuestion]:
     """Read the items that a judge is asked about from a file, without duplicates. All
     items of the file must be of the same kind of judgement.
 
     Raises InputRefused with all invalid lines of the file.
     """
     problems: list[Problem] = []
-    found: dict[Question, None] = {}
+    found: dict[JudgeQuestion, None] = {}
     kinds = {frozenset(kind.items): name for name, kind in KINDS.items()}
     kind = ""
     for file in open_input(path):
@@ -88,29 +88,34 @@ def read_questions(path: Path) -> list[Question]:
             if not is_text or name != kind:
                 problems.append(
                     file.problem(
-                        "no item of the first line's kind", EXAMPLE, line=line, raw=raw
+                        "no item of the first line's kind",
+                        EXAMPLE_QUESTION,
+                        line=line,
+                        raw=raw,
                     )
                 )
                 continue
             texts = tuple(record[role] for role in KINDS[name].items)
-            found[Question(name, texts)] = None
+            found[JudgeQuestion(name, texts)] = None
     refuse(problems)
     return list(found)
 
 
-def estimate_run(judge: DeclaredJudge, questions: Sequence[Question]) -> Estimate:
+def estimate_run(
+    judge: DeclaredJudge, questions: Sequence[JudgeQuestion]
+) -> CostEstimate:
     """Estimate the cost of asking about all items, without sending a question."""
     if isinstance(judge, ChatJudge) and questions:
-        return estimate(judge, Prompt.default(questions[0].kind), questions)
-    return Estimate(len(questions), Decimal(0), Decimal(0), "")
+        return estimate_cost(judge, JudgePrompt.default(questions[0].kind), questions)
+    return CostEstimate(len(questions), Decimal(0), Decimal(0), "")
 
 
 def run_judge(
     judge: DeclaredJudge,
-    questions: Sequence[Question],
+    questions: Sequence[JudgeQuestion],
     out: Path,
     budget: Decimal | None = None,
-) -> Outcome:
+) -> JudgeRunOutcome:
     """Ask the judge about each item that has no row in the file ``out``, and append the
     judge's answers to the file as they arrive.
 
@@ -118,23 +123,23 @@ def run_judge(
     last complete line of ``out``.
     """
     if isinstance(judge, LocalJudge):
-        return _run_model(judge, questions, out)
-    prompt = Prompt.default(questions[0].kind if questions else ENTAILS)
-    writer = _Writer(
-        out, judge.name, digest_of_signature(chat_signature(judge, prompt))
+        return _run_local_model(judge, questions, out)
+    prompt = JudgePrompt.default(questions[0].kind if questions else ENTAILS)
+    writer = _JudgementWriter(
+        out, judge.name, digest_of_signature(chat_judge_signature(judge, prompt))
     )
-    left = writer.left_of(questions, most=MAX_REPLIES)
-    reserved: dict[Question, Decimal] = {}
+    left = writer.left_of(questions, most=MAX_REPLIES_PER_QUESTION)
+    reserved: dict[JudgeQuestion, Decimal] = {}
 
     def record(
-        answers: Sequence[Answer], wanted: Sequence[Question]
-    ) -> Sequence[Question]:
+        answers: Sequence[JudgeAnswer], wanted: Sequence[JudgeQuestion]
+    ) -> Sequence[JudgeQuestion]:
         for answer in answers:
             reserved.pop(answer.question, None)
         writer.write(answers)
         admitted = []
         for question in wanted:
-            most = most_per_question(judge, prompt, question)
+            most = max_cost_per_question(judge, prompt, question)
             total = writer.outcome.cost + sum(reserved.values()) + most
             if budget is not None and total > budget:
                 break
@@ -143,45 +148,49 @@ def run_judge(
         return admitted
 
     stopped = threading.Event()
-    with writer, closing(Endpoint(judge, stopped=stopped)) as endpoint:
+    with writer, closing(ChatEndpoint(judge, stopped=stopped)) as endpoint:
         asker = ChatAsker(judge, prompt, endpoint)
-        ask_all(left, asker, at_once=judge.at_once, record=record, stopped=stopped)
+        ask_all_questions(
+            left, asker, at_once=judge.at_once, record=record, stopped=stopped
+        )
     return writer.outcome
 
 
-def _run_model(judge: LocalJudge, questions: Sequence[Question], out: Path) -> Outcome:
+def _run_local_model(
+    judge: LocalJudge, questions: Sequence[JudgeQuestion], out: Path
+) -> JudgeRunOutcome:
     if any(question.kind != ENTAILS for question in questions):
         raise OptionRefused(f"{judge.name} decides entailment alone")
-    model = local_model(judge)
-    digest = digest_of_signature(local_signature(judge, model))
-    with _Writer(out, judge.name, digest) as writer:
+    model = load_local_model(judge)
+    digest = digest_of_signature(local_judge_signature(judge, model))
+    with _JudgementWriter(out, judge.name, digest) as writer:
         for batch in model.labels(writer.left_of(questions)):
             writer.write(
                 [
-                    Answer(question, (Row(0, label, None),), Decimal(0))
+                    JudgeAnswer(question, (JudgeReply(0, label, None),), Decimal(0))
                     for question, label in batch
                 ]
             )
     return writer.outcome
 
 
-class _Writer:
+class _JudgementWriter:
     """The output file of `judge run`, which may contain rows of earlier calls. Answers
     are appended in batches, and each batch is flushed to the disk.
     """
 
     def __init__(self, path: Path, judge: str, digest: str) -> None:
         self._path, self._digest = path, digest
-        self.outcome = Outcome(judge)
+        self.outcome = JudgeRunOutcome(judge)
         self._replies, self._decided = Counter[str](), set[str]()
-        for items, label in self._rows_before():
+        for items, label in self._read_earlier_rows():
             if label == NO_LABEL:
                 self._replies[items] += 1
             else:
                 self._decided.add(items)
         self._file: IO[str] | None = None
 
-    def _rows_before(self) -> Iterator[tuple[str, str]]:
+    def _read_earlier_rows(self) -> Iterator[tuple[str, str]]:
         if not self._path.exists():
             return
         content = self._path.read_bytes()
@@ -208,8 +217,8 @@ class _Writer:
             self._file.close()
 
     def left_of(
-        self, questions: Sequence[Question], *, most: int = 1
-    ) -> list[Question]:
+        self, questions: Sequence[JudgeQuestion], *, most: int = 1
+    ) -> list[JudgeQuestion]:
         left = []
         for question in questions:
             items = " ".join(shown_items(question.items))
@@ -218,19 +227,21 @@ class _Writer:
         self.outcome.before = len(questions) - len(left)
         return left
 
-    def write(self, answers: Sequence[Answer]) -> None:
+    def write(self, answers: Sequence[JudgeAnswer]) -> None:
         assert self._file is not None
         at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         for answer in answers:
             for row in answer.rows:
                 self._file.write(
-                    f"{json.dumps(self._line(answer.question, row, at))}\n"
+                    f"{json.dumps(self._row_as_json(answer.question, row, at))}\n"
                 )
             self._count(answer)
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _line(self, question: Question, row: Row, at: str) -> Mapping[str, Any]:
+    def _row_as_json(
+        self, question: JudgeQuestion, row: JudgeReply, at: str
+    ) -> Mapping[str, Any]:
         line: dict[str, Any] = {
             "kind": question.kind,
             "judge": self.outcome.judge,
@@ -245,7 +256,7 @@ class _Writer:
             line["cost"] = float(row.cost)
         return line
 
-    def _count(self, answer: Answer) -> None:
+    def _count(self, answer: JudgeAnswer) -> None:
         self.outcome.cost += answer.cost
         if answer.failure:
             self.outcome.failed += 1

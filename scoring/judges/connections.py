@@ -21,7 +21,7 @@ with needed("urllib3 is not installed, which chat endpoints need"):
 _current = threading.local()
 
 
-class Deadline:
+class RequestDeadline:
     """The time by which one request must be finished. A socket timeout is not enough,
     because every byte that arrives restarts it.
     """
@@ -48,18 +48,18 @@ class Deadline:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-class Deadlines:
+class DeadlineWatcher:
     """The deadlines of running requests. A thread closes the connections of requests
     whose deadline has passed.
     """
 
     def __init__(self, *, look_every: float = 0.25) -> None:
-        self._running: set[Deadline] = set()
+        self._running: set[RequestDeadline] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._look_every = look_every
         self._thread = threading.Thread(
-            target=self._watch, name="deadlines", daemon=True
+            target=self._close_overdue_connections, name="deadlines", daemon=True
         )
         self._thread.start()
 
@@ -68,11 +68,11 @@ class Deadlines:
         self._thread.join()
 
     @contextmanager
-    def within(self, seconds: float) -> Iterator[Deadline]:
+    def within(self, seconds: float) -> Iterator[RequestDeadline]:
         """Limit the duration of a request that the current thread sends within the
         `with` block.
         """
-        deadline = Deadline(seconds)
+        deadline = RequestDeadline(seconds)
         with self._lock:
             self._running.add(deadline)
         _current.deadline = deadline
@@ -83,7 +83,7 @@ class Deadlines:
             with self._lock:
                 self._running.discard(deadline)
 
-    def _watch(self) -> None:
+    def _close_overdue_connections(self) -> None:
         while not self._closed.wait(self._look_every):
             with self._lock:
                 for deadline in self._running:
@@ -91,30 +91,30 @@ class Deadlines:
                         deadline.cut()
 
 
-class _Limited:
+class _DeadlineConnection:
     def request(self, *args: Any, **options: Any) -> None:
         if (deadline := getattr(_current, "deadline", None)) is not None:
             deadline.connection = self
         super().request(*args, **options)  # type: ignore[misc]
 
 
-class _Plain(_Limited, HTTPConnection):
+class _DeadlineHTTPConnection(_DeadlineConnection, HTTPConnection):
     pass
 
 
-class _Secure(_Limited, HTTPSConnection):
+class _DeadlineHTTPSConnection(_DeadlineConnection, HTTPSConnection):
     pass
 
 
 class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Plain
+    ConnectionCls = _DeadlineHTTPConnection
 
 
 class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _Secure
+    ConnectionCls = _DeadlineHTTPSConnection
 
 
-def pool_for(
+def connection_pool_for(
     address: str, at_once: int, timeout: float
 ) -> tuple[HTTPConnectionPool, str]:
     """Return a pool of at most ``at_once`` connections to an endpoint, and the URL path

@@ -26,13 +26,13 @@ CHAT, ENTAILMENT = "chat", "entailment"
 #: Names of environment variables with judges' keys must have this prefix.
 KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
 MAX_AT_ONCE, MAX_TIMEOUT, MAX_TOKENS = 256, 3600, 32_768
-MAX_KEY = 4096
-_VARIABLE = re.compile(f"env:({KEY_PREFIX}[A-Z0-9_]+)")
-_CURRENCY = re.compile("[A-Z]{3}")
+MAX_KEY_CHARACTERS = 4096
+_KEY_VARIABLE_PATTERN = re.compile(f"env:({KEY_PREFIX}[A-Z0-9_]+)")
+_CURRENCY_PATTERN = re.compile("[A-Z]{3}")
 
 
 @dataclass(frozen=True)
-class Price:
+class TokenPrice:
     """Price per million tokens."""
 
     input: Decimal
@@ -59,7 +59,7 @@ class ChatJudge:
     max_tokens: int = 200
     timeout: float = 60.0
     at_once: int = 16
-    price: Price | None = None
+    price: TokenPrice | None = None
     kind = CHAT
 
     @property
@@ -84,7 +84,7 @@ class ChatJudge:
             place = f"the file {name}"
             try:
                 with Path(name).open(encoding="utf-8") as file:
-                    secret = file.read(MAX_KEY + 1)
+                    secret = file.read(MAX_KEY_CHARACTERS + 1)
             except (OSError, UnicodeError) as fault:
                 raise Unavailable(
                     f"{place} with the key of {self.name} cannot be read"
@@ -92,7 +92,9 @@ class ChatJudge:
         secret = secret.strip()
         if not secret:
             raise Unavailable(f"{place} with the key of {self.name} is empty")
-        if len(secret) > MAX_KEY or not (secret.isascii() and secret.isprintable()):
+        if len(secret) > MAX_KEY_CHARACTERS or not (
+            secret.isascii() and secret.isprintable()
+        ):
             raise Unavailable(f"{place} does not hold a key that can be sent")
         return secret
 
@@ -108,7 +110,7 @@ class LocalJudge:
     device: str = "auto"
     batch: int = 8
     kind = ENTAILMENT
-    price: Price | None = None
+    price: TokenPrice | None = None
 
     @property
     def model_name(self) -> str:
@@ -117,7 +119,7 @@ class LocalJudge:
 
 
 DeclaredJudge = ChatJudge | LocalJudge
-FIELDS: Mapping[str, frozenset[str]] = {
+FIELDS_BY_JUDGE_KIND: Mapping[str, frozenset[str]] = {
     CHAT: frozenset(
         {
             "name",
@@ -136,7 +138,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 }
 
 
-class _Fault(Exception):
+class _DeclarationFault(Exception):
     def __init__(self, message: str, expected: str) -> None:
         self.message, self.expected = message, expected
         super().__init__(message)
@@ -169,7 +171,7 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
     for number, table in enumerate(tables, 1):
         try:
             judge = _parse_judge(table, judges)
-        except _Fault as fault:
+        except _DeclarationFault as fault:
             problems.append(
                 Problem(
                     file=path.name,
@@ -185,19 +187,24 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
 
 def _parse_judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
     if not isinstance(table, dict):
-        raise _Fault("it is no table", "a table “[[judge]]”")
+        raise _DeclarationFault("it is no table", "a table “[[judge]]”")
     kind = table.get("kind")
-    if not isinstance(kind, str) or kind not in FIELDS:
-        raise _Fault("“kind” is missing or unknown", " or ".join(FIELDS))
-    if unknown := sorted(table.keys() - FIELDS[kind]):
-        raise _Fault(
-            f"“{unknown[0]}” is no field of it", ", ".join(sorted(FIELDS[kind]))
+    if not isinstance(kind, str) or kind not in FIELDS_BY_JUDGE_KIND:
+        raise _DeclarationFault(
+            "“kind” is missing or unknown", " or ".join(FIELDS_BY_JUDGE_KIND)
+        )
+    if unknown := sorted(table.keys() - FIELDS_BY_JUDGE_KIND[kind]):
+        raise _DeclarationFault(
+            f"“{unknown[0]}” is no field of it",
+            ", ".join(sorted(FIELDS_BY_JUDGE_KIND[kind])),
         )
     name = _text_setting(table, "name")
     if name in earlier:
-        raise _Fault(f"a second judge is called “{name}”", "a name for each judge")
+        raise _DeclarationFault(
+            f"a second judge is called “{name}”", "a name for each judge"
+        )
     if len(name) > MAX_JUDGE:
-        raise _Fault("“name” is too long", f"at most {MAX_JUDGE} characters")
+        raise _DeclarationFault("“name” is too long", f"at most {MAX_JUDGE} characters")
     if kind == ENTAILMENT:
         return LocalJudge(
             name=name,
@@ -207,7 +214,7 @@ def _parse_judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
         )
     return ChatJudge(
         name=name,
-        address=_address(_text_setting(table, "address")),
+        address=_parse_address(_text_setting(table, "address")),
         model=_text_setting(table, "model"),
         key=_key(table.get("key", "")),
         temperature=_number_setting(table, "temperature", 0.0, 0, 2),
@@ -222,7 +229,9 @@ def _text_setting(table: Mapping[str, Any], name: str, default: str = "") -> str
     value = table.get(name, default)
     is_fine = isinstance(value, str) and value.isprintable() and value == value.strip()
     if not is_fine or not value:
-        raise _Fault(f"“{name}” is missing or no such text", "printable characters")
+        raise _DeclarationFault(
+            f"“{name}” is missing or no such text", "printable characters"
+        )
     return str(value)
 
 
@@ -243,20 +252,22 @@ def _number_setting(
         or not (math.isfinite(value) and low <= value <= high)
     ):
         number = "a whole number" if whole else "a number"
-        raise _Fault(f"“{name}” is no such number", f"{number} from {low} to {high}")
+        raise _DeclarationFault(
+            f"“{name}” is no such number", f"{number} from {low} to {high}"
+        )
     return value if whole else float(value)
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     expected = "https://HOST/PATH, without user, query or fragment"
     try:
         parts = urlsplit(text)
         has_port = parts.port != 0
     except ValueError as fault:
-        raise _Fault("“address” is no address", expected) from fault
+        raise _DeclarationFault("“address” is no address", expected) from fault
     if parts.username is not None or parts.password is not None:
         # Organisers and teams see addresses, so an address must not contain a password.
-        raise _Fault("“address” contains a user", expected)
+        raise _DeclarationFault("“address” contains a user", expected)
     if (
         parts.scheme not in ("https", "http")
         or not (parts.hostname and has_port)
@@ -264,7 +275,7 @@ def _address(text: str) -> str:
         or parts.fragment
         or not text.isascii()
     ):
-        raise _Fault("“address” is no such address", expected)
+        raise _DeclarationFault("“address” is no such address", expected)
     return text.rstrip("/")
 
 
@@ -274,24 +285,24 @@ def _key(value: Any) -> str:
     expected = f"“env:{KEY_PREFIX}…” or “file:/PATH”"
     # The message must not contain the value of “key”, which may be a key.
     if not isinstance(value, str):
-        raise _Fault("“key” is no text", expected)
-    if _VARIABLE.fullmatch(value) or (
+        raise _DeclarationFault("“key” is no text", expected)
+    if _KEY_VARIABLE_PATTERN.fullmatch(value) or (
         value.startswith("file:/") and value.isprintable()
     ):
         return value
-    raise _Fault("“key” does not name the place of a key", expected)
+    raise _DeclarationFault("“key” does not name the place of a key", expected)
 
 
-def _parse_price(value: Any) -> Price | None:
+def _parse_price(value: Any) -> TokenPrice | None:
     if value is None:
         return None
     if not isinstance(value, dict) or value.keys() != {"input", "output", "currency"}:
-        raise _Fault("“price” is incomplete", "input, output and currency")
+        raise _DeclarationFault("“price” is incomplete", "input, output and currency")
     currency = value["currency"]
-    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        raise _Fault("“currency” is no such text", "three capital letters")
+    if not isinstance(currency, str) or not _CURRENCY_PATTERN.fullmatch(currency):
+        raise _DeclarationFault("“currency” is no such text", "three capital letters")
     per_million = {
         name: Decimal(str(_number_setting(value, name, None, 0, 100_000)))
         for name in ("input", "output")
     }
-    return Price(**per_million, currency=currency)
+    return TokenPrice(**per_million, currency=currency)

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from scoring.judges.declared import LocalJudge
-from scoring.judges.questions import Question
+from scoring.judges.questions import JudgeQuestion
 from scoring.metrics.entailment import ModelJudge, Pair, model_folder, model_name
 from scoring.metrics.local_models import chosen_device
 from tasks.types.ledger import ENTAILS, NO, NO_LABEL, YES
 from tasks.types.problems import Unavailable, needed
 
 #: The class of a cross-encoder that means entailment, in lower case.
-ENTAILMENT = "entailment"
+ENTAILMENT_CLASS_NAME = "entailment"
 #: Tokenizers without a maximum length report a number above this one.
-NO_LIMIT = 1_000_000
+NO_LENGTH_LIMIT = 1_000_000
 
-Labels = list[tuple[Question, str]]
+Labels = list[tuple[JudgeQuestion, str]]
 
 
 class LocalModel(Protocol):
@@ -31,40 +31,40 @@ class LocalModel(Protocol):
 
     name: str
 
-    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
         """Yield the judge's labels of the questions in batches."""
 
 
-def local_model(judge: LocalJudge) -> LocalModel:
+def load_local_model(judge: LocalJudge) -> LocalModel:
     """Load the model of a local judge. Raises Unavailable if the model is missing or
     has an unsupported architecture.
     """
     folder = model_folder(judge.model)
-    config = _config(folder)
+    config = _load_model_config(folder)
     if config.is_encoder_decoder:
-        return SequenceToSequence(judge)
+        return SequenceToSequenceJudge(judge)
     if any(
         name.endswith("ForSequenceClassification")
         for name in config.architectures or ()
     ):
-        return CrossEncoder(judge, folder)
+        return CrossEncoderJudge(judge, folder)
     raise Unavailable(
         f"the model of {judge.name} is neither a sequence-to-sequence model nor a cross-encoder"
     )
 
 
-def local_signature(judge: LocalJudge, model: LocalModel) -> dict[str, Any]:
+def local_judge_signature(judge: LocalJudge, model: LocalModel) -> dict[str, Any]:
     return {"kind": judge.kind, "model": model.name, "asks": ENTAILS}
 
 
-def _config(folder: Path) -> Any:
+def _load_model_config(folder: Path) -> Any:
     with needed("transformers is not installed: `make models` installs it"):
         from transformers import AutoConfig
     with needed(f"the model in {folder} cannot be read", OSError, ValueError):
         return AutoConfig.from_pretrained(folder, local_files_only=True)
 
 
-class SequenceToSequence:
+class SequenceToSequenceJudge:
     """A model with the prompt of TRUE (Honovich et al., 2022), which replies with 1 for
     entailment.
     """
@@ -73,13 +73,13 @@ class SequenceToSequence:
         self._model = ModelJudge(judge.model, batch=judge.batch, device=judge.device)
         self.name = self._model.name
 
-    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
         by_pair = {Pair(*question.texts): question for question in questions}
         for batch in self._model.decided(list(by_pair)):
             yield [(by_pair[pair], YES if entailed else NO) for pair, entailed in batch]
 
 
-class CrossEncoder:
+class CrossEncoderJudge:
     """A classifier of text pairs. A pair is labelled as entailed if “entailment” is the
     most probable class.
 
@@ -90,7 +90,7 @@ class CrossEncoder:
         self._judge, self._folder = judge, folder
         self.name = model_name(judge.model, folder)
 
-    def labels(self, questions: Sequence[Question]) -> Iterator[Labels]:
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
         # Texts are sorted, because the padding of a batch changes the last digits.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
@@ -98,13 +98,13 @@ class CrossEncoder:
         for start in range(0, len(ordered), self._judge.batch):
             yield self._labels(ordered[start : start + self._judge.batch])
 
-    def _labels(self, batch: Sequence[Question]) -> Labels:
+    def _labels(self, batch: Sequence[JudgeQuestion]) -> Labels:
         import torch
 
         tokenizer, model, entailment = _load_model(self._folder, self._judge.device)
         longest = min(
             tokenizer.model_max_length,
-            getattr(model.config, "max_position_embeddings", NO_LIMIT),
+            getattr(model.config, "max_position_embeddings", NO_LENGTH_LIMIT),
         )
         premises, hypotheses = zip(*(question.texts for question in batch), strict=True)
         inputs = tokenizer(
@@ -143,9 +143,13 @@ def _load_model(folder: Path, device: str) -> tuple[Any, Any, int]:
     labels = {
         str(name).lower(): int(place) for place, name in model.config.id2label.items()
     }
-    if ENTAILMENT not in labels:
+    if ENTAILMENT_CLASS_NAME not in labels:
         raise Unavailable(
-            f"no label of the model in {folder} is called “{ENTAILMENT}”; "
+            f"no label of the model in {folder} is called “{ENTAILMENT_CLASS_NAME}”; "
             f"its labels are {', '.join(sorted(labels))}"
         )
-    return tokenizer, model.to(chosen_device(device)).eval(), labels[ENTAILMENT]
+    return (
+        tokenizer,
+        model.to(chosen_device(device)).eval(),
+        labels[ENTAILMENT_CLASS_NAME],
+    )

@@ -41,12 +41,12 @@ def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric
     list determines the ranking of runs.
     """
     return [
-        _built(task_type, metric, rules, options)
+        _build_metric(task_type, metric, rules, options)
         for metric in task_type.metrics_of(rules, options)
     ]
 
 
-def _built(
+def _build_metric(
     task_type: TaskType, reference: MetricRef, rules: str, options: Options
 ) -> Metric:
     metric: Metric = reference.build(base_rules(rules), options)
@@ -59,7 +59,7 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
     if task_type.has_rules(rules):
         for reference in task_type.metrics_of(rules, options):
             if reference.name == name:
-                return _built(task_type, reference, rules, options)
+                return _build_metric(task_type, reference, rules, options)
         for metric in (
             of_labels(metrics_of(task_type, rules, options))
             if name in OF_LABELS
@@ -175,11 +175,11 @@ def needs_models(slug: str, rules: Sequence[str], options: Mapping[str, str]) ->
     """Return True if a rule set of the task needs a language model under the task's
     options, without loading the model.
     """
-    return _needs_models(slug, tuple(rules), tuple(sorted(options.items())))
+    return _needs_language_models(slug, tuple(rules), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=256)
-def _needs_models(
+def _needs_language_models(
     slug: str, rules: tuple[str, ...], values: tuple[tuple[str, str], ...]
 ) -> bool:
     kind = task_type(slug)

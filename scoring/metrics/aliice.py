@@ -124,7 +124,7 @@ class Aliice(CitationMetric):
     ) -> list[Case]:
         return [
             case_of(part.question, claim.text, claim.marks)
-            for part, claim in self._claims(answers)
+            for part, claim in self._answers_with_claims(answers)
         ]
 
     def instance_stats(
@@ -132,7 +132,7 @@ class Aliice(CitationMetric):
     ) -> Floats:
         claims: Counter[str] = Counter()
         marked: Counter[str] = Counter()
-        for part, claim in self._claims(answers):
+        for part, claim in self._answers_with_claims(answers):
             claims[part.question.id] += 1
             marked[part.question.id] += len(claim.marks)
         verdicts = iter(judged(self.cases(gold, answers), self.judge))
@@ -200,7 +200,9 @@ class Aliice(CitationMetric):
             }
         return by_response
 
-    def _claims(self, answers: Sequence[Part | None]) -> list[tuple[Part, Claim]]:
+    def _answers_with_claims(
+        self, answers: Sequence[Part | None]
+    ) -> list[tuple[Part, Claim]]:
         claims = [(part, self.claim(part)) for part in answers if part is not None]
         return [(part, claim) for part, claim in claims if claim is not None]
 

@@ -51,19 +51,23 @@ ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Ge
 #: MAUVE uses this number of words from the start of each text.
 MAX_WORDS = 100
 #: Variances below this multiple of the squared mean are rounding errors.
-_ROUNDING = 1e-13
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_RELATIVE_ROUNDING_ERROR = 1e-13
+_ARTICLE_PATTERN = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION_REMOVAL_TABLE = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
     """Return an answer's text in lower case, without punctuation and articles, with
     single spaces.
     """
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(
+        _ARTICLE_PATTERN.sub(
+            " ", text.lower().translate(_PUNCTUATION_REMOVAL_TABLE)
+        ).split()
+    )
 
 
-def _plain(answer: object) -> str:
+def _plain_answer_text(answer: object) -> str:
     return answer.plain if isinstance(answer, Response) else ""
 
 
@@ -114,7 +118,7 @@ class ExactMatch(AnswerMetric):
         return bool(question.short_answers)
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        plain = normalised(_plain(answer))
+        plain = normalised(_plain_answer_text(answer))
         by_answer = (map(normalised, spellings) for spellings in question.short_answers)
         is_there = [
             any(spelling in plain for spelling in spellings) for spellings in by_answer
@@ -143,9 +147,9 @@ class ListAnswers(AnswerMetric):
         return bool(question.answers)
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        lines = _plain(answer).splitlines()
+        lines = _plain_answer_text(answer).splitlines()
         if is_official(self.rules):
-            lines = [first_line(_plain(answer))]
+            lines = [first_line(_plain_answer_text(answer))]
         parts = [
             text
             for line in lines
@@ -220,8 +224,8 @@ class AnswerRouge(MeanMetric):
         for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             for reference in question.references if question else ():
                 places.append(index)
-                references.append(self._lines(reference))
-                texts.append(self._lines(_plain(answer)))
+                references.append(self._format_rouge_lines(reference))
+                texts.append(self._format_rouge_lines(_plain_answer_text(answer)))
         stats = np.zeros((len(gold), 2))
         compute = package_rouge if self.is_by_package else rouge
         f1 = compute(references, texts, ("lsum",), is_stemmed=True)["lsum"][:, 2]
@@ -229,7 +233,7 @@ class AnswerRouge(MeanMetric):
         stats[places, 1] = 1
         return stats
 
-    def _lines(self, text: str) -> str:
+    def _format_rouge_lines(self, text: str) -> str:
         split, lowered = SPLITTERS[self._splitter], text.lower()
         lines = split(lowered) if self._is_official else lines_of(lowered, split)
         text = "\n".join(lines)
@@ -249,7 +253,7 @@ class Length(AnswerMetric):
     citation = ALCE
 
     def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        words = len(_plain(answer).split())
+        words = len(_plain_answer_text(answer).split())
         return words, words**2
 
 
@@ -342,7 +346,9 @@ class Cvcp(Metric):
         count, total, squares = (sums[..., place] for place in (2, 3, 4))
         with np.errstate(invalid="ignore"):
             relative = squares * count / total**2 - 1
-            spread = np.sqrt(np.where(relative > _ROUNDING, relative, 0.0))
+            spread = np.sqrt(
+                np.where(relative > _RELATIVE_ROUNDING_ERROR, relative, 0.0)
+            )
             # If all marks are at the beginning of a text, the coefficient is undefined.
             return np.asarray(np.where(total > 0, spread, np.nan))
 
@@ -368,12 +374,18 @@ class AnswerMauve(Mauve):
         for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             if isinstance(question, Question):
                 reference = question.answer or next(iter(question.references), "")
-                references[index] = _read(question, reference) if reference else None
-                texts[index] = _read(question, _plain(answer))
+                references[index] = (
+                    _join_question_and_answer(question, reference)
+                    if reference
+                    else None
+                )
+                texts[index] = _join_question_and_answer(
+                    question, _plain_answer_text(answer)
+                )
         return super().instance_stats(references, texts)
 
 
-def _read(question: Question, answer: str) -> str:
+def _join_question_and_answer(question: Question, answer: str) -> str:
     return " ".join(f"{question.question} {answer}".split()[:MAX_WORDS]).rstrip(
         string.punctuation
     )

@@ -168,7 +168,7 @@ def bertscore(
     if len(gold) != len(answers):
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
     scores = np.zeros((len(gold), 3))
-    weights: _Weights | None = None
+    weights: _TokenWeights | None = None
     for start in range(0, len(gold), BLOCK):
         pairs = list(
             zip(
@@ -177,10 +177,12 @@ def bertscore(
         )
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
         if rows:
-            weights = weights or _Weights(settings, gold)
+            weights = weights or _TokenWeights(settings, gold)
             # Embed all gold texts of the batch, also those without an answer.
             # The cache key of the gold texts is thus the same for all runs.
-            wanted = _kept_tokens(settings, _unique_texts(text for text, _ in pairs))
+            wanted = _load_or_embed_tokens(
+                settings, _unique_texts(text for text, _ in pairs)
+            )
             answered = _unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
                 zip(answered, settings.encoder().embed(answered), strict=True)
@@ -198,17 +200,17 @@ def bertscore(
                     recall,
                     float(base.harmonic_mean(precision, recall)),
                 )
-    return _rescale(scores, settings)
+    return _rescale_by_baseline(scores, settings)
 
 
-def _rescale(scores: base.Floats, settings: Settings) -> base.Floats:
+def _rescale_by_baseline(scores: base.Floats, settings: Settings) -> base.Floats:
     if settings.baseline == "no":
         return scores
     baseline = np.array(settings.baseline_values())
     return np.asarray((scores - baseline) / (1 - baseline))
 
 
-class _Weights:
+class _TokenWeights:
     """Weights of tokens, which are 1 or the token's inverse document frequency among
     the gold texts.
     """
@@ -250,7 +252,7 @@ def _unique_texts(texts: Iterable[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
-def _kept_tokens(
+def _load_or_embed_tokens(
     settings: Settings, texts: Sequence[str]
 ) -> dict[str, local_models.Embedded]:
     digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
@@ -302,4 +304,4 @@ def package_bertscore(
                 [answers[place] for place in rows], [gold[place] for place in rows]
             )
         scores[rows] = np.column_stack([part.numpy() for part in parts])
-    return _rescale(scores, settings)
+    return _rescale_by_baseline(scores, settings)

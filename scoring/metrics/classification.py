@@ -208,7 +208,7 @@ class Accuracy(Classification):
 AS_ZERO, LEFT_OUT = "0", "left-out"
 
 
-def _fixed_zero(zero: str) -> dict[str, str]:
+def _fixed_setting_of_zero(zero: str) -> dict[str, str]:
     return {} if zero == AS_ZERO else {"zero": zero}
 
 
@@ -235,7 +235,7 @@ class ClassAverage(Classification):
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.average, self.zero = part, average, zero
-        self.fixed = {**self.fixed, "average": average, **_fixed_zero(zero)}
+        self.fixed = {**self.fixed, "average": average, **_fixed_setting_of_zero(zero)}
         self.needs_each_class = average == "macro"
         self.holds_with_rare_classes = not self.needs_each_class
         self.stands_in = (Fixed.ONE_LABEL,) if average == "micro" else ()
@@ -409,7 +409,7 @@ class OneClass(Classification):
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.place, self.zero = part, list(labels).index(label), zero
-        self.fixed = {**self.fixed, **_fixed_zero(zero)}
+        self.fixed = {**self.fixed, **_fixed_setting_of_zero(zero)}
         if part in ("recall", "false-positives"):
             self.stands_in = (Fixed.ONE_LABEL,)
 

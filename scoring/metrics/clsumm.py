@@ -348,25 +348,27 @@ class PlainRouge(base.MeanMetric):
     def instance_stats(
         self, gold: Sequence[References | None], answers: Sequence[Lines | None]
     ) -> base.Floats:
-        rows = [self._row(g, a) for g, a in zip(gold, answers, strict=True)]
+        rows = [
+            self._compute_score_row(g, a) for g, a in zip(gold, answers, strict=True)
+        ]
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
-    def _row(
+    def _compute_score_row(
         self, gold: References | None, answer: Lines | None
     ) -> tuple[float, float, float, int]:
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
         counts = rouge155(
-            [self._comparable(lines) for lines in references],
-            self._comparable(answer.lines),
+            [self._normalize_lines(lines) for lines in references],
+            self._normalize_lines(answer.lines),
             [self.measure],
             reading=self.reading,
         )[self.measure]
         recall, precision, f1 = counts.as_printed()
         return precision, recall, f1, 1
 
-    def _comparable(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
+    def _normalize_lines(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
         """Return the lines in the Unicode normal form in which ROUGE compares texts.
         Lines in bytes are not changed.
         """
@@ -470,17 +472,22 @@ class SpanRougeS(OfficialRouge):
         the block of columns of the citance's gold file.
         """
         rows = np.array(
-            [self._row(*pair) for pair in zip(gold, answers, strict=True)], float
+            [
+                self._compute_score_row(*pair)
+                for pair in zip(gold, answers, strict=True)
+            ],
+            float,
         ).reshape(-1, 4)
         return in_file_blocks(rows, gold, answers) if self.per_unit else rows
 
-    def _row(
+    def _compute_score_row(
         self, gold: CitedSpan | None, answer: CitedSpan | None
     ) -> tuple[float, float, float, int]:
         if gold is None or answer is None or self.reading is None:
             return 0.0, 0.0, 0.0, int(gold is not None and self.counts_missing)
         model, peer = (
-            _flat_words(self.reading, [" ".join(side.lines)]) for side in (answer, gold)
+            _flatten_words(self.reading, [" ".join(side.lines)])
+            for side in (answer, gold)
         )
         counts = skip_counts(model, peer)
         # F1 is computed from the counts, not from the rounded precision and recall.
@@ -498,7 +505,9 @@ class SpanRougeS(OfficialRouge):
         return over_files(
             sums,
             width=4,
-            value=lambda sums: np.column_stack([self._means(sums), np.ones(len(sums))]),
+            value=lambda sums: np.column_stack(
+                [self._average_scores(sums), np.ones(len(sums))]
+            ),
         )
 
     def aggregate(self, sums: base.Floats) -> base.Floats:
@@ -506,10 +515,10 @@ class SpanRougeS(OfficialRouge):
             return np.full(sums.shape[:-1], np.nan)
         column = base.PARTS.index(self.part)
         if not self.per_unit:
-            return np.asarray(self._means(sums)[..., column])
+            return np.asarray(self._average_scores(sums)[..., column])
         return base.quotient(sums[..., column], sums[..., 3])
 
-    def _means(self, sums: base.Floats) -> base.Floats:
+    def _average_scores(self, sums: base.Floats) -> base.Floats:
         count = sums[..., 3:4]
         if self.counts_missing:
             return base.ratio(sums[..., :3], count)
@@ -565,25 +574,30 @@ class PooledRouge(OfficialRouge):
     def instance_stats(
         self, gold: Sequence[References | None], answers: Sequence[Any]
     ) -> base.Floats:
-        rows = [self._counts(g, a) for g, a in zip(gold, answers, strict=True)]
+        rows = [
+            self._count_rouge_units(g, a) for g, a in zip(gold, answers, strict=True)
+        ]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
-    def _counts(self, gold: References | None, answer: Any) -> Counts:
+    def _count_rouge_units(self, gold: References | None, answer: Any) -> Counts:
         references = gold.of_kind(self.kind) if gold else []
         if not references or answer is None or self.reading is None:
             return NOTHING
         if self.kind is None:
-            return self._against(references, answer)
+            return self._count_against_references(references, answer)
         if self.end is None:
-            return self._against(
+            return self._count_against_references(
                 references[-1:] if self.is_later else references[:1], answer
             )
-        by_reference = [self._against([reference], answer) for reference in references]
+        by_reference = [
+            self._count_against_references([reference], answer)
+            for reference in references
+        ]
         return (min if self.end == "least" else max)(
             by_reference, key=lambda counts: counts.f1
         )
 
-    def _against(
+    def _count_against_references(
         self, references: Sequence[Sequence[str | bytes]], answer: Any
     ) -> Counts:
         assert self.reading is not None
@@ -591,8 +605,8 @@ class PooledRouge(OfficialRouge):
             return rouge155(
                 references, answer.lines, [self.measure], reading=self.reading
             )[self.measure]
-        peer = _flat_words(self.reading, answer.lines)
-        models = [_flat_words(self.reading, reference) for reference in references]
+        peer = _flatten_words(self.reading, answer.lines)
+        models = [_flatten_words(self.reading, reference) for reference in references]
         by_reference = [skip_counts(model, peer, with_words=True) for model in models]
         return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
@@ -622,7 +636,7 @@ class PooledRouge(OfficialRouge):
         )
 
 
-def _flat_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
+def _flatten_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
     return [word for sentence in reading.sentences(lines) for word in sentence]
 
 
@@ -655,12 +669,15 @@ def skip_counts(
     """
     shorter, longer = sorted((model, peer), key=len)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(shorter))}
-    first, second = _places(shorter, numbers), _places(longer, numbers)
+    first, second = (
+        _find_numbered_words(shorter, numbers),
+        _find_numbered_words(longer, numbers),
+    )
     hits = sum(
         int(
             np.minimum(
-                _followers(word, first, len(numbers)),
-                _followers(word, second, len(numbers)),
+                _count_followers(word, first, len(numbers)),
+                _count_followers(word, second, len(numbers)),
             ).sum()
         )
         for word in range(len(numbers))
@@ -675,7 +692,9 @@ def skip_counts(
     return Counts(totals[0], totals[1], hits)
 
 
-def _places(words: Sequence[str], number_of: dict[str, int]) -> tuple[Places, Places]:
+def _find_numbered_words(
+    words: Sequence[str], number_of: dict[str, int]
+) -> tuple[Places, Places]:
     rows = [
         (index, number_of[word])
         for index, word in enumerate(words)
@@ -685,7 +704,7 @@ def _places(words: Sequence[str], number_of: dict[str, int]) -> tuple[Places, Pl
     return places, numbers
 
 
-def _followers(
+def _count_followers(
     word: int, text: tuple[Places, Places], size: int
 ) -> NDArray[np.float64]:
     places, numbers = text

@@ -46,18 +46,18 @@ from tasks.types.text import punkt_name, punkt_sentences
 SHORT = 5
 #: CiteBench recognises only citation marks with one digit, so `[10]` is not a mark.
 ONE_DIGIT_MARK = re.compile(r"\[\d\]")
-_GLUED = (" et.", " al.", "al.", "e.g.", "i.e.")
-_MAX_GLUED = max(map(len, _GLUED))
+_ABBREVIATION_ENDINGS = (" et.", " al.", "al.", "e.g.", "i.e.")
+_MAX_ABBREVIATION_CHARS = max(map(len, _ABBREVIATION_ENDINGS))
 #: The pattern matches at least 16 repetitions of a character that ends no sentence.
 #: The number of repetitions of a character does not influence sentence boundaries.
-_LONG_RUN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_REPEATED_PUNCTUATION_PATTERN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
+_NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7f]+")
 
 #: Each change of our splitting rules increases this version, which data sheets state.
 RULES = "citeboard-sentences-1"
 
 #: A full stop after these abbreviations never ends a sentence.
-_NEVER_LAST = frozenset(
+_ABBREVIATIONS_NEVER_LAST = frozenset(
     (
         "al",
         "et",
@@ -106,13 +106,17 @@ _NEVER_LAST = frozenset(
     )
 )
 #: A full stop after these abbreviations ends a sentence before a capital letter.
-_SELDOM_LAST = frozenset(("etc", "inc", "ltd", "co", "corp", "a.m", "p.m"))
-_END = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
-_NEXT = re.compile(r"\s*+(\S)")
+_ABBREVIATIONS_SELDOM_LAST = frozenset(
+    ("etc", "inc", "ltd", "co", "corp", "a.m", "p.m")
+)
+_SENTENCE_END_PATTERN = re.compile(r"(?<![.?!])[.?!]++[\"'”’)\]\ue000]*+(?=\s|$)")
+_NEXT_CHARACTER_PATTERN = re.compile(r"\s*+(\S)")
 #: Longer words before a full stop are not looked up among the abbreviations.
-_MAX_WORD = 64
-_BEGINNING = re.compile(r"[\"'“‘(\[\s]*(?:[A-Z0-9À-ÖØ-ÞΑ-Ω]|\ue000|<|\\|\$|\{\{)")
-_INITIAL = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
+_MAX_WORD_CHARS = 64
+_SENTENCE_START_PATTERN = re.compile(
+    r"[\"'“‘(\[\s]*(?:[A-Z0-9À-ÖØ-ÞΑ-Ω]|\ue000|<|\\|\$|\{\{)"
+)
+_NAME_INITIAL_PATTERN = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
 
 Splitter = Callable[[str], list[str]]
 
@@ -131,7 +135,7 @@ def by_sentencizer(text: str) -> list[str]:
     """
     sentences: list[list[str]] = []
     is_open = False
-    for span in _sentencizer()(text).sents:
+    for span in _spacy_sentencizer()(text).sents:
         if not is_open:
             sentences.append([])
         sentences[-1].append(span.text)
@@ -143,19 +147,22 @@ def by_punkt(text: str) -> list[str]:
     """Split a text into sentences as CiteBench does for CORWA, which keeps only ASCII
     characters.
     """
-    return [_NOT_ASCII.sub("", sentence) for sentence in glued(punkt_sentences(text))]
+    return [
+        _NON_ASCII_PATTERN.sub("", sentence)
+        for sentence in glued(punkt_sentences(text))
+    ]
 
 
 def glued(sentences: Sequence[str]) -> list[str]:
     groups: list[list[str]] = []
     end = ""
     for sentence in sentences:
-        if groups and end.endswith(_GLUED):
+        if groups and end.endswith(_ABBREVIATION_ENDINGS):
             groups[-1].append(sentence)
-            end = f"{end} {sentence}"[-_MAX_GLUED:]
+            end = f"{end} {sentence}"[-_MAX_ABBREVIATION_CHARS:]
         else:
             groups.append([sentence])
-            end = sentence[-_MAX_GLUED:]
+            end = sentence[-_MAX_ABBREVIATION_CHARS:]
     return [" ".join(pieces) for pieces in groups]
 
 
@@ -202,18 +209,18 @@ def counted_sentences(
 
 def tokens(sentence: str) -> int:
     """Count the Penn Treebank tokens of a sentence, as NLTK does."""
-    return len(_tokenizer().tokenize(sentence))
+    return len(_nltk_tokenizer().tokenize(sentence))
 
 
 @cache
-def _tokenizer() -> Any:
+def _nltk_tokenizer() -> Any:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 
 
 @cache
-def _sentencizer() -> Any:
+def _spacy_sentencizer() -> Any:
     with needed(
         "spaCy is not installed, which discourse_sentences=sentencizer needs; `make models` installs it"
     ):
@@ -225,7 +232,7 @@ def _sentencizer() -> Any:
     # A sequence of one repeated character is one token.
     # Splitting a long sequence into characters would take spaCy quadratic time.
     tokenizer: Any = pipeline.tokenizer
-    tokenizer.token_match = _LONG_RUN.match
+    tokenizer.token_match = _REPEATED_PUNCTUATION_PATTERN.match
     return pipeline
 
 
@@ -236,25 +243,27 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     after a full stop, as in superscript styles, belongs to the preceding sentence.
     """
     start = 0
-    for mark in _END.finditer(text):
-        if mark.end() == len(text) or _ends_here(text, start, mark):
+    for mark in _SENTENCE_END_PATTERN.finditer(text):
+        if mark.end() == len(text) or _is_sentence_end(text, start, mark):
             yield from _trimmed_spans(text, start, mark.end())
             start = mark.end()
     yield from _trimmed_spans(text, start, len(text))
 
 
-def _ends_here(text: str, start: int, mark: re.Match[str]) -> bool:
-    if not _BEGINNING.match(text, mark.end()):
+def _is_sentence_end(text: str, start: int, mark: re.Match[str]) -> bool:
+    if not _SENTENCE_START_PATTERN.match(text, mark.end()):
         return False
     if not mark[0].startswith("."):
         return True
-    before = text[max(start, mark.start() - _MAX_WORD) : mark.start()]
+    before = text[max(start, mark.start() - _MAX_WORD_CHARS) : mark.start()]
     lowered = re.split(r"[\s(\[]", before)[-1].rstrip("\"'”’").lower().strip("([{")
-    if lowered in _NEVER_LAST or _INITIAL.search(before):
+    if lowered in _ABBREVIATIONS_NEVER_LAST or _NAME_INITIAL_PATTERN.search(before):
         return False
     # A sentence ends after `etc.` before a capital letter, but not before a bracket.
-    following = _NEXT.match(text, mark.end())
-    return lowered not in _SELDOM_LAST or bool(following and following[1].isupper())
+    following = _NEXT_CHARACTER_PATTERN.match(text, mark.end())
+    return lowered not in _ABBREVIATIONS_SELDOM_LAST or bool(
+        following and following[1].isupper()
+    )
 
 
 def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -332,12 +341,12 @@ class Tagger:
     def digest(self) -> str:
         """Return the SHA-256 digest of the classifier's labels and arrays."""
         digest = hashlib.sha256(FORMAT.encode())
-        for name, array in sorted(self._arrays().items()):
+        for name, array in sorted(self._parameter_arrays().items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _parameter_arrays(self) -> dict[str, NDArray[Any]]:
         return {
             "labels": _pack_texts(self.labels),
             "weights": self.weights,
@@ -355,7 +364,7 @@ class Tagger:
         """
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / MODEL).open("wb") as file:
-            np.savez_compressed(file, **self._arrays())  # type: ignore[arg-type]
+            np.savez_compressed(file, **self._parameter_arrays())  # type: ignore[arg-type]
         manifest = {
             "format": FORMAT,
             "sha256": self.digest,
@@ -379,11 +388,14 @@ class Tagger:
                     terms={
                         name: _unpack_texts(kept[f"terms:{name}"]) for name in BLOCKS
                     },
-                    idf={name: _floats(kept[f"idf:{name}"]) for name in BLOCKS},
-                    weights=_floats(kept["weights"]),
-                    intercepts=_floats(kept["intercepts"]),
+                    idf={
+                        name: _require_finite_floats(kept[f"idf:{name}"])
+                        for name in BLOCKS
+                    },
+                    weights=_require_finite_floats(kept["weights"]),
+                    intercepts=_require_finite_floats(kept["intercepts"]),
                 )
-            _require_whole(tagger)
+            _require_complete_tagger(tagger)
         except FileNotFoundError as missing:
             raise Unavailable(
                 f"there is no tagger in {folder}: {MANIFEST} or {MODEL} is missing"
@@ -401,7 +413,7 @@ class Tagger:
         return tagger
 
 
-def _require_whole(tagger: Tagger) -> None:
+def _require_complete_tagger(tagger: Tagger) -> None:
     faults: list[str] = []
     labels, terms = len(tagger.labels), sum(map(len, tagger.terms.values()))
     rows = 1 if labels == 2 else labels
@@ -435,7 +447,7 @@ def _unpack_texts(array: NDArray[Any]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _floats(array: NDArray[Any]) -> Floats:
+def _require_finite_floats(array: NDArray[Any]) -> Floats:
     if array.dtype != np.float64 or not np.isfinite(array).all():
         raise ValueError(f"numbers of {array.dtype}, expected finite ones of float64")
     return array
@@ -469,7 +481,7 @@ class Labelling:
     def __post_init__(self) -> None:
         declared.label_set(self.scheme, self.options)
 
-    def _option(self, option: Option) -> str:
+    def _value_of_option(self, option: Option) -> str:
         return self.options.get(option.name, option.default)
 
     @cached_property
@@ -482,12 +494,14 @@ class Labelling:
         CiteBench's selection of sentences.
         """
         return (
-            declared.ORIGINAL if self.is_official else self._option(declared.TREATMENT)
+            declared.ORIGINAL
+            if self.is_official
+            else self._value_of_option(declared.TREATMENT)
         )
 
     @property
     def splitter(self) -> str:
-        chosen = self._option(declared.SENTENCES)
+        chosen = self._value_of_option(declared.SENTENCES)
         if chosen == declared.AUTO:
             is_corwa = self.scheme == CORWA
             chosen = "punkt" if self.is_official and is_corwa else "rules"
@@ -498,12 +512,12 @@ class Labelling:
         """Return the folder of the sentence tagger, or an empty text if the options
         name no tagger.
         """
-        value = self._option(declared.TAGGERS[self.scheme])
+        value = self._value_of_option(declared.TAGGERS[self.scheme])
         return str(SHIPPED.get(value, value))
 
     @property
     def is_shipped(self) -> bool:
-        return self._option(declared.TAGGERS[self.scheme]) in SHIPPED
+        return self._value_of_option(declared.TAGGERS[self.scheme]) in SHIPPED
 
     @cached_property
     def tagger(self) -> Tagger | None:
@@ -525,7 +539,7 @@ class Labelling:
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
             "labels": f"{len(self.labels)}-{digest}",
-            "labelled": self._option(declared.LABELS),
+            "labelled": self._value_of_option(declared.LABELS),
             "sentences": splitter_name(self.splitter),
             "short": "dropped",
             "tagger": tagger.digest[:12] if tagger else "none",
@@ -546,7 +560,7 @@ class Labelling:
             if text is None:
                 continue
             if (
-                self._option(declared.LABELS) == declared.SUPPLIED
+                self._value_of_option(declared.LABELS) == declared.SUPPLIED
                 and self.scheme in text.labels
             ):
                 tagged[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
@@ -639,7 +653,7 @@ def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
 
 
 #: Names of the notes that state the number of texts for each source of labels.
-_NOTES = {
+_NOTE_NAMES_BY_SOURCE = {
     Source.SUPPLIED: "texts_of_the_{side}_with_{scheme}_labels_of_their_own",
     Source.TAGGED: "texts_of_the_{side}_with_{scheme}_labels_of_the_tagger",
     Source.NOBODY: "texts_of_the_{side}_without_{scheme}_labels",
@@ -720,7 +734,7 @@ class Divergence(Metric):
         """
         counts = text_counts(stats).items()
         return {
-            _NOTES[by].format(side=side, scheme=self.scheme): count
+            _NOTE_NAMES_BY_SOURCE[by].format(side=side, scheme=self.scheme): count
             for (side, by), count in counts
         }
 

@@ -210,17 +210,19 @@ def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
         for case, passage in by_passage
         if answers[case.alone(passage)] is not True
     )
-    return [_verdict(case, answers) for case in cases]
+    return [_decide_verdict(case, answers) for case in cases]
 
 
-def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
+def _decide_verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
     entailed = answers[case.joint]
     count = len(case.passages)
     if entailed is False or (entailed and not case.has_several):
         return Verdict(entailed, (entailed,) * count)
     if not case.has_several:
         return Verdict(None, (None,), (case.joint,), (case.joint,))
-    views = {passage: _View(case, passage, answers) for passage in case.first_places}
+    views = {
+        passage: _PassageCredit(case, passage, answers) for passage in case.first_places
+    }
     pairs = (case.joint, *(pair for view in views.values() for pair in view.asked))
     pending = tuple(dict.fromkeys(pair for pair in pairs if answers[pair] is None))
     if entailed is None:
@@ -236,7 +238,7 @@ def _verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
     )
 
 
-class _View:
+class _PassageCredit:
     """The credit of all citation marks that refer to one passage, if all passages
     together entail the claim. The credit may be undecided. ``asked`` contains the pairs
     that may influence the credit, and ``waiting`` is the pair to decide next.
@@ -265,7 +267,7 @@ EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1
 Key = tuple[str, str]
 #: Number of hexadecimal digits of an entailment label digest in signatures.
 DIGEST_LENGTH = 12
-_DIGESTS = {
+_PREMISE_DIGEST_PATTERNS = {
     "premise_sha256": re.compile("[0-9a-f]{64}"),
     "premise_sha1": re.compile("[0-9a-f]{40}"),
 }
@@ -302,7 +304,7 @@ def stored_labels(path: Path) -> EntailmentLabels:
     with all invalid lines.
     """
     with needed(f"there is no file of labels {path}", OSError):
-        return _read(path, file_digest(path))
+        return _read_named_labels(path, file_digest(path))
 
 
 def labels_digest(labels: Mapping[tuple[str, ...], bool | str], nonce: str = "") -> str:
@@ -399,7 +401,7 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, digest: str) -> EntailmentLabels:
+def _read_named_labels(path: Path, digest: str) -> EntailmentLabels:
     labels = read_entailment_labels(path)
     name = (
         labels.model
@@ -413,7 +415,9 @@ def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
     """Return the key of a valid label line, and whether the label says that the premise
     entails the hypothesis.
     """
-    premise = next((record[key] for key in _DIGESTS if key in record), None)
+    premise = next(
+        (record[key] for key in _PREMISE_DIGEST_PATTERNS if key in record), None
+    )
     hypothesis = _hypothesis_of_record(record)
     key = (
         premise or sha256(record["premise"]),
@@ -424,9 +428,11 @@ def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
 
 def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each fault of a line in a label file, as a message with the expected form."""
-    digests = [key for key in _DIGESTS if key in record]
+    digests = [key for key in _PREMISE_DIGEST_PATTERNS if key in record]
     for key in digests:
-        if not isinstance(record[key], str) or not _DIGESTS[key].fullmatch(record[key]):
+        if not isinstance(record[key], str) or not _PREMISE_DIGEST_PATTERNS[
+            key
+        ].fullmatch(record[key]):
             yield f"“{key}” is no such digest", "lower-case hexadecimal digits"
     if not digests and not isinstance(record.get("premise"), str):
         yield "the premise is missing", EXAMPLE
@@ -434,9 +440,9 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         digest = record.get("hypothesis_sha256")
         if digest is None:
             yield "the hypothesis is missing", EXAMPLE
-        elif not isinstance(digest, str) or not _DIGESTS["premise_sha256"].fullmatch(
-            digest
-        ):
+        elif not isinstance(digest, str) or not _PREMISE_DIGEST_PATTERNS[
+            "premise_sha256"
+        ].fullmatch(digest):
             yield (
                 "“hypothesis_sha256” is no such digest",
                 "lower-case hexadecimal digits",
@@ -545,7 +551,11 @@ class ModelJudge:
         for start in range(0, len(new), self._batch):
             batch = new[start : start + self._batch]
             yield list(
-                zip(batch, _decisions(self.folder, self._device, batch), strict=True)
+                zip(
+                    batch,
+                    _decide_entailment(self.folder, self._device, batch),
+                    strict=True,
+                )
             )
 
 
@@ -597,10 +607,10 @@ def model_name(model: str, folder: Path) -> str:
     return f"{folder.name if folder == Path(model) else model}@{revision}"
 
 
-def _decisions(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+def _decide_entailment(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
     if _is_classifier(folder):
         return _classify_pairs(folder, device, pairs)
-    answers = _answers(folder, device, [question(pair) for pair in pairs])
+    answers = _generate_answers(folder, device, [question(pair) for pair in pairs])
     return [answer == ENTAILED for answer in answers]
 
 
@@ -639,7 +649,7 @@ def is_entailing(label: str) -> bool:
     return label.casefold().startswith("entail")
 
 
-def _answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
+def _generate_answers(folder: Path, device: str, questions: Sequence[str]) -> list[str]:
     """Return the model's output for each prompt. No prompt is truncated, because T5 has
     no maximum input length.
     """

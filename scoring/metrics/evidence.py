@@ -54,7 +54,7 @@ class SciFact(Metric):
         """
         pairs = zip(gold, answers, strict=True)
         rows = [
-            [0.0] * 12 if own is None else _counted(own, answer or {})
+            [0.0] * 12 if own is None else _count_answered_items(own, answer or {})
             for own, answer in pairs
         ]
         return np.array(rows, dtype=np.float64).reshape(-1, 12)
@@ -71,26 +71,26 @@ class SciFact(Metric):
         makes a document right.
         """
         return [
-            None if own is None else self._marked(own, answer or {})
+            None if own is None else self._mark_claim(own, answer or {})
             for own, answer in zip(gold, answers, strict=True)
         ]
 
-    def _marked(self, gold: Any, answer: Any) -> Marks:
+    def _mark_claim(self, gold: Any, answer: Any) -> Marks:
         wanted: list[float | None] = []
         given: list[float | None] = []
         for document, (label, sets) in gold.items():
             given_label, sentences = answer.get(document, ("", ()))
-            own = _Document.of(label, sets, given_label, sentences)
+            own = _DocumentEvidence.of(label, sets, given_label, sentences)
             wanted += [own.credit(self.measure), *own.of_sets(self.measure)]
         for document, (label, sentences) in answer.items():
             wanted_label, sets = gold.get(document, ("", ()))
-            own = _Document.of(wanted_label, sets, label, sentences)
+            own = _DocumentEvidence.of(wanted_label, sets, label, sentences)
             given += [own.credit(self.measure), *own.of_sentences(self.measure)]
         return Marks(tuple(wanted), tuple(given))
 
 
 @dataclass(frozen=True)
-class _Document:
+class _DocumentEvidence:
     """The evidence sets, the answered sentences and the label's correctness for one
     document of a claim.
 
@@ -105,7 +105,7 @@ class _Document:
     @classmethod
     def of(
         cls, wanted: str, sets: Sequence[Any], label: str, given: Sequence[int]
-    ) -> "_Document":
+    ) -> "_DocumentEvidence":
         return cls(sets, given, bool(label) and label == wanted)
 
     @property
@@ -129,7 +129,7 @@ class _Document:
                 1.0 if self.is_right and own <= self.first else missed
                 for own in self.sets
             ]
-        return [float(self._counts(own, measure)) for own in self.sets]
+        return [float(self._is_set_found(own, measure)) for own in self.sets]
 
     def of_sentences(self, measure: str) -> list[float | None]:
         if measure == "abstract_label_only":
@@ -142,19 +142,21 @@ class _Document:
                 else None
                 for index, number in enumerate(self.given)
             ]
-        right = {n for own in self.sets if self._counts(own, measure) for n in own}
+        right = {
+            n for own in self.sets if self._is_set_found(own, measure) for n in own
+        }
         # A repeated sentence counts towards the maximum number and is never right.
         return [
             float(number in right and number not in self.given[:index])
             for index, number in enumerate(self.given)
         ]
 
-    def _counts(self, own: Any, measure: str) -> bool:
+    def _is_set_found(self, own: Any, measure: str) -> bool:
         has_label = self.is_right or measure == "sentence_selection"
         return bool(has_label and own <= set(self.given))
 
 
-def _counted(gold: Any, answer: Any) -> list[float]:
+def _count_answered_items(gold: Any, answer: Any) -> list[float]:
     labels = rationalized = selected = labelled = 0
     for document, (label, sentences) in answer.items():
         wanted_label, sets = gold.get(document, ("", ()))
@@ -239,11 +241,11 @@ class Fever(MeanMetric):
         counts.
         """
         return [
-            None if own is None else self._marked(own, answer)
+            None if own is None else self._mark_claim(own, answer)
             for own, answer in zip(gold, answers, strict=True)
         ]
 
-    def _marked(self, own: Any, answer: Any) -> Marks:
+    def _mark_claim(self, own: Any, answer: Any) -> Marks:
         every = () if answer is None else answer.sentences
         first = set(every[: self.most])
         is_right = answer is not None and answer.label == own.label

@@ -144,10 +144,10 @@ def tauap_b(systems: Systems, weights: Floats) -> Floats:
     for the other. τ-AP is 0 if all scores of the reference are equal.
     """
     both = (systems.truth, systems.judge), (systems.judge, systems.truth)
-    return np.asarray(np.mean([_tauap_of(*own, weights) for own in both], axis=0))
+    return np.asarray(np.mean([_compute_tau_ap(*own, weights) for own in both], axis=0))
 
 
-def _tauap_of(leading: Floats, other: Floats, weights: Floats) -> Floats:
+def _compute_tau_ap(leading: Floats, other: Floats, weights: Floats) -> Floats:
     """Return τ-AP of ``other`` with ``leading`` as the reference.
 
     For each system, compute which share of the systems that ``leading`` ranks higher is

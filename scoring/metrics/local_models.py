@@ -58,7 +58,7 @@ SETTINGS = (
 #: Tokenizers of these language models encode a word differently after a space.
 #: bert-score adds a space before each text for language models with these names.
 SPACE_SENSITIVE = ("roberta", "gpt2")
-_BLOCK = 1 << 22
+_READ_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def weights_digest(folder: Path) -> str:
     for path in names:
         digest.update(f"{path.name}\0".encode())
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
+            while block := file.read(_READ_BLOCK_BYTES):
                 digest.update(block)
     return digest.hexdigest()
 

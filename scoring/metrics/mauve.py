@@ -113,12 +113,14 @@ def area(first: Floats, second: Floats) -> float:
     0.75 and 1.
     """
     mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
-    across = np.exp(-SCALING * np.array([0.0, *_divergences(second, mixed), math.inf]))
-    up = np.exp(-SCALING * np.array([math.inf, *_divergences(first, mixed), 0.0]))
+    across = np.exp(
+        -SCALING * np.array([0.0, *_kl_divergences(second, mixed), math.inf])
+    )
+    up = np.exp(-SCALING * np.array([math.inf, *_kl_divergences(first, mixed), 0.0]))
     return float(np.trapezoid(across, up))
 
 
-def _divergences(shares: Floats, mixed: Floats) -> Floats:
+def _kl_divergences(shares: Floats, mixed: Floats) -> Floats:
     occurring = shares > 0
     return np.asarray(
         (shares[occurring] * np.log(shares[occurring] / mixed[:, occurring])).sum(
@@ -168,7 +170,7 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
 
 def _sample_points(points: Vectors, count: int, seed: int) -> Vectors:
     order = np.arange(len(points))
-    for place, number in zip(range(count), _random(seed), strict=False):
+    for place, number in zip(range(count), _random_integers(seed), strict=False):
         other = place + number % (len(points) - place)
         order[[place, other]] = order[[other, place]]
     return points[order[:count]]
@@ -178,7 +180,7 @@ def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
     """Run k-means, and return the nearest final centre of each point, and the total
     distance to the centres of the previous step.
     """
-    labels, distance = _nearest(points, centres)
+    labels, distance = _assign_nearest_centres(points, centres)
     for _ in range(MAX_STEPS):
         before = labels
         sizes = np.bincount(labels, minlength=len(centres)).astype(np.float32)
@@ -190,26 +192,31 @@ def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
         )
         is_whole = bool(sizes.all())
         if not is_whole:
-            _split(centres, sizes, len(points))
-        last, (labels, distance_now) = distance, _nearest(points, centres)
+            _refill_empty_clusters(centres, sizes, len(points))
+        last, (labels, distance_now) = (
+            distance,
+            _assign_nearest_centres(points, centres),
+        )
         if is_whole and np.array_equal(labels, before):
             return labels, distance_now
         distance = distance_now
     return labels, last
 
 
-def _nearest(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
+def _assign_nearest_centres(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
     squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
     labels = squares.argmin(axis=1)
     distances = squares[np.arange(len(points)), labels] + (points**2).sum(axis=1)
     return labels, float(np.maximum(distances, 0).sum(dtype=np.float64))
 
 
-def _split(centres: Vectors, sizes: Vectors, points: int) -> None:
+def _refill_empty_clusters(centres: Vectors, sizes: Vectors, points: int) -> None:
     """For each empty cluster, split a random non-empty cluster and move the two centres
     apart. Larger clusters are more likely to be split.
     """
-    shares = (number / np.float32(2**32) for number in _random(_SPLITTING_SEED))
+    shares = (
+        number / np.float32(2**32) for number in _random_integers(_SPLITTING_SEED)
+    )
     apart = np.where(np.arange(centres.shape[1]) % 2 == 0, APART, -APART)
     for empty in range(len(sizes)):
         if sizes[empty]:
@@ -223,7 +230,7 @@ def _split(centres: Vectors, sizes: Vectors, points: int) -> None:
         sizes[whole] -= sizes[empty]
 
 
-def _random(seed: int) -> Iterator[int]:
+def _random_integers(seed: int) -> Iterator[int]:
     source = np.random.RandomState(seed)
     while True:
         yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()

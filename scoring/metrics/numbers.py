@@ -249,9 +249,11 @@ class LevelKappa(QuadraticKappa):
         self.levels = np.array(levels)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        return super().instance_stats(self._nearest(gold), self._nearest(answers))
+        return super().instance_stats(
+            self._nearest_labels(gold), self._nearest_labels(answers)
+        )
 
-    def _nearest(self, side: Sequence[Any]) -> list[str | None]:
+    def _nearest_labels(self, side: Sequence[Any]) -> list[str | None]:
         assert self.labels is not None
         middles = (self.levels[1:] + self.levels[:-1]) / 2
         return [

@@ -101,13 +101,13 @@ def run_unconfined(call: ProgramCall) -> Floats:
     """Run the official program twice with the permissions of this process, without a
     sandbox. Raises ProgramFailed.
     """
-    first, second = _run_once(call), _run_once(call)
+    first, second = _run_program_once(call), _run_program_once(call)
     if not np.array_equal(first, second):
         raise differs()
     return first
 
 
-def _run_once(call: ProgramCall) -> Floats:
+def _run_program_once(call: ProgramCall) -> Floats:
     program = program_of(call.text)
     with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
         app = Path(folder).resolve() / "app"
@@ -180,7 +180,7 @@ class OfficialMeasure(Metric):
         return tuple(
             PACKAGES[head]
             for head in sorted(heads & PACKAGES.keys())
-            if _is_there(head)
+            if _is_package_installed(head)
         )
 
     def requirements(self) -> Sequence[Requirement]:
@@ -188,7 +188,9 @@ class OfficialMeasure(Metric):
         installed.
         """
         return tuple(
-            Requirement(kind="package", name=name, missing=_lacking(name))
+            Requirement(
+                kind="package", name=name, missing=_missing_module_message(name)
+            )
             for name in missing_imports(program_of(self.text))
         )
 
@@ -201,7 +203,7 @@ class OfficialMeasure(Metric):
         undefined, and the official program's numbers.
         """
         if missing := missing_imports(program_of(self.text)):
-            raise Unavailable(_lacking(missing[0]))
+            raise Unavailable(_missing_module_message(missing[0]))
         stats = np.zeros((len(gold), 1 + len(self.layout.columns)))
         files = written_files(self.layout, gold, answers)
         if files is not None:
@@ -224,7 +226,7 @@ class OfficialMeasure(Metric):
         return float(rows[0, self._place]) if is_whole else math.nan
 
 
-def _is_there(module: str) -> bool:
+def _is_package_installed(module: str) -> bool:
     try:
         metadata.version(PACKAGES[module])
     except metadata.PackageNotFoundError:
@@ -232,7 +234,7 @@ def _is_there(module: str) -> bool:
     return True
 
 
-def _lacking(module: str) -> str:
+def _missing_module_message(module: str) -> str:
     return f"the official program imports {module}, which is not installed"
 
 
@@ -242,12 +244,14 @@ def written_files(
     """Return the contents of the gold file and the answer file, or None if the official
     program's format cannot represent the run.
     """
-    sides = [list(map(_plain, side)) for side in (gold, answers)]
+    sides = [list(map(_value_for_program, side)) for side in (gold, answers)]
     if any(value is None for value in sides[0]):
         return None
     if layout.files != LINES:
         names = range(1, len(gold) + 1)
-        return _table(layout, names, sides[0]), _table(layout, names, sides[1])
+        return _format_instance_table(layout, names, sides[0]), _format_instance_table(
+            layout, names, sides[1]
+        )
     if any(value is None for value in sides[1]):
         return None
     is_vector = layout.width > 1 and all(map(_is_label, gold))
@@ -259,7 +263,7 @@ def _is_label(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _plain(value: Any) -> str | float | None:
+def _value_for_program(value: Any) -> str | float | None:
     """Return the label, number or text that the official program reads as one answer.
     Return None for a missing answer and for a gold value with several references.
     """
@@ -303,7 +307,7 @@ def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> byte
     return "".join(lines).encode()
 
 
-def _table(
+def _format_instance_table(
     layout: Layout, names: Sequence[int], values: Sequence[str | float | None]
 ) -> bytes:
     """Return the instances with a gold or answered value as a table or as JSON lines."""

@@ -28,9 +28,11 @@ SCORES, SCORES_TEXT = "scores.json", "scores.txt"
 MAX_SCORES = 1 << 20
 LARGEST = 1e308
 FOLDERS = (PROGRAM, INPUT, OUTPUT, "shared", "tmp")
-_APP = re.compile(r"\A/app(?=/|\Z)")
-_PAIR = re.compile(r"[ \t]*([^:=\n]{1,80}?)[ \t]*[:=][ \t]*(\S{1,60})[ \t]*")
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_APP_FOLDER_PATTERN = re.compile(r"\A/app(?=/|\Z)")
+_NAME_VALUE_PATTERN = re.compile(
+    r"[ \t]*([^:=\n]{1,80}?)[ \t]*[:=][ \t]*(\S{1,60})[ \t]*"
+)
+_SHELL_VARIABLE_PATTERN = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,15 @@ def place(
     variables["submission"] = f"{seen_as}/{RESULT}"
 
     def filled(word: str) -> str:
-        word = _VARIABLE.sub(
+        word = _SHELL_VARIABLE_PATTERN.sub(
             lambda found: variables.get(found[1] or found[2], ""), word
         )
-        return _APP.sub(lambda _: seen_as, word, count=1)
+        return _APP_FOLDER_PATTERN.sub(lambda _: seen_as, word, count=1)
 
     return Placed(
         entry=f"{seen_as}/{PROGRAM}/{program.entry}",
         arguments=[filled(word) for word in program.command[1:]],
-        variables=variables | _environment(variables["tmp"]),
+        variables=variables | _environment_variables(variables["tmp"]),
     )
 
 
@@ -95,11 +97,11 @@ def with_folder(source: str, app: str) -> str:
         return source
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = _APP.sub(lambda _: app, node.value, count=1)
+            node.value = _APP_FOLDER_PATTERN.sub(lambda _: app, node.value, count=1)
     return ast.unparse(tree)
 
 
-def _environment(temporary: str) -> dict[str, str]:
+def _environment_variables(temporary: str) -> dict[str, str]:
     return {
         "HOME": temporary,
         "LANG": "C.UTF-8",
@@ -116,7 +118,7 @@ def scores_in(app: Path) -> dict[str, float]:
     mapping if the program wrote no valid file.
     """
     output = app / OUTPUT
-    if text := _text(output / SCORES):
+    if text := _read_regular_file(output / SCORES):
         try:
             values = read_json(text, constant=float)
         except (ValueError, RecursionError):
@@ -124,8 +126,8 @@ def scores_in(app: Path) -> dict[str, float]:
         if isinstance(values, dict):
             return numbers_in(values)
     found: dict[str, float] = {}
-    for line in (_text(output / SCORES_TEXT) or "").splitlines()[:1000]:
-        if pair := _PAIR.fullmatch(line):
+    for line in (_read_regular_file(output / SCORES_TEXT) or "").splitlines()[:1000]:
+        if pair := _NAME_VALUE_PATTERN.fullmatch(line):
             try:
                 found[pair[1].strip()] = float(pair[2])
             except ValueError:
@@ -144,7 +146,7 @@ def numbers_in(values: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _text(path: Path) -> str:
+def _read_regular_file(path: Path) -> str:
     """Return the text of a regular file, or an empty text for other paths. Symbolic
     links are not followed.
     """

@@ -70,7 +70,7 @@ def twice(call: Call | ProgramCall) -> Floats:
     if isinstance(call, ProgramCall):
         return run_unconfined(call)
     try:
-        first, second = _once(call), _once(call)
+        first, second = _call_measure_method(call), _call_measure_method(call)
     except MemoryError:
         raise
     except Exception as error:
@@ -85,7 +85,7 @@ def twice(call: Call | ProgramCall) -> Floats:
     return first
 
 
-def _once(call: Call) -> Floats:
+def _call_measure_method(call: Call) -> Floats:
     name = f"citeboard_measures_{own_measures.digest_of(call.text)[:16]}"
     try:
         kind = getattr(own_measures.run_file(call.text, name), call.called)
@@ -168,20 +168,22 @@ class OwnMeasure(Metric):
             setattr(self, fact, value)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        stats = self._ask("instance_stats", list(gold), list(answers))
+        stats = self._compute_method("instance_stats", list(gold), list(answers))
         if stats.ndim != 2 or len(stats) != len(gold) or not stats.shape[1]:
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong(
+            raise self._wrong_result_error(
                 "instance_stats", f"{_shape_text(stats.shape)} numbers", wanted
             )
         if not np.isfinite(stats).all():
-            raise self._wrong(
+            raise self._wrong_result_error(
                 "instance_stats", "what is no finite number", "finite numbers"
             )
         for column in getattr(self, own_measures.CARRIERS, None) or ():
             if not (isinstance(column, int) and 0 <= column < stats.shape[1]):
                 found = f"{stats.shape[1]} columns, and `carriers` names {column!r}"
-                raise self._wrong("instance_stats", found, "the numbers of columns")
+                raise self._wrong_result_error(
+                    "instance_stats", found, "the numbers of columns"
+                )
         return stats
 
     def marks(
@@ -192,43 +194,47 @@ class OwnMeasure(Metric):
         """
         if not getattr(self, own_measures.HAS_MARKS, False):
             return super().marks(gold, answers)
-        rows = self._ask("marks", list(gold), list(answers))
+        rows = self._compute_method("marks", list(gold), list(answers))
         if rows.ndim != 2 or len(rows) != len(gold):
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong("marks", f"{_shape_text(rows.shape)} numbers", wanted)
+            raise self._wrong_result_error(
+                "marks", f"{_shape_text(rows.shape)} numbers", wanted
+            )
         if ((rows < 0) | (rows > 1)).any():
-            raise self._wrong("marks", "another number", "0 to 1, or NaN for no mark")
+            raise self._wrong_result_error(
+                "marks", "another number", "0 to 1, or NaN for no mark"
+            )
         return [
             Marks((), tuple(None if np.isnan(one) else float(one) for one in row))
             for row in rows
         ]
 
     def aggregate(self, sums: Floats) -> Floats:
-        return self._values("aggregate", sums.shape[:-1], sums)
+        return self._compute_values_of_shape("aggregate", sums.shape[:-1], sums)
 
-    def _values(
+    def _compute_values_of_shape(
         self, method: str, shape: tuple[int, ...], *arguments: Floats
     ) -> Floats:
-        values = self._ask(method, *arguments)
+        values = self._compute_method(method, *arguments)
         if values.shape != shape:
-            raise self._wrong(
+            raise self._wrong_result_error(
                 method, f"{_shape_text(values.shape)} values", _shape_text(shape)
             )
         if np.isinf(values).any():
-            raise self._wrong(
+            raise self._wrong_result_error(
                 method,
                 "an infinite value",
                 "a finite one, or NaN where it is undefined",
             )
         return values
 
-    def _ask(self, method: str, *arguments: Any) -> Floats:
+    def _compute_method(self, method: str, *arguments: Any) -> Floats:
         numbers: Floats = own_measures.Chosen.compute(
             Call(**self._of, method=method, arguments=arguments)
         )
         return numbers
 
-    def _wrong(
+    def _wrong_result_error(
         self, method: str, what: str, expected: str
     ) -> own_measures.MeasureFailed:
         return own_measures.failed(
@@ -244,7 +250,7 @@ class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
     aggregate = WeightedMetric.aggregate
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        return self._values("value", weights.shape[:-1], rows, weights)
+        return self._compute_values_of_shape("value", weights.shape[:-1], rows, weights)
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

@@ -15,12 +15,12 @@ from functools import lru_cache
 
 #: All characters other than vowels count as consonants, including digits.
 #: The letter `y` is a vowel or a consonant depending on the preceding letter.
-_SHAPES = bytes(
+_SHAPE_OF_BYTE = bytes(
     ord("v" if code in b"aeiou" else "y" if code == ord("y") else "c")
     for code in range(256)
 )
 #: No step of the stemmer changes words that end in these characters.
-_UNTOUCHED = frozenset("abfhjkopqvwxz0123456789")
+_UNSTEMMED_LAST_LETTERS = frozenset("abfhjkopqvwxz0123456789")
 
 #: Maximum number of cached stems.
 KEPT = 1 << 18
@@ -40,7 +40,7 @@ IRREGULAR = {
 Rules = Mapping[str, tuple[tuple[str, str], ...]]
 
 
-def _by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
+def _group_rules_by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
     by_ending: dict[str, tuple[tuple[str, str], ...]] = {}
     for suffix, replacement in rules:
         by_ending[suffix[-2:]] = (
@@ -72,9 +72,9 @@ STEP_2 = (
     ("iviti", "ive"),
     ("biliti", "ble"),
 )
-_STEP_2_OF_155 = _by_ending((*STEP_2, ("logi", "log")))
-_STEP_2_OF_NLTK = _by_ending((*STEP_2, ("fulli", "ful")))
-_STEP_3 = _by_ending(
+_STEP_2_OF_155 = _group_rules_by_ending((*STEP_2, ("logi", "log")))
+_STEP_2_OF_NLTK = _group_rules_by_ending((*STEP_2, ("fulli", "ful")))
+_STEP_3 = _group_rules_by_ending(
     (
         ("icate", "ic"),
         ("ative", ""),
@@ -86,7 +86,7 @@ _STEP_3 = _by_ending(
     )
 )
 #: Porter's paper tests longer suffixes before shorter ones, like `ement` before `ment`.
-_SUFFIXES = (
+_STEP_4_SUFFIXES = (
     "al",
     "ance",
     "ence",
@@ -106,9 +106,9 @@ _SUFFIXES = (
     "ive",
     "ize",
 )
-_STEP_4 = _by_ending((suffix, "") for suffix in _SUFFIXES)
-_STEP_4_OF_155 = _by_ending(
-    (suffix, "") for suffix in _SUFFIXES if suffix not in ("ment", "ent")
+_STEP_4 = _group_rules_by_ending((suffix, "") for suffix in _STEP_4_SUFFIXES)
+_STEP_4_OF_155 = _group_rules_by_ending(
+    (suffix, "") for suffix in _STEP_4_SUFFIXES if suffix not in ("ment", "ent")
 )
 
 
@@ -116,7 +116,7 @@ def rouge_score_stem(word: str) -> str:
     """Return the stem that the package rouge-score computes for a lower-case ASCII word
     of any length.
     """
-    if len(word) <= 2 or word[-1] in _UNTOUCHED:
+    if len(word) <= 2 or word[-1] in _UNSTEMMED_LAST_LETTERS:
         return word
     if word in IRREGULAR:
         return IRREGULAR[word]
@@ -126,7 +126,11 @@ def rouge_score_stem(word: str) -> str:
         word = word[:-1] if len(word) == 4 else word[:-2]
     elif word[-1] in "dg":
         word = _step_1b(word, takes_short=True)
-    if word[-1] == "y" and len(word) > 2 and _shape(word[:-1]).endswith(b"c"):
+    if (
+        word[-1] == "y"
+        and len(word) > 2
+        and _mark_consonants_and_vowels(word[:-1]).endswith(b"c")
+    ):
         word = word[:-1] + "i"
     return _step_5(
         _step_4(_replace_suffix(_step_2_of_nltk(word), _STEP_3)), takes_short=True
@@ -139,17 +143,17 @@ def rouge155_stem(word: str) -> str:
     than three characters.
     """
     word = _step_1b(_step_1a(word))
-    if word.endswith("y") and b"v" in _shape(word[:-1]):
+    if word.endswith("y") and b"v" in _mark_consonants_and_vowels(word[:-1]):
         word = word[:-1] + "i"
     word = _replace_suffix(_replace_suffix(word, _STEP_2_OF_155), _STEP_3)
     return _step_5(_step_4_of_155(word))
 
 
-def _shape(word: str) -> bytearray:
+def _mark_consonants_and_vowels(word: str) -> bytearray:
     """Return the word with `c` in place of each consonant and `v` in place of each
     vowel. The letter `y` after a consonant is a vowel.
     """
-    shape = bytearray(word.encode().translate(_SHAPES))
+    shape = bytearray(word.encode().translate(_SHAPE_OF_BYTE))
     place = shape.find(b"y")
     while place >= 0:
         follows_consonant = place > 0 and shape[place - 1] == ord("c")
@@ -158,8 +162,8 @@ def _shape(word: str) -> bytearray:
     return shape
 
 
-def _measure(word: str) -> int:
-    return _shape(word).count(b"vc")
+def _count_vowel_consonant_pairs(word: str) -> int:
+    return _mark_consonants_and_vowels(word).count(b"vc")
 
 
 def _ends_cvc(word: str, *, takes_short: bool) -> bool:
@@ -167,7 +171,7 @@ def _ends_cvc(word: str, *, takes_short: bool) -> bool:
     *o of Porter's paper. If ``takes_short`` is True, also accept a word of one vowel
     and one consonant.
     """
-    shape = _shape(word)
+    shape = _mark_consonants_and_vowels(word)
     return (
         word[-1] not in "wxy"
         if shape.endswith(b"cvc")
@@ -187,16 +191,18 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
     if word[-1] not in "dg":
         return word
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _count_vowel_consonant_pairs(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
-        if word.endswith(suffix) and b"v" in _shape(word[: -len(suffix)]):
+        if word.endswith(suffix) and b"v" in _mark_consonants_and_vowels(
+            word[: -len(suffix)]
+        ):
             break
     else:
         return word
     word = word[: -len(suffix)]
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    shape = _shape(word)
+    shape = _mark_consonants_and_vowels(word)
     if len(word) > 1 and word[-1] == word[-2] and shape.endswith(b"c"):
         return word if word[-1] in "lsz" else word[:-1]
     return (
@@ -213,16 +219,18 @@ def _replace_suffix(word: str, rules: Rules) -> str:
     for suffix, replacement in rules.get(word[-2:], ()):
         if word.endswith(suffix):
             stem = word[: -len(suffix)]
-            return stem + replacement if _measure(stem) > 0 else word
+            return (
+                stem + replacement if _count_vowel_consonant_pairs(stem) > 0 else word
+            )
     return word
 
 
 def _step_2_of_nltk(word: str) -> str:
-    while word.endswith("alli") and _measure(word[:-4]) > 0:
+    while word.endswith("alli") and _count_vowel_consonant_pairs(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
         # NLTK includes the `l` of `logi` in the stem, to accept stems like `geo`.
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _count_vowel_consonant_pairs(word[:-3]) > 0 else word
     return _replace_suffix(word, _STEP_2_OF_NLTK)
 
 
@@ -254,17 +262,17 @@ def _step_4_of_155(word: str) -> str:
 def _remove_suffix(word: str, suffix: str) -> str:
     """Remove the suffix of a word if the measure m of its stem is above 1."""
     stem = word[: -len(suffix)]
-    return stem if _measure(stem) > 1 else word
+    return stem if _count_vowel_consonant_pairs(stem) > 1 else word
 
 
 def _step_5(word: str, *, takes_short: bool = False) -> str:
     if word.endswith("e"):
         stem = word[:-1]
-        measure = _measure(stem)
+        measure = _count_vowel_consonant_pairs(stem)
         if measure > 1 or (
             measure == 1 and not _ends_cvc(stem, takes_short=takes_short)
         ):
             word = stem
-    if word.endswith("ll") and _measure(word[:-1]) > 1:
+    if word.endswith("ll") and _count_vowel_consonant_pairs(word[:-1]) > 1:
         word = word[:-1]
     return word

@@ -216,7 +216,7 @@ class ReferencesChrf(Chrf):
         return {**super().parameters, "references": "best"}
 
 
-class _Short(TextMean):
+class _ShortAnswerMetric(TextMean):
     statistic = "short-answer"
     columns = ("exact", "f1")
     citation = SQUAD
@@ -232,9 +232,9 @@ class _Short(TextMean):
             self.packages = ("sacrebleu",)
 
     def tokens(self, text: str) -> list[str]:
-        return self._split(normalised(text))
+        return self._split_into_words(normalised(text))
 
-    def _split(self, text: str) -> list[str]:
+    def _split_into_words(self, text: str) -> list[str]:
         return (
             words(tokenizer(self.tokenizer)(text)) if self.tokenizer else text.split()
         )
@@ -243,7 +243,10 @@ class _Short(TextMean):
         rows = []
         for reference, answer in zip(gold, answers, strict=True):
             wanted, given = normalised(reference), normalised(answer)
-            of_wanted, of_given = self._split(wanted), self._split(given)
+            of_wanted, of_given = (
+                self._split_into_words(wanted),
+                self._split_into_words(given),
+            )
             both = (Counter(of_wanted) & Counter(of_given)).total()
             sizes = len(of_given), len(of_wanted)
             # If gold or answer has no words, F1 is 1 if both have no words, else 0.
@@ -264,7 +267,7 @@ class ShortAnswer(OfReferences):
     def __init__(
         self, name: str, rules: str, *, column: str, tokenizer: str = ""
     ) -> None:
-        short = _Short(name, rules, column=column, tokenizer=tokenizer)
+        short = _ShortAnswerMetric(name, rules, column=column, tokenizer=tokenizer)
         super().__init__(short, column=column)
         self.statistic = f"short-answer:{column}"
 

@@ -98,7 +98,7 @@ class NuggetScore(Metric):
             return None
         nuggets = (answer for answer in answers if isinstance(answer, JudgedNugget))
         return {
-            _hexadecimal(key): label
+            _hexadecimal_digests(key): label
             for nugget in nuggets
             for key, label in zip(nugget.keys, nugget.labels, strict=True)
             if key
@@ -177,7 +177,7 @@ class NuggetScore(Metric):
     UNKNOWN,
     COUNTS,
 ) = range(10)
-_COLUMNS = {
+_COLUMNS_BY_PART = {
     ("precision", False): (PRECISION, OF_PRECISION),
     ("precision", True): (STRICT_PRECISION, OF_PRECISION),
     ("recall", False): (RECALL, OF_RECALL),
@@ -231,7 +231,7 @@ class CitationScore(Metric):
     def unit_columns(self) -> UnitColumns | None:
         if self.part != "precision":
             return None
-        value, weight = _COLUMNS[self.part, self.is_strict]
+        value, weight = _COLUMNS_BY_PART[self.part, self.is_strict]
         return UnitColumns("citations", value, weight, UNKNOWN)
 
     @property
@@ -246,7 +246,7 @@ class CitationScore(Metric):
             return None
         reports = (answer for answer in answers if isinstance(answer, JudgedReport))
         return {
-            _hexadecimal(citation.key): citation.label
+            _hexadecimal_digests(citation.key): citation.label
             for report in reports
             for citation in report.citations
             if citation.key and citation.label != MISSING
@@ -293,10 +293,10 @@ class CitationScore(Metric):
             )
         if sentences:
             row[RECALL] = _mean(
-                [_best(sentence, is_strict=False) for sentence in sentences]
+                [_best_credit(sentence, is_strict=False) for sentence in sentences]
             )
             row[STRICT_RECALL] = _mean(
-                [_best(sentence, is_strict=True) for sentence in sentences]
+                [_best_credit(sentence, is_strict=True) for sentence in sentences]
             )
         row[F1] = harmonic_mean(row[PRECISION], row[RECALL])
         row[OF_PRECISION] = bool(counted) or (official and not answer.citations)
@@ -308,7 +308,7 @@ class CitationScore(Metric):
     def denominators(self, rows: Floats) -> Floats:
         if self.is_of_means:
             return rows[:, OF_PRECISION] + rows[:, OF_RECALL]
-        return rows[:, _COLUMNS[self.part, self.is_strict][1]]
+        return rows[:, _COLUMNS_BY_PART[self.part, self.is_strict][1]]
 
     def aggregate(self, sums: Floats) -> Floats:
         if self.is_of_means:
@@ -317,7 +317,7 @@ class CitationScore(Metric):
                 quotient(sums[..., RECALL], sums[..., OF_RECALL]),
             )
         else:
-            credit, weight = _COLUMNS[self.part, self.is_strict]
+            credit, weight = _COLUMNS_BY_PART[self.part, self.is_strict]
             value = quotient(sums[..., credit], sums[..., weight])
         return np.where(sums[..., UNKNOWN] > 0, np.nan, value)
 
@@ -330,7 +330,7 @@ def _refuse_site_labels(options: Options, option: str) -> None:
         )
 
 
-def _hexadecimal(key: Key) -> Key:
+def _hexadecimal_digests(key: Key) -> Key:
     return tuple(digest.partition(":")[2] for digest in key)
 
 
@@ -338,7 +338,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _best(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
+def _best_credit(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
     return max(
         (citation.credit(is_strict=is_strict) for citation in citations), default=0.0
     )

@@ -223,9 +223,11 @@ Numbers = NDArray[np.int64]
 
 #: The ends of texts and lines are represented by bytes that do not occur in ASCII.
 TEXT_END, LINE_END = b"\x80", b"\x81"
-_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
+_TOKEN_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
 #: All bytes except letters, digits and these two bytes separate words.
-_TABLE = bytes(byte if byte in _KEPT else ord(" ") for byte in range(256))
+_BYTE_TRANSLATION_TABLE = bytes(
+    byte if byte in _TOKEN_BYTES else ord(" ") for byte in range(256)
+)
 #: Words with at most this many letters are never stemmed.
 SHORT = 3
 #: The cache omits shorter texts, which are encoded as fast as cached texts are read.
@@ -314,7 +316,7 @@ def encoded(texts: Sequence[str]) -> Encoded:
     # Words consist of ASCII letters and digits, and other characters separate words.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
     joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
-    tokens = joined.translate(_TABLE).split()
+    tokens = joined.translate(_BYTE_TRANSLATION_TABLE).split()
     numbers = np.fromiter(map(vocabulary.__getitem__, tokens), np.int64, len(tokens))
     is_word = numbers > 1
     before = np.concatenate([[0], np.cumsum(is_word)])
@@ -506,12 +508,14 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
 
     return np.asarray(
         process.cpdist(
-            _strings(references), _strings(predictions), scorer=LCSseq.similarity
+            _encode_tokens_as_strings(references),
+            _encode_tokens_as_strings(predictions),
+            scorer=LCSseq.similarity,
         )
     )
 
 
-def _strings(texts: Encoded) -> list[str] | list[list[int]]:
+def _encode_tokens_as_strings(texts: Encoded) -> list[str] | list[list[int]]:
     # rapidfuzz is fastest if each token is represented by one code point of a string.
     # If there are too many distinct tokens, lists of numbers replace the strings.
     bounds = texts.starts.tolist()
@@ -548,12 +552,12 @@ def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
     if is_single.any():
         hits[is_single] = lcs_lengths(references, predictions)[is_single]
     for block in blocks(references, predictions, among=np.flatnonzero(~is_single)):
-        hits[block.pairs] = _Sentences(block, references, predictions).hits()
+        hits[block.pairs] = _BlockSentences(block, references, predictions).hits()
     return hits
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _SideSentences:
     """The sentences of all references, or of all predictions, in a block of pairs,
     sorted by row.
     """
@@ -566,10 +570,12 @@ class _Lines:
     counts: Numbers
 
     @classmethod
-    def of(cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int) -> "_Lines":
+    def of(
+        cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int
+    ) -> "_SideSentences":
         firsts, counts = texts.lines[pairs], np.diff(texts.lines)[pairs]
         row = np.repeat(np.arange(len(pairs)), counts)
-        line = np.repeat(firsts, counts) + _ranges(counts)
+        line = np.repeat(firsts, counts) + _concatenate_ranges(counts)
         starts = texts.line_starts[line]
         column = (
             starts
@@ -579,15 +585,15 @@ class _Lines:
         return cls(row, texts.line_starts[line + 1] - starts, column, counts)
 
 
-class _Sentences:
+class _BlockSentences:
     """A block of pairs with its sentences, and with its distinct tokens numbered from 0
     within each row.
     """
 
     def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
         self.block = block
-        self.reference = _Lines.of(references, block.pairs, 0)
-        self.prediction = _Lines.of(predictions, block.pairs, block.references)
+        self.reference = _SideSentences.of(references, block.pairs, 0)
+        self.prediction = _SideSentences.of(predictions, block.pairs, block.references)
         # Cells of the block with equal tokens in a row form a group.
         # ``run`` contains the index of the group of each cell.
         # ``number`` contains the index of each cell's group within the row.
@@ -612,7 +618,9 @@ class _Sentences:
         self.number = self.run - np.repeat(first_runs, width)
 
     def hits(self) -> Numbers:
-        marked = np.concatenate([self._marked(*width) for width in WIDTHS])
+        marked = np.concatenate(
+            [self._find_union_positions(*width) for width in WIDTHS]
+        )
         counts = np.minimum(
             np.bincount(self.run[marked], minlength=len(self.run_row)),
             self.of_prediction,
@@ -621,7 +629,7 @@ class _Sentences:
             self.run_row, weights=counts, minlength=len(self.block.pairs)
         ).astype(np.int64)
 
-    def _marked(self, above: int, most: int, kind: DTypeLike) -> Numbers:
+    def _find_union_positions(self, above: int, most: int, kind: DTypeLike) -> Numbers:
         """Return the positions of the tokens in the union of longest common
         subsequences, for reference sentences with ``above`` + 1 to ``most`` tokens.
         """
@@ -634,22 +642,24 @@ class _Sentences:
             return chosen
         row, length = self.reference.row[chosen], length[chosen]
         sentence = np.repeat(np.arange(len(chosen)), length)
-        place = _ranges(length)
+        place = _concatenate_ranges(length)
         token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[
             sentence
         ] + place
-        bit = _bits(place, kind)
+        bit = _bits_at_places(place, kind)
         # Entries of ``tables`` have one bit per occurrence of a token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
-        whole = _bits(length, kind) - 1
+        whole = _bits_at_places(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
         # Pair each selected reference sentence with all predicted sentences of its row.
         firsts = np.cumsum(counts) - counts
         reference = np.repeat(np.arange(len(row)), counts[row])
-        prediction = np.repeat(firsts[row], counts[row]) + _ranges(counts[row])
+        prediction = np.repeat(firsts[row], counts[row]) + _concatenate_ranges(
+            counts[row]
+        )
         begin = (
             self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
         )
@@ -658,7 +668,7 @@ class _Sentences:
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths)
             chosen_now, begins = reference[part][order], begin[prediction[part]][order]
-            met = _walk(
+            met = _trace_common_subsequences(
                 tables,
                 bases[chosen_now],
                 begins,
@@ -671,7 +681,7 @@ class _Sentences:
         return places
 
 
-def _walk(
+def _trace_common_subsequences(
     tables: Words,
     bases: Numbers,
     begins: Numbers,
@@ -696,14 +706,14 @@ def _walk(
     for count, column, equal in zip(
         active[::-1].tolist(), reversed(columns), reversed(equals), strict=True
     ):
-        down = _filled(column & open_bits[:count])
+        down = _fill_lower_bits(column & open_bits[:count])
         hit = (down ^ (down >> 1)) & equal
         marked[:count] |= hit
         open_bits[:count] = down ^ hit
     return marked
 
 
-def _filled(words: Words) -> Words:
+def _fill_lower_bits(words: Words) -> Words:
     shift = 1
     while (lower := words >> shift).any():
         words = words | lower
@@ -711,11 +721,11 @@ def _filled(words: Words) -> Words:
     return words
 
 
-def _bits(places: Numbers, kind: DTypeLike) -> Words:
+def _bits_at_places(places: Numbers, kind: DTypeLike) -> Words:
     if kind is object:
         return np.array([1 << place for place in places.tolist()], dtype=object)
     return (np.uint64(1) << places.astype(np.uint64)).astype(kind)
 
 
-def _ranges(counts: Numbers) -> Numbers:
+def _concatenate_ranges(counts: Numbers) -> Numbers:
     return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

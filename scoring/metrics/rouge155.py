@@ -112,7 +112,7 @@ def rouge155(
             )
             continue
         encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
-        wanted, peer_words = _renumbered(encoded[0].words, encoded[1].words)
+        wanted, peer_words = _renumber_jointly(encoded[0].words, encoded[1].words)
         by_model.append({})
         for measure in measures:
             if measure.kind == "l":
@@ -120,7 +120,9 @@ def rouge155(
                     len(wanted), len(peer_words), int(union_hits(*encoded)[0])
                 )
             elif measure.kind == "n":
-                count = _clipped_counts(*_ngrams(wanted, peer_words, measure.size))
+                count = _clipped_counts(
+                    *_number_ngrams(wanted, peer_words, measure.size)
+                )
             else:
                 count = _clipped_counts(
                     _skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure)
@@ -156,16 +158,18 @@ def package_counts(
     return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
 
 
-def _renumbered(wanted: Numbers, peer: Numbers) -> tuple[Numbers, Numbers]:
+def _renumber_jointly(wanted: Numbers, peer: Numbers) -> tuple[Numbers, Numbers]:
     numbers = np.unique(np.concatenate([wanted, peer]), return_inverse=True)[1]
     return numbers[: len(wanted)], numbers[len(wanted) :]
 
 
-def _ngrams(wanted: Numbers, peer: Numbers, size: int) -> tuple[Numbers, Numbers]:
+def _number_ngrams(
+    wanted: Numbers, peer: Numbers, size: int
+) -> tuple[Numbers, Numbers]:
     grams = wanted, peer
     for end in range(1, size):
         longer = zip(grams, (wanted, peer), strict=True)
-        grams = _renumbered(
+        grams = _renumber_jointly(
             *(
                 (numbers[: len(words) - end] << WORD_BITS) | words[end:]
                 for numbers, words in longer
@@ -198,7 +202,7 @@ def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
     )
 
 
-_NO_WORD = re.compile(rb"[^A-Za-z0-9-]")
+_NON_WORD_PATTERN = re.compile(rb"[^A-Za-z0-9-]")
 #: This tokenizer for rouge-score splits texts at whitespace, one sentence per line.
 AS_READ = SimpleNamespace(tokenize=str.split)
 #: Words with at most this many letters are never stemmed.
@@ -240,7 +244,7 @@ class Reading:
         ]
         most = self.most_words if self.most_words is not None else self.most_bytes
         if most is None:
-            return [self._words(line) for line in encoded]
+            return [self._words_of_line(line) for line in encoded]
         within: list[bytes] = []
         for line in encoded:
             if self.most_words is not None:
@@ -252,10 +256,12 @@ class Reading:
                 most -= len(line)
             if most <= 0:
                 break
-        return [self._words(line) for line in within]
+        return [self._words_of_line(line) for line in within]
 
-    def _words(self, line: bytes) -> list[str]:
-        spaced = _NO_WORD.sub(b" ", line.lower().replace(b"-", b" - ")).decode("ascii")
+    def _words_of_line(self, line: bytes) -> list[str]:
+        spaced = _NON_WORD_PATTERN.sub(b" ", line.lower().replace(b"-", b" - ")).decode(
+            "ascii"
+        )
         words = [
             word
             for word in spaced.split()

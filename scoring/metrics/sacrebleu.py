@@ -46,7 +46,7 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
     ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
     for start, stop in blocks(ends, BLOCK):
-        _count(
+        _count_common_ngrams(
             symbols[ends[start] : ends[stop]],
             lengths[start:stop],
             counts[start:stop, :, 2],
@@ -54,7 +54,7 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     return counts
 
 
-def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
+def _count_common_ngrams(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     """Write the numbers of n-grams that answer and gold have in common to ``common``.
     If the keys have too many bits, give the symbols smaller numbers. If the new keys
     still have too many bits, split the list of pairs in halves.
@@ -64,23 +64,23 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
     pairs, orders = common.shape
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         symbols = np.unique(symbols, return_inverse=True)[1]
-    bits = _bits(symbols)
+    bits = _bits_per_symbol(symbols)
     if _key_bits(symbols, *common.shape) > KEY_BITS:
         if pairs == 1:
             # A pair with too many distinct symbols for keys is counted without keys.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
             grams = (
-                [_grams(text, order) for text in texts]
+                [_count_ngrams(text, order) for text in texts]
                 for order in range(1, orders + 1)
             )
             common[0] = [(answer & gold).total() for answer, gold in grams]
             return
         half = pairs // 2
         cut = int(lengths[:half].sum())
-        _count(symbols[:cut], lengths[:half], common[:half])
-        _count(symbols[cut:], lengths[half:], common[half:])
+        _count_common_ngrams(symbols[:cut], lengths[:half], common[:half])
+        _count_common_ngrams(symbols[cut:], lengths[half:], common[half:])
         return
-    keys = _sorted_keys(symbols, lengths.ravel(), orders, bits)
+    keys = _sorted_ngram_keys(symbols, lengths.ravel(), orders, bits)
     gold_before = np.concatenate([[0], np.cumsum(keys & 1)])
     changed = keys[1:] ^ keys[:-1]
     pair_starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
@@ -96,7 +96,7 @@ def _count(symbols: Numbers, lengths: Numbers, common: Floats) -> None:
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
 
 
-def _bits(symbols: Numbers) -> int:
+def _bits_per_symbol(symbols: Numbers) -> int:
     return (int(symbols.max()) + 1).bit_length()
 
 
@@ -104,10 +104,12 @@ def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
     """Return the number of bits of a key, which encodes the index of the pair, the
     symbols of an n-gram of the highest order, and answer or gold.
     """
-    return _bits(symbols) * orders + pairs.bit_length() + 1
+    return _bits_per_symbol(symbols) * orders + pairs.bit_length() + 1
 
 
-def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> Numbers:
+def _sorted_ngram_keys(
+    symbols: Numbers, lengths: Numbers, orders: int, bits: int
+) -> Numbers:
     """Return the sorted keys of all positions in ``symbols``. ``lengths`` contains the
     numbers of symbols of consecutive texts.
     """
@@ -125,7 +127,7 @@ def _sorted_keys(symbols: Numbers, lengths: Numbers, orders: int, bits: int) -> 
     )
 
 
-def _grams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:
+def _count_ngrams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:
     return Counter(zip(*(symbols[start:] for start in range(order)), strict=False))
 
 

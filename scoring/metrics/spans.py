@@ -18,7 +18,7 @@ from scoring.metrics.classification import part_of
 from tasks.types.base import Marks
 
 SEMEVAL = "Segura-Bedmar, Martínez and Herrero-Zazo 2013, SemEval-2013 Task 9: Extraction of Drug-Drug Interactions"  # noqa: E501
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_TOKEN_PATTERN = re.compile(r"\w+|[^\w\s]")
 
 Span = tuple[int, int, str]
 
@@ -89,11 +89,11 @@ class SemEval(PooledSpans):
         self.scheme = scheme
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
-        credit = sum(credit for _span, _own, credit in self._met(gold, answer))
+        credit = sum(credit for _span, _own, credit in self._match_spans(gold, answer))
         return credit, float(len(answer)), float(len(gold))
 
     def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
-        met = list(self._met(gold, answer))
+        met = list(self._match_spans(gold, answer))
         found = {own: credit for _span, own, credit in met}
         right = {span: credit for span, _own, credit in met}
         return Marks(
@@ -101,7 +101,7 @@ class SemEval(PooledSpans):
             tuple(right.get(span, 0.0) for span in answer),
         )
 
-    def _met(
+    def _match_spans(
         self, gold: Any, answer: Sequence[Span]
     ) -> Iterator[tuple[Span, Span, float]]:
         """Yield each matched pair of an answered span and a gold span, with the credit
@@ -110,21 +110,21 @@ class SemEval(PooledSpans):
         unmet = sorted(gold)
         for span in sorted(answer):
             met = [own for own in unmet if own[0] < span[1] and span[0] < own[1]]
-            right = [own for own in met if self._is_right(own, span)]
+            right = [own for own in met if self._is_match_correct(own, span)]
             if met:
-                chosen = min(right, key=partial(_distance, span), default=met[0])
+                chosen = min(right, key=partial(_span_distance, span), default=met[0])
                 unmet.remove(chosen)
                 partly = 0.5 if self.scheme == "partial" else 0.0
                 yield span, chosen, 1.0 if right else partly
 
-    def _is_right(self, own: Span, span: Span) -> bool:
+    def _is_match_correct(self, own: Span, span: Span) -> bool:
         has_bounds, has_label = own[:2] == span[:2], own[2] == span[2]
         return (has_bounds or self.scheme == "type") and (
             has_label or self.scheme in ("exact", "partial")
         )
 
 
-def _distance(span: Span, other: Span) -> int:
+def _span_distance(span: Span, other: Span) -> int:
     return abs(span[0] - other[0]) + abs(span[1] - other[1])
 
 
@@ -140,7 +140,7 @@ class Units(PooledSpans):
         super().__init__(name, rules, part=part)
         self.statistic, self.fixed = f"spans:{unit}s", {"unit": unit}
         self._units: Callable[[str, Sequence[Span]], Iterator[tuple[int, str]]] = (
-            _characters if unit == "character" else _tokens
+            _labelled_characters if unit == "character" else _labelled_tokens
         )
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
@@ -154,25 +154,27 @@ class Units(PooledSpans):
         """
         wanted, given = (set(self._units(gold.text, side)) for side in (gold, answer))
         return Marks(
-            tuple(self._share(gold.text, own, given) for own in gold),
-            tuple(self._share(gold.text, span, wanted) for span in answer),
+            tuple(self._share_of_units_found(gold.text, own, given) for own in gold),
+            tuple(
+                self._share_of_units_found(gold.text, span, wanted) for span in answer
+            ),
         )
 
-    def _share(
+    def _share_of_units_found(
         self, text: str, span: Span, others: set[tuple[int, str]]
     ) -> float | None:
         units = set(self._units(text, [span]))
         return len(units & others) / len(units) if units else None
 
 
-def _characters(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
+def _labelled_characters(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
     return (
         (place, label) for start, end, label in spans for place in range(start, end)
     )
 
 
-def _tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
-    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+def _labelled_tokens(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
+    tokens = [(match.start(), match.end()) for match in _TOKEN_PATTERN.finditer(text)]
     return (
         (begin, label)
         for start, end, label in spans
@@ -202,25 +204,27 @@ class OverlapAt(PooledSpans):
         )
 
     def counted(self, gold: Any, answer: Sequence[Span]) -> tuple[float, float, float]:
-        golds, _answers = self._matched(gold, answer)
+        golds, _answers = self._match_spans_greedily(gold, answer)
         return float(len(golds)), float(len(answer)), float(len(gold))
 
     def credits(self, gold: Any, answer: Sequence[Span]) -> Marks:
-        golds, answers = self._matched(gold, answer)
+        golds, answers = self._match_spans_greedily(gold, answer)
         return Marks(
             tuple(float(at in golds) for at in range(len(gold))),
             tuple(float(place in answers) for place in range(len(answer))),
         )
 
-    def _matched(self, gold: Any, answer: Sequence[Span]) -> tuple[set[int], set[int]]:
+    def _match_spans_greedily(
+        self, gold: Any, answer: Sequence[Span]
+    ) -> tuple[set[int], set[int]]:
         """Return the indices of the matched gold spans and of the matched answer
         spans.
         """
         shares = sorted(
-            (-_share(own, span), at, index)
+            (-_overlap_share(own, span), at, index)
             for at, own in enumerate(gold)
             for index, span in enumerate(answer)
-            if own[2] == span[2] and _share(own, span) >= self.threshold
+            if own[2] == span[2] and _overlap_share(own, span) >= self.threshold
         )
         golds, answers = set[int](), set[int]()
         for _, at, place in shares:
@@ -230,6 +234,6 @@ class OverlapAt(PooledSpans):
         return golds, answers
 
 
-def _share(one: Span, other: Span) -> float:
+def _overlap_share(one: Span, other: Span) -> float:
     both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
     return both / (max(one[1], other[1]) - min(one[0], other[0])) if both else 0.0

@@ -58,7 +58,7 @@ def _is_letter(sign: str) -> bool:
 
 
 #: Prefixes of Unicode character names in scripts without spaces between words.
-_UNSPACED = (
+_UNSPACED_SCRIPTS = (
     "CJK",
     "HIRAGANA",
     "KATAKANA",
@@ -71,12 +71,14 @@ _UNSPACED = (
 
 
 @lru_cache(maxsize=65_536)
-def _is_unspaced(sign: str) -> bool:
-    return unicodedata.name(sign, "").startswith(_UNSPACED)
+def _is_of_unspaced_script(sign: str) -> bool:
+    return unicodedata.name(sign, "").startswith(_UNSPACED_SCRIPTS)
 
 
-def _unspaced(text: str) -> int:
-    return sum(count for sign, count in Counter(text).items() if _is_unspaced(sign))
+def _count_unspaced_letters(text: str) -> int:
+    return sum(
+        count for sign, count in Counter(text).items() if _is_of_unspaced_script(sign)
+    )
 
 
 #: Maximum number of letters in a word of scripts without spaces.
@@ -104,7 +106,7 @@ def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
         tokens = tokenize(text)
         seen += min(count, letters("".join(tokens)))
         if count > LONGEST_WORD:
-            in_one_piece += _is_in_one_piece(text, count, tokens)
+            in_one_piece += _is_text_unsplit(text, count, tokens)
     if 2 * seen < total:
         return f"its tokens cover {100 * seen // total} % of the letters of the gold"
     if in_one_piece:
@@ -113,8 +115,10 @@ def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
     return ""
 
 
-def _is_in_one_piece(text: str, count: int, tokens: list[str]) -> bool:
-    longest = max(map(_unspaced, tokens), default=0)
+def _is_text_unsplit(text: str, count: int, tokens: list[str]) -> bool:
+    longest = max(map(_count_unspaced_letters, tokens), default=0)
     if longest > LONGEST_WORD and 2 * longest >= count:
         return True
-    return len(words(tokens)) < 2 and (len(text.split()) > 1 or _unspaced(text) > 0)
+    return len(words(tokens)) < 2 and (
+        len(text.split()) > 1 or _count_unspaced_letters(text) > 0
+    )

@@ -204,9 +204,9 @@ class EqualSizeCalibrationError(WeightedMetric):
         )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        return one_by_one(self._one, rows, weights)
+        return one_by_one(self._calibration_error, rows, weights)
 
-    def _one(self, rows: Floats, weights: Floats) -> float:
+    def _calibration_error(self, rows: Floats, weights: Floats) -> float:
         drawn = drawn_rows(rows, weights)
         if len(np.unique(drawn[:, 0])) <= 2:
             return math.nan

@@ -16,7 +16,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import utc_minute
+from citeboard.core.instants import format_utc_minute
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
@@ -240,7 +240,7 @@ class FrozenBoard(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.phase}, frozen at {utc_minute(self.frozen_from)}"
+        return f"{self.phase}, frozen at {format_utc_minute(self.frozen_from)}"
 
 
 class RankedRun(TypedDict):
@@ -275,10 +275,10 @@ class MonthlyRanks(models.Model):
 
 
 #: Maximum number of snapshots per phase and hour that visitors can request.
-MAX_CITED_AN_HOUR = 60
+MAX_SNAPSHOTS_AN_HOUR = 60
 
 
-class CitedTooOften(Refused):
+class SnapshotLimitReached(Refused):
     """An error about a board of which too many snapshots were requested within an hour.
     The number of snapshots is limited because anybody may cite a board, and snapshots
     are never deleted.
@@ -286,15 +286,15 @@ class CitedTooOften(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            f"boards of this phase were kept {MAX_CITED_AN_HOUR} times within the hour, which is as often as "
-            "they are; please cite it by its own address, or ask again later"
+            f"boards of this phase were kept {MAX_SNAPSHOTS_AN_HOUR} times within the hour, "
+            "which is as often as they are; please cite it by its own address, or ask again later"
         )
 
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def keep(self, content: str, **facts: Any) -> Snapshot:
         """Store the content of a board as a snapshot, unless an equal snapshot with the
-        same occasion and audience exists. Raises CitedTooOften.
+        same occasion and audience exists. Raises SnapshotLimitReached.
         """
         packed = content.encode()
         same = {name: facts.pop(name) for name in ("phase", "audience", "occasion")}
@@ -306,8 +306,8 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
             cited = self.filter(
                 phase=same["phase"], occasion=same["occasion"], created_at__gt=since
             )
-            if cited.count() >= MAX_CITED_AN_HOUR:
-                raise CitedTooOften
+            if cited.count() >= MAX_SNAPSHOTS_AN_HOUR:
+                raise SnapshotLimitReached
         kept, _ = self.get_or_create(
             **same, defaults={**facts, "packed": zlib.compress(packed, 6)}
         )

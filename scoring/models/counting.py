@@ -25,8 +25,8 @@ from tasks.models import Gold, Phase, Registration, Submission
 from tasks.types.base import base_rules
 from tasks.types.judge_views import further_judge
 
-WITHDRAWN = Q(status=Submission.Status.WITHDRAWN)
-DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
+IS_WITHDRAWN = Q(status=Submission.Status.WITHDRAWN)
+IS_DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
 class StoredBoard(Protocol):
@@ -40,7 +40,7 @@ class StoredBoard(Protocol):
 
 
 @dataclass
-class _System:
+class _TeamSystem:
     """A team's system, with the evaluations of the system's runs in order of
     submission, and the values of the ranking metric.
     """
@@ -54,7 +54,7 @@ class _System:
         known = [value for value in self.values if value is not None]
         return fmean(known) if len(known) == len(self.values) else None
 
-    def is_before(self, other: _System) -> bool:
+    def has_higher_mean_than(self, other: _TeamSystem) -> bool:
         """Return True if the system has a higher mean than another system that was
         submitted earlier.
         """
@@ -63,16 +63,16 @@ class _System:
         return self.mean > other.mean
 
 
-def _systems_of(runs: EvaluationQuerySet) -> list[_System]:
+def _group_by_system(runs: EvaluationQuerySet) -> list[_TeamSystem]:
     """Return the systems to which the given runs belong, in order of their first
     submission.
     """
-    systems: dict[tuple[int, str | int], _System] = {}
+    systems: dict[tuple[int, str | int], _TeamSystem] = {}
     rows = runs.order_by("submitted_at", "pk").values_list(
         "pk", "team", "submission__seeds_of", "rank_value"
     )
     for pk, team, seeds_of, value in rows:
-        system = systems.setdefault((team, seeds_of or pk), _System(team))
+        system = systems.setdefault((team, seeds_of or pk), _TeamSystem(team))
         system.runs.append(pk)
         system.values.append(value)
     return list(systems.values())
@@ -86,7 +86,7 @@ def has_seeds(phase: Phase) -> bool:
     return phase.takes_seeds and runs.exists()
 
 
-def _with_a_place(phase: Phase) -> QuerySet[Submission]:
+def _runs_with_priority(phase: Phase) -> QuerySet[Submission]:
     """Return the phase's runs that have a priority, including withdrawn and excluded
     runs.
     """
@@ -98,7 +98,7 @@ def _with_a_place(phase: Phase) -> QuerySet[Submission]:
     )
 
 
-def _first_by_priority(
+def _limit_to_judged_runs(
     runs: QuerySet[Submission], phase: Phase
 ) -> QuerySet[Submission]:
     place = Window(RowNumber(), partition_by="team", order_by=["priority", "number"])
@@ -146,16 +146,16 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         competing = scored.competing()
         primary = competing.primary()
         if has_seeds(phase):
-            primary = primary.systems_by_rule(phase, entries)
+            primary = primary.select_systems_by_rule(phase, entries)
         else:
-            primary = primary.by_rule(phase, entries)
-        parts = [scored.teamless(phase).newest()]
+            primary = primary.select_runs_by_rule(phase, entries)
+        parts = [scored.baselines_and_human_runs(phase).newest()]
         if phase.shows_contrastive:
-            parts.append(competing.contrastive().all_of(entries))
+            parts.append(competing.contrastive().all_of_teams(entries))
         ids = [part.values("pk") for part in (primary, *parts)]
         return self.filter(pk__in=ids[0].union(*ids[1:], all=True))
 
-    def by_rule(
+    def select_runs_by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
         """Select runs by the rule that the organisers chose for the phase."""
@@ -163,15 +163,15 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             case Phase.Counting.BEST:
                 return self.best_of(entries)
             case Phase.Counting.LAST:
-                return self.last_of(entries)
+                return self.last_run_of_each_team(entries)
             case Phase.Counting.SELECTED:
-                return self.selected_of(entries)
+                return self.selected_run_of_each_team(entries)
             case Phase.Counting.PRIORITY:
-                return self.first_by_priority(phase).all_of(entries)
+                return self.first_runs_by_priority(phase).all_of_teams(entries)
             case _:
-                return self.all_of(entries)
+                return self.all_of_teams(entries)
 
-    def systems_by_rule(
+    def select_systems_by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
     ) -> EvaluationQuerySet:
         """Select systems by the rule that the organisers chose for the phase, and
@@ -179,15 +179,17 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         """
         match phase.counting:
             case Phase.Counting.BEST:
-                return self.best_system_of(entries)
+                return self.best_system_of_each_team(entries)
             case Phase.Counting.LAST:
-                return self.with_other_seeds(self.last_of(entries, of_systems=True))
+                return self.with_other_seeds(
+                    self.last_run_of_each_team(entries, of_systems=True)
+                )
             case Phase.Counting.SELECTED:
-                return self.with_other_seeds(self.selected_of(entries))
+                return self.with_other_seeds(self.selected_run_of_each_team(entries))
             case Phase.Counting.PRIORITY:
-                return self.first_systems_by_priority(phase).all_of(entries)
+                return self.first_systems_by_priority(phase).all_of_teams(entries)
             case _:
-                return self.all_of(entries)
+                return self.all_of_teams(entries)
 
     def on_board(self, phase: Phase, rules: str, gold: Gold) -> EvaluationQuerySet:
         """Return the evaluations of runs with the status scored. Withdrawn runs do not
@@ -235,7 +237,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     def contrastive(self) -> EvaluationQuerySet:
         return self.filter(submission__kind=Submission.Kind.CONTRASTIVE)
 
-    def teamless(self, phase: Phase) -> EvaluationQuerySet:
+    def baselines_and_human_runs(self, phase: Phase) -> EvaluationQuerySet:
         """Return the evaluations of baselines and of human performance in the phase."""
         # Filter by run, so that SQLite does not read all rows of the gold.
         runs = Submission.objects.filter(
@@ -253,7 +255,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
         return newest
 
-    def all_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def all_of_teams(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Return the evaluations of all runs of the registered teams."""
         return self.filter(team__in=entries.values("team")).newest()
 
@@ -268,19 +270,21 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             "-rank_value", "submitted_at", "pk"
         )
         by_time = self.order_by("submitted_at", "pk")
-        return self._first(entries, by_value, by_time)
+        return self._first_of_each_team(entries, by_value, by_time)
 
-    def best_system_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def best_system_of_each_team(
+        self, entries: QuerySet[Registration]
+    ) -> EvaluationQuerySet:
         """For each team, return the runs of the system with the highest mean, or of the
         earliest such system in case of a tie.
 
         If every system of a team has a run without a value, return the runs of the
         team's earliest system.
         """
-        best: dict[int, _System] = {}
-        for system in _systems_of(self.all_of(entries)):
+        best: dict[int, _TeamSystem] = {}
+        for system in _group_by_system(self.all_of_teams(entries)):
             of_team = best.setdefault(system.team, system)
-            if system.is_before(of_team):
+            if system.has_higher_mean_than(of_team):
                 best[system.team] = system
         return self.filter(
             pk__in=[pk for system in best.values() for pk in system.runs]
@@ -295,7 +299,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
         return self.filter(Q(pk__in=runs.values("pk")) | Exists(same)).newest()
 
-    def last_of(
+    def last_run_of_each_team(
         self, entries: QuerySet[Registration], *, of_systems: bool = False
     ) -> EvaluationQuerySet:
         """Return each team's last run.
@@ -311,7 +315,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             submitted_at=sent_at, number__gt=OuterRef("submission__number")
         )
         gone = Submission.objects.filter(
-            WITHDRAWN | DISQUALIFIED,
+            IS_WITHDRAWN | IS_DISQUALIFIED,
             is_later,
             kind=Submission.Kind.PRIMARY,
             is_late=False,
@@ -322,37 +326,41 @@ class EvaluationQuerySet(models.QuerySet[Any]):
                 Q(seeds_of="") | ~Q(seeds_of=OuterRef("submission__seeds_of"))
             )
         newest_first = self.filter(~Exists(gone)).order_by("-submitted_at", "-pk")
-        return self._first(entries, newest_first)
+        return self._first_of_each_team(entries, newest_first)
 
-    def selected_of(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def selected_run_of_each_team(
+        self, entries: QuerySet[Registration]
+    ) -> EvaluationQuerySet:
         """Return the run that each team selected. Teams without a selection have no
         run.
         """
         selected = self.filter(submission__is_selected=True)
-        return self._first(entries, selected.order_by("-submitted_at", "-pk"))
+        return self._first_of_each_team(
+            entries, selected.order_by("-submitted_at", "-pk")
+        )
 
-    def first_by_priority(self, phase: Phase) -> EvaluationQuerySet:
+    def first_runs_by_priority(self, phase: Phase) -> EvaluationQuerySet:
         """For each team, return the `judged_runs` primary runs with the highest
         priority.
 
         Withdrawn and excluded runs are included in the number `judged_runs` and are not
         replaced.
         """
-        first = _first_by_priority(_with_a_place(phase), phase)
+        first = _limit_to_judged_runs(_runs_with_priority(phase), phase)
         return self.filter(submission__in=first.values("pk"))
 
     def first_systems_by_priority(self, phase: Phase) -> EvaluationQuerySet:
         """For each team, return the runs of the `judged_runs` systems with the highest
         priority.
         """
-        runs = _with_a_place(phase)
+        runs = _runs_with_priority(phase)
         is_before = Q(priority__lt=OuterRef("priority")) | Q(
             priority=OuterRef("priority"), number__lt=OuterRef("number")
         )
         before = runs.exclude(seeds_of="").filter(
             is_before, team=OuterRef("team"), seeds_of=OuterRef("seeds_of")
         )
-        leading = _first_by_priority(runs.filter(~Exists(before)), phase)
+        leading = _limit_to_judged_runs(runs.filter(~Exists(before)), phase)
         systems = {
             (team, seeds_of or pk)
             for pk, team, seeds_of in leading.values_list("pk", "team", "seeds_of")
@@ -363,7 +371,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         ]
         return self.filter(pk__in=counting)
 
-    def _first(
+    def _first_of_each_team(
         self, entries: QuerySet[Registration], *orders: EvaluationQuerySet
     ) -> EvaluationQuerySet:
         """Return one evaluation for each team, from the first of the sorted querysets

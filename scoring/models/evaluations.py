@@ -13,49 +13,49 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from citeboard.core.models import late_json, late_text
+from citeboard.core.models import json_field_with_default, text_field_with_default
 from citeboard.teams.models import Team
 from scoring.models.counting import EvaluationQuerySet
 from scoring.stats.signature import LABEL_PARTS, filled
 from tasks.models import Gold, Phase, Submission
-from tasks.models.seasons import PARTS
+from tasks.models.seasons import SPLIT_PART_NAMES
 
-Row = TypeVar("Row", bound="SharedRow")
+Row = TypeVar("Row", bound="DeduplicatedRow")
 
 
-class SharedManager(models.Manager[Row]):
+class DeduplicatedRowManager(models.Manager[Row]):
     def ids_of(self, rows: Sequence[Row]) -> list[int]:
         """Insert rows that are missing in the table, and return the ids of all given
         rows in order. Rows are inserted in the order of their digests, so that
         transactions cannot deadlock.
         """
-        wanted = {row.set_digest(): row for row in rows}
-        numbers = self._known(wanted)
+        wanted = {row.set_content_digest(): row for row in rows}
+        numbers = self._ids_by_digest(wanted)
         missing = sorted(wanted.keys() - numbers.keys())
         if missing:
             self.bulk_create(
                 [wanted[digest] for digest in missing], ignore_conflicts=True
             )
-            numbers = self._known(wanted)
+            numbers = self._ids_by_digest(wanted)
         return [numbers[row.digest] for row in rows]
 
-    def _known(self, digests: dict[str, Row]) -> dict[str, int]:
+    def _ids_by_digest(self, digests: dict[str, Row]) -> dict[str, int]:
         return dict(
             self.filter(digest__in=list(digests)).order_by().values_list("digest", "pk")
         )
 
 
-class SharedRow(models.Model):
+class DeduplicatedRow(models.Model):
     digest = models.CharField(
         max_length=64, unique=True, help_text="SHA-256 of all else."
     )
 
-    objects: ClassVar[SharedManager[Self]] = SharedManager()
+    objects: ClassVar[DeduplicatedRowManager[Self]] = DeduplicatedRowManager()
 
     class Meta:
         abstract = True
 
-    def set_digest(self) -> str:
+    def set_content_digest(self) -> str:
         fields = [
             field
             for field in self._meta.concrete_fields
@@ -66,7 +66,7 @@ class SharedRow(models.Model):
         return self.digest
 
 
-class Withheld(models.TextChoices):
+class WithholdingReason(models.TextChoices):
     LADDER = (
         "ladder",
         _("not better than the team's best by more than a standard error"),
@@ -97,20 +97,20 @@ class Evaluation(models.Model):
         help_text="The ranking metric, turned so that higher is better; null ranks last.",
     )
     submitted_at = models.DateTimeField()
-    release = late_text(
+    release = text_field_with_default(
         100,
         help_text="What of it is told, as its phase said when it was scored; empty where all is.",
     )
-    withheld = late_text(
+    withheld = text_field_with_default(
         12,
-        choices=Withheld,
+        choices=WithholdingReason,
         help_text="Why its classes, single instances and comparisons are not told.",
     )
-    untold: models.JSONField[dict[str, dict[str, Any]]] = late_json(
+    untold: models.JSONField[dict[str, dict[str, Any]]] = json_field_with_default(
         dict,
         "Of the other part of the split, or under the Ladder of the whole, what organisers see.",
     )
-    probe = late_text(
+    probe = text_field_with_default(
         60, help_text="Why it looks like a probe: which way, and its numbers."
     )
     statistics = models.CharField(
@@ -122,7 +122,7 @@ class Evaluation(models.Model):
         blank=True,
         help_text="Of the run as the scorer reads it: of an archive, of its members.",
     )
-    answers_digest = late_text(
+    answers_digest = text_field_with_default(
         64,
         db_index=True,
         help_text="Of what it answers by instance, however its file writes it; the same for the same gold.",
@@ -188,11 +188,16 @@ class Evaluation(models.Model):
         `public-30-7`, or an empty text for the whole split.
         """
         return next(
-            (word for word in self.release.split() if word.startswith(PARTS)), ""
+            (
+                word
+                for word in self.release.split()
+                if word.startswith(SPLIT_PART_NAMES)
+            ),
+            "",
         )
 
     @property
-    def own_parts(self) -> dict[str, int | str]:
+    def own_signature_parts(self) -> dict[str, int | str]:
         missing: dict[str, int | str] = (
             {} if self.missing is None else {"missing": self.missing}
         )
@@ -204,7 +209,7 @@ class Evaluation(models.Model):
         return missing | dict.fromkeys(LABEL_PARTS.values(), self.labels_digest)
 
 
-class Signature(SharedRow):
+class Signature(DeduplicatedRow):
     """The signature of a score, stored once for all runs whose signatures are equal. In
     ``text``, placeholders stand for counts that differ between runs, as in
     `shared_form`.
@@ -225,7 +230,7 @@ class Signature(SharedRow):
 
 
 #: Filter for the scores of the metric by which the board is sorted.
-OF_RANKING = models.Q(
+IS_RANKING_SCORE = models.Q(
     evaluation__phase__task__rank_by="", shared__position=0
 ) | models.Q(shared__metric=models.F("evaluation__phase__task__rank_by"))
 
@@ -249,9 +254,9 @@ class Score(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveIntegerField()
-    withheld = late_text(
+    withheld = text_field_with_default(
         12,
-        choices=Withheld,
+        choices=WithholdingReason,
         help_text="Why it has no value and no interval, where these are not told.",
     )
 
@@ -286,7 +291,9 @@ class Score(models.Model):
 
     @property
     def signature(self) -> str:
-        return filled(self.shared.text, self.evaluation.own_parts | {"n": self.n})
+        return filled(
+            self.shared.text, self.evaluation.own_signature_parts | {"n": self.n}
+        )
 
 
 #: The results per class and metric that `score --json` prints.
@@ -297,7 +304,7 @@ Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
 #: Numbers of instances take four bytes (-1 if missing), other numbers eight bytes.
 SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
 #: The number of instances that is stored for a withheld score.
-FEW_ANSWERS = -2
+FEW_ANSWERS_SUPPORT = -2
 VALUE, LOW, HIGH = 0, 1, 2
 
 
@@ -315,7 +322,7 @@ class ClassNumber(NamedTuple):
 
 
 #: The score that is shown for a class that is too small to be disclosed.
-OF_SMALL_CLASS = ClassNumber(
+SMALL_CLASS_NUMBER = ClassNumber(
     None,
     is_infinite=False,
     low=None,
@@ -325,7 +332,7 @@ OF_SMALL_CLASS = ClassNumber(
 )
 
 
-class BreakdownClasses(SharedRow):
+class BreakdownClasses(DeduplicatedRow):
     """The names of the classes and metrics of a breakdown, stored once for many runs."""
 
     dimension = models.CharField(max_length=60)
@@ -387,7 +394,7 @@ class Breakdown(models.Model):
             numbers=_pack_arrays(supports, numbers),
         )
 
-    def set_ends(self, ends: Ends) -> bool:
+    def add_intervals(self, ends: Ends) -> bool:
         """Add confidence intervals to the values of the breakdown. Undefined values get
         no interval. Return False if no value has an interval.
         """
@@ -436,13 +443,13 @@ class Breakdown(models.Model):
             if size < unknown
         }
 
-    def of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
+    def numbers_of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
         if metric not in self.classes.metrics:
             return
         row = self.classes.metrics.index(metric)
         supports, numbers = self.unpacked()
         labels = self.classes.labels
-        for place, number in _numbers(supports[row], numbers[:, row]):
+        for place, number in _iterate_class_numbers(supports[row], numbers[:, row]):
             yield place, labels[place], number
 
     def by_class(self) -> dict[str, dict[str, ClassNumber]]:
@@ -450,12 +457,12 @@ class Breakdown(models.Model):
         by_label: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
         supports, numbers = self.unpacked()
         for row, metric in enumerate(self.classes.metrics):
-            for place, number in _numbers(supports[row], numbers[:, row]):
+            for place, number in _iterate_class_numbers(supports[row], numbers[:, row]):
                 by_label[labels[place]][metric] = number
         return by_label
 
 
-def class_numbers(
+def class_numbers_of_evaluations(
     evaluations: Collection[int], dimension: str, metric: str
 ) -> list[tuple[str, int, ClassNumber]]:
     rows = Breakdown.objects.filter(
@@ -464,7 +471,7 @@ def class_numbers(
     numbers = [
         (place, label, row.evaluation_id, number)
         for row in rows
-        for place, label, number in row.of_metric(metric)
+        for place, label, number in row.numbers_of_metric(metric)
     ]
     numbers.sort(key=lambda number: number[0])
     return [(label, evaluation, number) for _, label, evaluation, number in numbers]
@@ -487,14 +494,19 @@ def _pack_arrays(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> b
     )
 
 
-def _numbers(
+def _iterate_class_numbers(
     supports: NDArray[np.int32], numbers: NDArray[np.float64]
 ) -> Iterator[tuple[int, ClassNumber]]:
     for index, (n, value, low, high) in enumerate(
         zip(supports.tolist(), *numbers.tolist(), strict=True)
     ):
-        if n == FEW_ANSWERS:
-            yield index, OF_SMALL_CLASS._replace(withheld=Withheld.FEW_ANSWERS.label)
+        if n == FEW_ANSWERS_SUPPORT:
+            yield (
+                index,
+                SMALL_CLASS_NUMBER._replace(
+                    withheld=WithholdingReason.FEW_ANSWERS.label
+                ),
+            )
         elif n >= 0:
             finite = value if isfinite(value) else None
             yield (

@@ -7,14 +7,14 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
-from citeboard.core.models import late_json
+from citeboard.core.models import json_field_with_default
 from citeboard.teams.models import User
 from scoring.models.ledger import JudgementImport
 from tasks.models import Gold, Phase, Submission
 
 LOWEST, HIGHEST = 1, 5
 #: For each criterion, the question to annotators, in the order on the pages.
-CRITERIA = {
+RATING_CRITERIA = {
     gettext_noop("readability"): gettext_noop("Is the text fluent and easy to follow?"),
     gettext_noop("consistency"): gettext_noop(
         "Does it say nothing that its sources do not bear out?"
@@ -113,12 +113,12 @@ class Sheet(models.Model):
         db_default=False,
         help_text="Annotators read the gold text, and judge against it.",
     )
-    scales: models.JSONField[dict[str, Any]] = late_json(
+    scales: models.JSONField[dict[str, Any]] = json_field_with_default(
         dict,
         "By criterion what is asked, and what each level means, as its annotators read it.",
         blank=True,
     )
-    data_sheet: models.JSONField[dict[str, str]] = late_json(
+    data_sheet: models.JSONField[dict[str, str]] = json_field_with_default(
         dict, "What organisers say of the evaluation, by question.", blank=True
     )
     agreement: models.JSONField[dict[str, Any]] = models.JSONField(
@@ -153,7 +153,7 @@ class Sheet(models.Model):
 
     def question(self, criterion: str) -> str:
         return str(
-            self.scales.get(criterion, {}).get("question") or CRITERIA[criterion]
+            self.scales.get(criterion, {}).get("question") or RATING_CRITERIA[criterion]
         )
 
     def levels(self, criterion: str) -> list[str]:

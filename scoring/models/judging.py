@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 from django.db import models
 
-from citeboard.core.models import late_text
+from citeboard.core.models import text_field_with_default
 from citeboard.teams.models import User
 from scoring.judges.declared import CHAT
 from scoring.models.ledger import Judge, JudgementImport
 from tasks.models import Phase
 from tasks.types.ledger import KINDS, MAX_JUDGE
 
-DIGITS: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
+COST_DECIMAL_PLACES: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
 
 
 class PhaseJudgeQuerySet(models.QuerySet["PhaseJudge"]):
@@ -38,20 +38,22 @@ class PhaseJudge(models.Model):
         Phase, on_delete=models.CASCADE, related_name="phase_judges"
     )
     name = models.CharField(max_length=MAX_JUDGE)
-    kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
+    kind = text_field_with_default(10, choices=[(kind, kind) for kind in KINDS])
     instrument = models.CharField(max_length=20, help_text="chat or entailment")
-    host = late_text(300, help_text="Host that receives the texts; empty for none.")
-    model = late_text(300)
+    host = text_field_with_default(
+        300, help_text="Host that receives the texts; empty for none."
+    )
+    model = text_field_with_default(300)
     prompt = models.TextField(blank=True, default="")
     answers: models.JSONField[dict[str, str]] = models.JSONField(
         default=dict, blank=True, help_text="Labels by the words of a reply."
     )
     signature: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
-    digest = late_text(MAX_JUDGE, help_text="Of the signature.")
-    currency = late_text(3)
-    budget = models.DecimalField(null=True, blank=True, **DIGITS)
-    spent = models.DecimalField(default=Decimal(0), **DIGITS)
-    reserved = models.DecimalField(default=Decimal(0), **DIGITS)
+    digest = text_field_with_default(MAX_JUDGE, help_text="Of the signature.")
+    currency = text_field_with_default(3)
+    budget = models.DecimalField(null=True, blank=True, **COST_DECIMAL_PLACES)
+    spent = models.DecimalField(default=Decimal(0), **COST_DECIMAL_PLACES)
+    reserved = models.DecimalField(default=Decimal(0), **COST_DECIMAL_PLACES)
     replies = models.PositiveBigIntegerField(default=0)
     unlabelled = models.PositiveBigIntegerField(
         default=0, help_text="Questions without a label after two replies."

@@ -16,7 +16,7 @@ from django.db import models
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from citeboard.core.models import late_text
+from citeboard.core.models import text_field_with_default
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
 from scoring.models.receipts import Receipt
@@ -35,7 +35,7 @@ from tasks.types.ledger import (
 )
 
 #: The byte that stands for each label in the stored judgements of an evaluation.
-LABEL_BYTES = {
+BYTE_BY_LABEL = {
     NO: 0,
     YES: 1,
     NO_LABEL: 2,
@@ -43,10 +43,10 @@ LABEL_BYTES = {
     **{label: 6 + place for place, label in enumerate(KINDS[ASSIGNS].labels)},
 }
 #: The length of three hexadecimal SHA-256 digests separated by spaces.
-MAX_ITEMS = 3 * 64 + 2
+MAX_ITEMS_LENGTH = 3 * 64 + 2
 
 
-def short_digests(items: Iterable[str]) -> NDArray[np.uint64]:
+def eight_byte_digests(items: Iterable[str]) -> NDArray[np.uint64]:
     """Return the first eight bytes of the SHA-256 digest of each string, by which
     evaluations identify the judgements that they used.
     """
@@ -96,9 +96,9 @@ class Judge(models.Model):
     each withdrawal of the judge's labels.
     """
 
-    kind = late_text(10, choices=[(kind, kind) for kind in KINDS])
+    kind = text_field_with_default(10, choices=[(kind, kind) for kind in KINDS])
     name = models.CharField(max_length=MAX_JUDGE)
-    digest = late_text(
+    digest = text_field_with_default(
         MAX_JUDGE, help_text="Of what defines the judge; of people, the sheet's name."
     )
     season = models.ForeignKey(
@@ -148,7 +148,7 @@ class JudgementImport(models.Model):
     withdrawn_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    reason = late_text(500, help_text="Why it was withdrawn.")
+    reason = text_field_with_default(500, help_text="Why it was withdrawn.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-imported_at", "-id"]
@@ -171,14 +171,15 @@ class Judgement(models.Model):
     judge = models.ForeignKey(
         Judge, on_delete=models.PROTECT, related_name="judgements", db_index=False
     )
-    items = late_text(
-        MAX_ITEMS, help_text="SHA-256 of each text, or SHA-1 of premises in old logs."
+    items = text_field_with_default(
+        MAX_ITEMS_LENGTH,
+        help_text="SHA-256 of each text, or SHA-1 of premises in old logs.",
     )
-    label = late_text(20)
-    by = late_text(MAX_BY)
+    label = text_field_with_default(20)
+    by = text_field_with_default(MAX_BY)
     repeat = models.PositiveIntegerField(default=0, db_default=0)
     score = models.FloatField(null=True, blank=True)
-    rationale = late_text(MAX_RATIONALE)
+    rationale = text_field_with_default(MAX_RATIONALE)
     at = models.DateTimeField(null=True, blank=True)
     cost = models.FloatField(null=True, blank=True)
     source = models.ForeignKey(
@@ -240,7 +241,7 @@ class PendingPair(models.Model):
         related_name="open_pairs",
         db_index=False,
     )
-    items = late_text(MAX_ITEMS)
+    items = text_field_with_default(MAX_ITEMS_LENGTH)
 
     class Meta:
         constraints = [

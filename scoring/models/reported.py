@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext, gettext_noop
 
 #: The default remark about a row that its source file marks as inconsistent.
-CONTRADICTORY = gettext_noop("the figures of the row contradict each other")
+CONTRADICTORY_ROW_REMARK = gettext_noop("the figures of the row contradict each other")
 
 
 class Paper(models.Model):
@@ -155,5 +155,5 @@ class Reported(models.Model):
     @property
     def doubt_of_row(self) -> str:
         return self.contradiction or (
-            gettext(CONTRADICTORY) if self.is_inconsistent else ""
+            gettext(CONTRADICTORY_ROW_REMARK) if self.is_inconsistent else ""
         )

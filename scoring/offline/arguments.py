@@ -58,7 +58,7 @@ def add_declared(
                 else command
             )
             for flag, argument in {**every, **table}.items():
-                settings = _settings(
+                settings = _argument_settings(
                     flag,
                     shared[argument] if isinstance(argument, str) else argument,
                     named,
@@ -68,7 +68,7 @@ def add_declared(
     add(commands, tables)
 
 
-def _settings(
+def _argument_settings(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of `add_argument` for an argument that a `commands.toml`

@@ -43,11 +43,11 @@ def read_battles(
     battles = []
     for file in open_input(path, shown=shown):
         for record in read_records(file, problems):
-            faults = [*_battle_faults(record)] or [*faults_of(_battle(record))]
+            faults = [*_battle_faults(record)] or [*faults_of(_parse_battle(record))]
             for message, expected in faults:
                 problems.append(record.problem(message, expected))
             if not faults:
-                battles.append(_battle(record))
+                battles.append(_parse_battle(record))
     if not battles and not problems.has_errors:
         message = "no battles are here"
         name = shown or path.name
@@ -66,7 +66,7 @@ def read_battles(
     return battles
 
 
-def _battle(record: Record) -> Battle:
+def _parse_battle(record: Record) -> Battle:
     value = record.value
     topic, left, right = (nfc(well_formed(str(value[name]))) for name in NAMES)
     judge = nfc(well_formed(str(value.get("judge") or "")))
@@ -83,9 +83,9 @@ def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
             yield f"“{name}” is missing", EXAMPLE
         elif not isinstance(value[name], str | int) or isinstance(value[name], bool):
             yield f"“{name}” is {json_kind(value[name])}", "a text"
-        elif not 0 < len(str(value[name])) <= _longest(name):
+        elif not 0 < len(str(value[name])) <= _max_field_chars(name):
             message = f"“{name}” has {len(str(value[name])):,} characters"
-            yield message, f"from 1 to {_longest(name)} characters"
+            yield message, f"from 1 to {_max_field_chars(name)} characters"
     # A system's name may be a number, or spell a character with other code points.
     left, right = (nfc(well_formed(str(value.get(name)))) for name in ("left", "right"))
     label = value.get("label")
@@ -98,7 +98,7 @@ def _battle_faults(record: Record) -> Iterator[tuple[str, str]]:
         yield f"“label” is {kind}", f"one of {', '.join(LABELS)}"
 
 
-def _longest(name: str) -> int:
+def _max_field_chars(name: str) -> int:
     """Return the maximum number of characters of a battle's field, which is larger for
     topics because topics can be instance ids.
     """
@@ -128,9 +128,9 @@ def as_facts(board: Board) -> dict[str, Any]:
                 "rank": own.rank,
                 "ranks": [own.first, own.last],
                 "strength": finite(own.strength),
-                **_ends("strength", own.strength_bounds),
+                **_interval_facts("strength", own.strength_bounds),
                 "share": finite(own.share),
-                **_ends("share", own.share_bounds),
+                **_interval_facts("share", own.share_bounds),
             }
             for own in board.standings
         ],
@@ -141,7 +141,7 @@ def as_facts(board: Board) -> dict[str, Any]:
     }
 
 
-def _ends(name: str, bounds: Bounds | None) -> dict[str, float | None]:
+def _interval_facts(name: str, bounds: Bounds | None) -> dict[str, float | None]:
     low, high = bounds or (None, None)
     return {f"{name}_low": low, f"{name}_high": high}
 

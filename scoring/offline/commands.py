@@ -47,7 +47,7 @@ def export_pairs(args: argparse.Namespace) -> int:
     """Print each entailment pair that needs a label as a line of JSON."""
     from scoring.offline.entailment_exchange import pair_line, pending_pairs
 
-    metrics, runs = _read(args)
+    metrics, runs = _read_citation_pairs(args)
     pending = {
         pair: None
         for run in runs
@@ -103,7 +103,7 @@ def run_judge(args: argparse.Namespace) -> int:
     """Run a declared judge, or only estimate the judge's cost with `--dry-run`."""
     from scoring.judges import command
 
-    judge = command.judge_named(args.judges, args.name)
+    judge = command.declared_judge(args.judges, args.name)
     questions = command.read_questions(args.pairs)
     if args.dry_run:
         cost = command.estimate_run(judge, questions)
@@ -119,7 +119,7 @@ def run_judge(args: argparse.Namespace) -> int:
                 f", about {cost.cost:.4f} and at most {cost.most:.4f} {cost.currency}"
             )
         return say(args, facts, words)
-    done = command.run_judge(judge, questions, args.out, _budget(args.budget))
+    done = command.run_judge(judge, questions, args.out, _parse_budget(args.budget))
     facts = {
         "judge": done.judge,
         "labels": done.labels,
@@ -136,7 +136,7 @@ def run_judge(args: argparse.Namespace) -> int:
     )
 
 
-def _budget(text: str | None) -> Decimal | None:
+def _parse_budget(text: str | None) -> Decimal | None:
     if text is None:
         return None
     try:
@@ -157,7 +157,7 @@ def show_agreement(args: argparse.Namespace) -> int:
         read_judgements,
     )
 
-    metrics, runs = _read(args)
+    metrics, runs = _read_citation_pairs(args)
     if len(runs) != 1:
         raise OptionRefused(f"judgements are of one run, {len(runs)} given")
     details = details_of(metrics, runs[0].answers)
@@ -172,7 +172,9 @@ def show_agreement(args: argparse.Namespace) -> int:
     return say(args, found, *lines)
 
 
-def _read(args: argparse.Namespace) -> "tuple[list[CitationMetric], list[Pairs]]":
+def _read_citation_pairs(
+    args: argparse.Namespace,
+) -> "tuple[list[CitationMetric], list[Pairs]]":
     from scoring.metrics import metrics_of
     from scoring.metrics.entailed import CitationMetric
 
@@ -275,7 +277,7 @@ def new_folder(args: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     message = f"{folder}: {', '.join(files)}; now edit them, and run `python -m scoring task check {folder}`"
-    return _say(args, task_type(str(folder)), message, guesses)
+    return _print_declaration(args, task_type(str(folder)), message, guesses)
 
 
 def written(form: str, slug: str) -> dict[str, str]:
@@ -321,7 +323,7 @@ def written(form: str, slug: str) -> dict[str, str]:
 def check_folder(args: argparse.Namespace) -> int:
     """Check a task folder. Raises InputRefused with all problems of the task folder."""
     chosen = task_type(str(args.folder))
-    return _say(
+    return _print_declaration(
         args, chosen, f"{args.folder} is sound; its sample has the scores that it says"
     )
 
@@ -332,7 +334,7 @@ def compare_official(args: argparse.Namespace) -> int:
     """
     from scoring.offline.official_run import comparisons, scores_by_rules
 
-    measure, official = _official_number(args.number)
+    measure, official = _parse_official_score(args.number)
     # `inputs_type` also accepts a task folder without a sample.
     chosen = inputs_type(args.folder)
     split = chosen.gold_of(open_inputs(args.gold), {})
@@ -361,7 +363,7 @@ def compare_official(args: argparse.Namespace) -> int:
     return 0 if any(one.is_equal for one in found.values()) else DIFFERS
 
 
-def _official_number(text: str) -> tuple[str, Decimal]:
+def _parse_official_score(text: str) -> tuple[str, Decimal]:
     """Return the measure and the official score in the command-line argument
     `MEASURE=NUMBER`. Raises OptionRefused.
     """
@@ -406,7 +408,7 @@ def report_on_gold(args: argparse.Namespace) -> int:
     return say(args, report.as_dict(), *lines)
 
 
-def _say(
+def _print_declaration(
     args: argparse.Namespace,
     chosen: TaskType,
     words: str,

@@ -9,12 +9,12 @@ import hashlib
 P = 2**255 - 19
 #: ORDER is the order of the base point of the curve.
 ORDER = 2**252 + 27742317777372353535851937790883648493
-_D = -121665 * pow(121666, -1, P) % P
+_CURVE_CONSTANT_D = -121665 * pow(121666, -1, P) % P
 _ROOT_OF_MINUS_ONE = pow(2, (P - 1) // 4, P)
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
 
 Point = tuple[int, int, int, int]
-_NEUTRAL: Point = (0, 1, 1, 0)
+_NEUTRAL_POINT: Point = (0, 1, 1, 0)
 
 
 def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
@@ -31,13 +31,15 @@ def is_signed(public_key: bytes, message: bytes, signature: bytes) -> bool:
         key is None
         or begin is None
         or scalar >= ORDER
-        or _is_same(_combine_points(8, key), _NEUTRAL)
+        or _is_same_point(_sum_scaled_points(8, key), _NEUTRAL_POINT)
     ):
         return False
     digest = hashlib.sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % ORDER
-    return _is_same(
-        _combine_points(scalar, _BASE, challenge, (P - key[0], key[1], 1, P - key[3])),
+    return _is_same_point(
+        _sum_scaled_points(
+            scalar, _BASE_POINT, challenge, (P - key[0], key[1], 1, P - key[3])
+        ),
         begin,
     )
 
@@ -51,7 +53,7 @@ def _decode_point(text: bytes) -> Point | None:
     if y >= P:
         return None
     # The sign bit selects one of both roots of x² = (y² - 1) / (d · y² + 1).
-    square = (y * y - 1) * pow(_D * y * y + 1, -1, P) % P
+    square = (y * y - 1) * pow(_CURVE_CONSTANT_D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     if x * x % P != square:
         x = x * _ROOT_OF_MINUS_ONE % P
@@ -65,18 +67,18 @@ def _decode_point(text: bytes) -> Point | None:
 def _add_points(one: Point, other: Point) -> Point:
     a = (one[1] - one[0]) * (other[1] - other[0]) % P
     b = (one[1] + one[0]) * (other[1] + other[0]) % P
-    c = 2 * _D * one[3] * other[3] % P
+    c = 2 * _CURVE_CONSTANT_D * one[3] * other[3] % P
     d = 2 * one[2] * other[2] % P
     e, f, g, h = b - a, d - c, d + c, b + a
     return e * f % P, g * h % P, f * g % P, e * h % P
 
 
-def _combine_points(
-    scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL
+def _sum_scaled_points(
+    scalar: int, point: Point, other_scalar: int = 0, other: Point = _NEUTRAL_POINT
 ) -> Point:
     """Return the sum of two curve points, each multiplied by its scalar."""
-    summands = (_NEUTRAL, point, other, _add_points(point, other))
-    total = _NEUTRAL
+    summands = (_NEUTRAL_POINT, point, other, _add_points(point, other))
+    total = _NEUTRAL_POINT
     for bit in reversed(range(max(scalar, other_scalar).bit_length())):
         total = _add_points(total, total)
         if chosen := scalar >> bit & 1 | (other_scalar >> bit & 1) << 1:
@@ -84,7 +86,7 @@ def _combine_points(
     return total
 
 
-def _is_same(point: Point, other: Point) -> bool:
+def _is_same_point(point: Point, other: Point) -> bool:
     return (
         (point[0] * other[2] - other[0] * point[2]) % P
         == 0
@@ -92,6 +94,6 @@ def _is_same(point: Point, other: Point) -> bool:
     )
 
 
-_base = _decode_point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
-assert _base is not None
-_BASE: Point = _base
+_decoded_base_point = _decode_point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+assert _decoded_base_point is not None
+_BASE_POINT: Point = _decoded_base_point

@@ -32,10 +32,10 @@ def write_estimates_sheet(args: argparse.Namespace) -> int:
         sheet_rows,
     )
 
-    plan = _plan(args)
-    units = [read_units(scoring, plan.of) for scoring in _scorings(args)]
+    plan = _plan_of_arguments(args)
+    units = [read_units(scoring, plan.of) for scoring in _scorings_of_runs(args)]
     if args.asked:
-        write_lines(args.asked, read_asked(_scorings(args), plan.kind))
+        write_lines(args.asked, read_asked(_scorings_of_runs(args), plan.kind))
     judgements = write_lines(args.out, sheet_rows(plan, units)) - 1
     facts = {
         "sheet": sheet_name(plan),
@@ -55,9 +55,11 @@ def estimate_scores(args: argparse.Namespace) -> int:
         read_run,
     )
 
-    plan, rows = _plan(args), read_people_rows(args.people, args.of)
+    plan, rows = _plan_of_arguments(args), read_people_rows(args.people, args.of)
     people = labels_of_people(rows, args.of)
-    runs = [(scoring, read_run(scoring, plan.of)) for scoring in _scorings(args)]
+    runs = [
+        (scoring, read_run(scoring, plan.of)) for scoring in _scorings_of_runs(args)
+    ]
     names = Counter(run.name for _scoring, run in runs)
     if twice := [name for name, count in names.items() if count > 1]:
         raise OptionRefused(f"two runs are called “{twice[0]}”; rename a file")
@@ -68,13 +70,13 @@ def estimate_scores(args: argparse.Namespace) -> int:
     return say(args, as_json(facts), *map(printable, as_lines(facts)))
 
 
-def _plan(args: argparse.Namespace) -> Plan:
+def _plan_of_arguments(args: argparse.Namespace) -> Plan:
     from scoring.offline.estimates import Plan
 
     return Plan(of=args.of, labels=args.labels, seed=args.seed)
 
 
-def _scorings(args: argparse.Namespace) -> list[Scoring]:
+def _scorings_of_runs(args: argparse.Namespace) -> list[Scoring]:
     chosen = task_type(args.type)
     names = args.run_name or [run.name for run in args.run]
     if len(names) != len(args.run):

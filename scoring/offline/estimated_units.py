@@ -124,7 +124,7 @@ def _claim_units(split: Split, pairs: Pairs) -> Iterator[Unit]:
                 row=row,
                 topic=name,
                 key=str(places[name]),
-                texts=tuple(map(_pair, pairs_of_case(case))),
+                texts=tuple(map(_texts_of_pair, pairs_of_case(case))),
             )
             places[name] += 1
 
@@ -140,7 +140,7 @@ def pairs_of_case(case: Case) -> list[Pair]:
     return list(dict.fromkeys(pairs))
 
 
-def _pair(pair: Pair) -> Texts:
+def _texts_of_pair(pair: Pair) -> Texts:
     return {"premise": pair.premise, "hypothesis": pair.hypothesis}
 
 

@@ -160,7 +160,7 @@ def read_run(scoring: Scoring, of: str) -> LabelledRun:
         if metric.statistic not in matrices:
             rows = metric.instance_stats(pairs.gold, pairs.answers)
             matrices[metric.statistic] = rows
-            _refuse_missing(rows, metric, name)
+            _refuse_missing_labels(rows, metric, name)
     return LabelledRun(
         name=name,
         split=read.split,
@@ -171,15 +171,15 @@ def read_run(scoring: Scoring, of: str) -> LabelledRun:
     )
 
 
-def _refuse_missing(rows: Floats, metric: Metric, name: str) -> None:
-    missing = int((rows[:, _columns(metric).missing] > 0).sum())
+def _refuse_missing_labels(rows: Floats, metric: Metric, name: str) -> None:
+    missing = int((rows[:, _unit_columns(metric).missing] > 0).sum())
     if missing:
         message = f"the judge lacks labels of {missing:,} rows"
         expected = "a label of every unit; people correct a judge that labelled all"
         raise InputRefused([Problem(file=name, message=message, expected=expected)])
 
 
-def _columns(metric: Metric) -> UnitColumns:
+def _unit_columns(metric: Metric) -> UnitColumns:
     assert metric.unit_columns is not None
     return metric.unit_columns
 
@@ -255,34 +255,39 @@ def pseudonymous_lines(rows: Sequence[Judgement], plan: Plan) -> Iterator[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _People:
+class _PeoplesMatrices:
     """The rows and the matrices of a run, computed from people's labels."""
 
     answers: Sequence[Any]
     matrices: Mapping[str, Floats]
 
 
-def _labelled_by_people(
+def _recompute_with_peoples_labels(
     scoring: Scoring, run: LabelledRun, people: PeoplesLabels
-) -> _People:
+) -> _PeoplesMatrices:
     if people.rows is not None:
         content = run.split.content
         judged = content.judgements.with_rows(people.rows)
         split = replace(run.split, content=replace(content, judgements=judged))
         read = read_scored(scoring)._replace(split=split)
         pairs, metrics = read.pairs(scoring), run.metrics
-        return _People(answers=pairs.answers, matrices=_matrices(metrics, pairs))
+        return _PeoplesMatrices(
+            answers=pairs.answers, matrices=_matrices_by_statistic(metrics, pairs)
+        )
     with tempfile.TemporaryDirectory(prefix="citeboard-people-") as folder:
         path = Path(folder) / "labels.jsonl"
-        path.write_text("".join(_label_lines(people.entailed or {})), encoding="utf-8")
+        path.write_text(
+            "".join(_entailment_label_lines(people.entailed or {})), encoding="utf-8"
+        )
         options = {**scoring.options, ENTAILMENT.name: f"labels:{path}"}
         metrics = measures_of(scoring.task_type, scoring.rules, options, CLAIMS)
-        return _People(
-            answers=run.pairs.answers, matrices=_matrices(metrics, run.pairs)
+        return _PeoplesMatrices(
+            answers=run.pairs.answers,
+            matrices=_matrices_by_statistic(metrics, run.pairs),
         )
 
 
-def _label_lines(labels: Mapping[str, str]) -> Iterator[str]:
+def _entailment_label_lines(labels: Mapping[str, str]) -> Iterator[str]:
     yield f"{json.dumps({'model': PEOPLE})}\n"
     for items, label in labels.items():
         premise, hypothesis = items.split()
@@ -291,7 +296,9 @@ def _label_lines(labels: Mapping[str, str]) -> Iterator[str]:
             yield f"{json.dumps({**value, 'entailed': int(label == YES)})}\n"
 
 
-def _matrices(metrics: Mapping[str, Metric], pairs: Pairs) -> dict[str, Floats]:
+def _matrices_by_statistic(
+    metrics: Mapping[str, Metric], pairs: Pairs
+) -> dict[str, Floats]:
     by_statistic = {metric.statistic: metric for metric in metrics.values()}
     return {
         name: metric.instance_stats(pairs.gold, pairs.answers)
@@ -300,25 +307,25 @@ def _matrices(metrics: Mapping[str, Metric], pairs: Pairs) -> dict[str, Floats]:
 
 
 def _samples_of(
-    plan: Plan, run: LabelledRun, own: _People, topics: Mapping[str, int]
+    plan: Plan, run: LabelledRun, own: _PeoplesMatrices, topics: Mapping[str, int]
 ) -> dict[str, Sample]:
     """Return the labelled sample of each metric, with topics as the numbers in
     ``topics``, which are the same for all runs.
     """
     return {
-        name: _sample(plan, metric, run, own, topics)
+        name: _sample_of_metric(plan, metric, run, own, topics)
         for name, metric in run.metrics.items()
     }
 
 
-def _sample(
+def _sample_of_metric(
     plan: Plan,
     metric: Metric,
     run: LabelledRun,
-    people: _People,
+    people: _PeoplesMatrices,
     topics: Mapping[str, int],
 ) -> Sample:
-    columns = _columns(metric)
+    columns = _unit_columns(metric)
     judged = run.matrices[metric.statistic]
     said = people.matrices[metric.statistic]
     drawn = {(unit.topic, unit.key) for unit in plan.drawn(run.units)}
@@ -387,7 +394,7 @@ def as_facts(
     topics = topics_of(judged)
     samples, labels = {}, []
     for scoring, run in runs:
-        own = _labelled_by_people(scoring, run, people)
+        own = _recompute_with_peoples_labels(scoring, run, people)
         samples[run.name] = _samples_of(plan, run, own, topics)
         of_topics = _labels_by_topic(plan, scoring, run, people, own, topics)
         labels.append({"run": run.name, "topics": of_topics})
@@ -398,7 +405,7 @@ def as_facts(
         "labels_a_run": plan.labels,
         "seed": plan.seed,
         "measures": {
-            name: _measure(
+            name: _facts_of_metric(
                 metric, {run: sample[name] for run, sample in samples.items()}
             )
             for name, metric in metrics.items()
@@ -412,7 +419,7 @@ def _labels_by_topic(
     scoring: Scoring,
     run: LabelledRun,
     people: PeoplesLabels,
-    own: _People,
+    own: _PeoplesMatrices,
     topics: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     if plan.of == CLAIMS:
@@ -424,7 +431,7 @@ def _labels_by_topic(
     return count_labels(plan.of, plan.drawn(run.units), by_people, by_judge, topics)
 
 
-def _measure(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:
+def _facts_of_metric(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:
     scale = float(metric.scale)
     return {
         "systems": [
@@ -432,7 +439,7 @@ def _measure(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:
                 "run": run,
                 "judge": scale * sample.judge_alone() if len(sample.judged) else None,
                 "agreement": agreement_of(sample),
-                **_facts(estimated(sample), scale, sample.labels),
+                **_facts_of_estimate(estimated(sample), scale, sample.labels),
             }
             for run, sample in samples.items()
         ],
@@ -441,7 +448,7 @@ def _measure(metric: Metric, samples: Mapping[str, Sample]) -> dict[str, Any]:
                 "first": first,
                 "second": second,
                 "judge": scale * (one.judge_alone() - other.judge_alone()),
-                **_facts(
+                **_facts_of_estimate(
                     estimated_difference(one, other),
                     scale,
                     min(one.labels, other.labels),
@@ -462,7 +469,9 @@ def agreement_of(sample: Sample) -> float | None:
     return float(np.mean(np.isclose(sample.people, sample.label_judged)))
 
 
-def _facts(found: Estimate | TooFew, scale: float, labels: int) -> dict[str, Any]:
+def _facts_of_estimate(
+    found: Estimate | TooFew, scale: float, labels: int
+) -> dict[str, Any]:
     if isinstance(found, TooFew):
         empty = dict.fromkeys(("estimated", "low", "high", "judge_weight", "worth"))
         return {**empty, "labels": labels, "too_few": str(found)}

@@ -186,7 +186,7 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     is_empty = rows is not None and not len(rows)
     intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
     if resampling.resamples and not is_empty:
-        intervals = _intervals(metrics, own, resampling)
+        intervals = _intervals_of_metrics(metrics, own, resampling)
     provenance: dict[str, str | int | float] = {
         **({UNIT.name: options[UNIT.name]} if own.cluster_names else {}),
         "units": len(own.resampled[0]),
@@ -235,7 +235,7 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     return Scores(**vars(own), metrics=values, breakdowns=breakdowns, notes=notes)
 
 
-def _intervals(
+def _intervals_of_metrics(
     metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
 ) -> Sequence[Bounds | NoInterval | None]:
     names, numbers = measurements.resampled
@@ -402,9 +402,10 @@ def save_statistics(
         else np.array(pairs.answered, bool)
     )
     if pairs.names is not None:
-        arrays["names"] = _as_bytes(list(pairs.names))
+        arrays["names"] = _json_as_bytes(list(pairs.names))
     with path.open("wb") as file:
-        np.savez_compressed(file, units=scores.units, texts=_as_bytes(texts), **arrays)  # type: ignore[arg-type]
+        parts = {"units": scores.units, "texts": _json_as_bytes(texts), **arrays}
+        np.savez_compressed(file, **parts)  # type: ignore[arg-type]
 
 
 def load_statistics(
@@ -453,16 +454,16 @@ def load_names(source: Path | IO[bytes]) -> list[str] | None:
         return json.loads(kept["names"].tobytes()) if "names" in kept.files else None
 
 
-def _as_bytes(content: object) -> NDArray[np.uint8]:
+def _json_as_bytes(content: object) -> NDArray[np.uint8]:
     return np.frombuffer(
         json.dumps(content, ensure_ascii=False).encode(), dtype=np.uint8
     )
 
 
 Details = Mapping[str, Mapping[str, Any]]
-_TEXT, _ENDS = "details", "details_ends"
-_NAMES = '{"unit_names": '
-_DECODER = json.JSONDecoder()
+_DETAILS_KEY, _DETAILS_ENDS_KEY = "details", "details_ends"
+_UNIT_NAMES_PREFIX = '{"unit_names": '
+_JSON_DECODER = json.JSONDecoder()
 
 
 def details_of(
@@ -488,7 +489,9 @@ def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any
         name: json.dumps(facts, ensure_ascii=False).encode()
         for name, facts in details.items()
     }
-    return _pack_texts([dumped.get(name, b"") for name in unit_names], _TEXT, _ENDS)
+    return _pack_texts(
+        [dumped.get(name, b"") for name in unit_names], _DETAILS_KEY, _DETAILS_ENDS_KEY
+    )
 
 
 def _pack_texts(
@@ -507,14 +510,14 @@ def load_page(
     number of units with details.
     """
     with np.load(source, allow_pickle=False) as kept:
-        units = _described(kept)
-        return list(_read(kept, units[start : start + count])), len(units)
+        units = _locate_unit_details(kept)
+        return list(_read_unit_details(kept, units[start : start + count])), len(units)
 
 
 def described_units(source: Path | IO[bytes]) -> list[str]:
     """Return the names of the run's units for which details are stored, in order."""
     with np.load(source, allow_pickle=False) as kept:
-        return [name for name, _, _ in _described(kept)]
+        return [name for name, _, _ in _locate_unit_details(kept)]
 
 
 def load_details(
@@ -522,22 +525,26 @@ def load_details(
 ) -> dict[str, dict[str, Any]]:
     """Return the stored details of the given units, such as verdicts on claims."""
     with np.load(source, allow_pickle=False) as kept:
-        return dict(_read(kept, [own for own in _described(kept) if own[0] in units]))
+        return dict(
+            _read_unit_details(
+                kept, [own for own in _locate_unit_details(kept) if own[0] in units]
+            )
+        )
 
 
-def _described(kept: NpzFile) -> list[tuple[str, int, int]]:
-    if _TEXT not in kept.files:
+def _locate_unit_details(kept: NpzFile) -> list[tuple[str, int, int]]:
+    if _DETAILS_KEY not in kept.files:
         return []
-    ends = kept[_ENDS].tolist()
+    ends = kept[_DETAILS_ENDS_KEY].tolist()
     # Decode only the unit names at the start of the JSON text, not the classes.
-    names: list[str] = _DECODER.raw_decode(
-        kept["texts"].tobytes().decode(), len(_NAMES)
+    names: list[str] = _JSON_DECODER.raw_decode(
+        kept["texts"].tobytes().decode(), len(_UNIT_NAMES_PREFIX)
     )[0]
     places = zip(names, [0, *ends[:-1]], ends, strict=True)
     return [(name, begin, end) for name, begin, end in places if begin < end]
 
 
-def _read(
+def _read_unit_details(
     kept: NpzFile, parts: Sequence[tuple[str, int, int]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the stored details of the given units in order, without decompressing data
@@ -546,7 +553,7 @@ def _read(
     if not parts:
         return
     assert kept.zip is not None, "it is open"
-    with kept.zip.open(f"{_TEXT}.npy") as texts:
+    with kept.zip.open(f"{_DETAILS_KEY}.npy") as texts:
         read_magic(texts)
         read_array_header_1_0(texts)
         head = texts.tell()
@@ -562,7 +569,7 @@ MAX_BYTES = 6_000_000
 #: A stored part of the gold or of an answer has at most MAX_PART characters.
 #: The gold or the answer of an instance has at most MAX_PARTS stored parts.
 MAX_PART, MAX_PARTS = 600, 200
-_INSTANCES, _INSTANCES_ENDS = "instances", "instances_ends"
+_INSTANCES_KEY, _INSTANCES_ENDS_KEY = "instances", "instances_ends"
 
 
 def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
@@ -573,21 +580,21 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        text = json.dumps(_stored_instance(instance), ensure_ascii=False).encode(
+        text = json.dumps(_instance_to_store(instance), ensure_ascii=False).encode(
             "utf-8", "replace"
         )
         size += len(text)
         if size > MAX_BYTES:
             break
         texts.append(text)
-    return _pack_texts(texts, _INSTANCES, _INSTANCES_ENDS) if texts else {}
+    return _pack_texts(texts, _INSTANCES_KEY, _INSTANCES_ENDS_KEY) if texts else {}
 
 
 def _shorten_text(text: str, most: int = MAX_TEXT) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
+def _instance_to_store(instance: ShownInstance) -> dict[str, Any]:
     """Return the JSON values of an instance, without the texts that its fields and
     parts already contain.
     """
@@ -600,7 +607,7 @@ def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
     ]
     for side in ("gold", "answer"):
         parts: tuple[AnswerPart, ...] = getattr(instance, f"{side}_parts")
-        if _joined_names(parts) == getattr(instance, side):
+        if _join_part_names(parts) == getattr(instance, side):
             values[side] = ""
         values[f"{side}_parts"] = [
             part._replace(
@@ -610,15 +617,15 @@ def _stored_instance(instance: ShownInstance) -> dict[str, Any]:
         ]
     if instance.fields:
         values["given"] = ""
-        values["fields"] = _Budget().cut(instance.fields)
+        values["fields"] = _TextBudget().cut(instance.fields)
     return {name: value for name, value in values.items() if value not in ({}, [], ())}
 
 
-def _joined_names(parts: Sequence[AnswerPart]) -> str:
+def _join_part_names(parts: Sequence[AnswerPart]) -> str:
     return "\n".join(part.name for part in parts)
 
 
-class _Budget:
+class _TextBudget:
     """Shorten the texts in a JSON value, so that their total length is limited."""
 
     def __init__(self) -> None:
@@ -637,7 +644,7 @@ class _Budget:
         return value
 
 
-def _given_text(fields: Mapping[str, Any]) -> str:
+def _input_text(fields: Mapping[str, Any]) -> str:
     """Return the input fields of an instance as one text, for search and tables."""
     return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields.items())
 
@@ -655,17 +662,17 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
     files of old versions.
     """
     with np.load(source, allow_pickle=False) as kept:
-        if _INSTANCES not in kept.files:
+        if _INSTANCES_KEY not in kept.files:
             return {}
-        text, ends = kept[_INSTANCES].tobytes(), kept[_INSTANCES_ENDS].tolist()
+        text, ends = kept[_INSTANCES_KEY].tobytes(), kept[_INSTANCES_ENDS_KEY].tolist()
     instances = {}
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
         values = json.loads(text[begin:end])
         instance = ShownInstance.of_values(values)
         instances[instance.name] = replace(
             instance,
-            given=instance.given or _given_text(instance.fields),
-            gold=instance.gold or _joined_names(instance.gold_parts),
-            answer=instance.answer or _joined_names(instance.answer_parts),
+            given=instance.given or _input_text(instance.fields),
+            gold=instance.gold or _join_part_names(instance.gold_parts),
+            answer=instance.answer or _join_part_names(instance.answer_parts),
         )
     return instances

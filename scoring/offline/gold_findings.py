@@ -21,12 +21,12 @@ from tasks.types.files import Files
 SIGNIFICANT = 0.001
 #: The checks cover the first POSITIONS positions and the last position of each list.
 POSITIONS = 20
-#: Metrics with a prefix in _LATIN_WORDS count only tokens of Latin letters and digits.
-_LATIN_WORDS = ("rouge",)
+#: Metrics with a prefix in _LATIN_TOKEN_METRIC_PREFIXES count only tokens of Latin letters and digits.
+_LATIN_TOKEN_METRIC_PREFIXES = ("rouge",)
 #: ROUGE's tokens should cover at least the share LEAST_COVERED of a text's letters.
 #: A text with more than ONE_TOKEN letters should have several ROUGE tokens.
 LEAST_COVERED, ONE_TOKEN = 0.5, 20
-_TOKENS_OF_ROUGE = re.compile("[a-z0-9]+")
+_ROUGE_TOKEN_PATTERN = re.compile("[a-z0-9]+")
 MAX_LINES = 20
 #: The check compares the texts of at most MAX_DOCUMENTS documents.
 MAX_DOCUMENTS = 200_000
@@ -96,11 +96,11 @@ def unseen_words(
     """Return the rows whose reference texts have words that ROUGE ignores, or None if
     ROUGE's tokens cover at least half of all letters.
     """
-    blind = [name for name in metrics if name.startswith(_LATIN_WORDS)]
+    blind = [name for name in metrics if name.startswith(_LATIN_TOKEN_METRIC_PREFIXES)]
     rows = []
     letters = seen = 0
     for row, texts in enumerate(references):
-        own, covered, tokens = _coverage(texts)
+        own, covered, tokens = _count_rouge_letters(texts)
         letters, seen = letters + own, seen + covered
         if covered < LEAST_COVERED * own or (own > ONE_TOKEN and tokens == 1):
             rows.append(row)
@@ -113,14 +113,14 @@ def unseen_words(
     )
 
 
-def _coverage(texts: Iterable[str]) -> tuple[int, int, int]:
+def _count_rouge_letters(texts: Iterable[str]) -> tuple[int, int, int]:
     """Return the number of letters in the texts, the number of letters in ROUGE's
     tokens, and the number of these tokens.
     """
     letters = seen = tokens = 0
     for text in texts:
         letters += sum(unicodedata.category(char)[0] in "LMN" for char in text)
-        found = _TOKENS_OF_ROUGE.findall(text.lower())
+        found = _ROUGE_TOKEN_PATTERN.findall(text.lower())
         seen += sum(map(len, found))
         tokens += len(found)
     return letters, seen, tokens
@@ -187,7 +187,7 @@ def built_in_findings(
         yield from find(task_type, files, split, metrics)
 
 
-def _cited_places(
+def _find_frequent_cited_places(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find positions in cited papers whose sentences are cited more often than by
@@ -211,7 +211,7 @@ def _cited_places(
         )
 
 
-def _absent_facets(
+def _find_absent_facets(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     present = {
@@ -227,7 +227,7 @@ def _absent_facets(
         yield GoldFinding(kind="label_absent", count=len(absent), message=message)
 
 
-def _odd_offsets(
+def _find_odd_offsets(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find citances (citing sentences) of CL-Summ whose offsets and quoted text refer
@@ -256,7 +256,7 @@ def _odd_offsets(
         )
 
 
-def _unseen(
+def _find_unseen_words(
     references: Sequence[Sequence[str]], metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     if unseen := unseen_words(references, metrics):
@@ -265,29 +265,29 @@ def _unseen(
         )
 
 
-def _unseen_summaries(
+def _find_unseen_summary_words(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     texts = [
         [line for reference in topic.references for line in reference.lines]
         for topic in split.content
     ]
-    yield from _unseen(texts, metrics)
+    yield from _find_unseen_words(texts, metrics)
 
 
-def _unseen_targets(
+def _find_unseen_target_words(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    yield from _unseen([[one.target] for one in split.content], metrics)
+    yield from _find_unseen_words([[one.target] for one in split.content], metrics)
 
 
-def _unseen_references(
+def _find_unseen_reference_words(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    yield from _unseen([one.references for one in split.content], metrics)
+    yield from _find_unseen_words([one.references for one in split.content], metrics)
 
 
-def _candidate_places(
+def _find_frequent_candidate_places(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find positions in candidate lists that have the right candidate more often than
@@ -308,7 +308,7 @@ def _candidate_places(
         )
 
 
-def _pool_texts(
+def _find_equal_pool_texts(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find documents of a ranking task with equal texts, and queries whose text is that
@@ -318,10 +318,10 @@ def _pool_texts(
         return
     texts = {name: canonical(text) for name, text in task_type.trec.documents(files)}
     queries = [canonical(text) for _name, text in task_type.trec.topics(files)]
-    yield from _texts_and_queries(texts, queries)
+    yield from _find_equal_texts_and_queries(texts, queries)
 
 
-def _report_texts(
+def _find_equal_report_texts(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find documents of cited reports with equal texts, and topics whose text is that
@@ -335,10 +335,10 @@ def _report_texts(
         canonical(topic.shown.get("problem_statement") or topic.title)
         for topic in gold.topics.values()
     ]
-    yield from _texts_and_queries(texts, queries)
+    yield from _find_equal_texts_and_queries(texts, queries)
 
 
-def _texts_and_queries(
+def _find_equal_texts_and_queries(
     texts: Mapping[str, str], queries: Sequence[str]
 ) -> Iterator[GoldFinding]:
     if same := equal_texts(texts):
@@ -353,7 +353,7 @@ def _texts_and_queries(
         yield GoldFinding(kind="query_in_pool", count=found, message=message)
 
 
-def _order_of_systems(
+def _find_ordered_systems(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Find a correlation between the order of system ids and the true ranking of the
@@ -377,13 +377,13 @@ def _order_of_systems(
 
 
 FINDERS: Mapping[str, Sequence[Finder]] = {
-    "clsumm-1a": (_cited_places, _odd_offsets),
-    "clsumm-1b": (_absent_facets, _odd_offsets),
-    "clsumm-2": (_unseen_summaries,),
-    "citation-text": (_unseen_targets,),
-    "positional-citations": (_unseen_references,),
-    "citation-recommendation": (_pool_texts,),
-    "citation-resolution": (_candidate_places, _pool_texts),
-    "cited-reports": (_report_texts,),
-    "judge-leaderboards": (_order_of_systems,),
+    "clsumm-1a": (_find_frequent_cited_places, _find_odd_offsets),
+    "clsumm-1b": (_find_absent_facets, _find_odd_offsets),
+    "clsumm-2": (_find_unseen_summary_words,),
+    "citation-text": (_find_unseen_target_words,),
+    "positional-citations": (_find_unseen_reference_words,),
+    "citation-recommendation": (_find_equal_pool_texts,),
+    "citation-resolution": (_find_frequent_candidate_places, _find_equal_pool_texts),
+    "cited-reports": (_find_equal_report_texts,),
+    "judge-leaderboards": (_find_ordered_systems,),
 }

@@ -43,7 +43,7 @@ def reader_of_judge(options: Options) -> LabelReader:
     labels = {True: YES, False: NO, None: None}
 
     def read(unit: Unit) -> Sequence[str | None]:
-        return [labels[answer] for answer in judge.decide(_pairs(unit))]
+        return [labels[answer] for answer in judge.decide(_pairs_of_unit(unit))]
 
     return read
 
@@ -54,12 +54,12 @@ def reader_of_people(entailed: Mapping[str, str]) -> LabelReader:
     """
 
     def read(unit: Unit) -> Sequence[str | None]:
-        return [entailed.get(" ".join(pair.key)) for pair in _pairs(unit)]
+        return [entailed.get(" ".join(pair.key)) for pair in _pairs_of_unit(unit)]
 
     return read
 
 
-def _pairs(unit: Unit) -> list[Pair]:
+def _pairs_of_unit(unit: Unit) -> list[Pair]:
     return [Pair(texts["premise"], texts["hypothesis"]) for texts in unit.texts]
 
 

@@ -57,12 +57,12 @@ FIELDS = frozenset(
         "cost",
     )
 )
-_SHA256 = re.compile("sha256:[0-9a-f]{64}")
-_SHA1 = re.compile("sha1:[0-9a-f]{40}")
+_SHA256_PATTERN = re.compile("sha256:[0-9a-f]{64}")
+_SHA1_PATTERN = re.compile("sha1:[0-9a-f]{40}")
 #: Some databases and time zones cannot represent times outside the range YEARS.
 YEARS = (1900, 2999)
 #: The digest of a row, which detects duplicates, has _SHORT bytes.
-_SHORT = 16
+_ROW_DIGEST_BYTES = 16
 
 
 class Placed(NamedTuple):
@@ -72,7 +72,7 @@ class Placed(NamedTuple):
     row: Judgement
 
 
-class _Fault(Exception):
+class _RowFault(Exception):
     """An error about a row of a judgement file, with a message and the expected form."""
 
     def __init__(self, message: str, expected: str = EXAMPLE) -> None:
@@ -101,14 +101,14 @@ def read_judgements(
     The returned summary contains all problems of the file. If ``is_joined`` is True,
     the file is a concatenation of several files that each have a header line.
     """
-    reading, problems = _Reading(is_joined=is_joined), Problems()
+    reading, problems = _LedgerReader(is_joined=is_joined), Problems()
     try:
         for file in open_input(path, shown=shown):
             reading.begin_file()
             for line, record, raw in json_lines(file, problems):
                 try:
                     row = reading.row(record)
-                except _Fault as fault:
+                except _RowFault as fault:
                     problems.append(
                         file.problem(fault.message, fault.expected, line=line, raw=raw)
                     )
@@ -128,7 +128,7 @@ def placed_rows(lines: Iterable[str | bytes]) -> Iterator[Placed]:
         yield Placed(line, Judgement(*values))
 
 
-class _Reading:
+class _LedgerReader:
     def __init__(self, *, is_joined: bool) -> None:
         self.summary = Summary()
         self._is_joined = is_joined
@@ -152,44 +152,45 @@ class _Reading:
         if keys == {"model"} or (
             is_first and "items" not in record and keys <= FIELDS - {"texts"}
         ):
-            self._common = self._header(record)
+            self._common = self._read_header_values(record)
             return None
         if "items" in record or "texts" in record:
             row = ledger_row({**self._common, **record})
         else:
             row = label_row(record, str(self._common.get("judge", "")))
-        return row if self._is_new(row) else None
+        return row if self._is_new_judgement(row) else None
 
-    def _header(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _read_header_values(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the values in a header line, which all rows of the file share. The
         header of a file of entailment labels names the model.
         """
         if "model" not in record:
             return {name: value for name, value in record.items() if name != KEPT}
         if not isinstance(record["model"], str):
-            raise _Fault(f"“model” is {json_kind(record['model'])}", "a text")
+            raise _RowFault(f"“model” is {json_kind(record['model'])}", "a text")
         if not self.summary.rows:
             self.summary.kind = self.summary.kind or ENTAILS
             self.summary.judge = record["model"]
         return {"judge": record["model"], "kind": ENTAILS}
 
-    def _is_new(self, row: Judgement) -> bool:
+    def _is_new_judgement(self, row: Judgement) -> bool:
         summary = self.summary
         if not summary.rows:
             summary.kind, summary.judge = row.kind, row.judge
             summary.digest = row.digest
         self._refuse_second_judge(row)
         key = hashlib.blake2b(
-            f"{row.items}\0{row.by}\0{row.repeat}".encode(), digest_size=_SHORT
+            f"{row.items}\0{row.by}\0{row.repeat}".encode(),
+            digest_size=_ROW_DIGEST_BYTES,
         ).digest()
         # Sharing the label strings reduces memory to about a hundred bytes per row.
         if (before := self._labels.setdefault(key, _LABELS[row.label])) != row.label:
             if row.kind == ENTAILS:
-                raise _Fault(
+                raise _RowFault(
                     "an earlier line decides this pair otherwise",
                     "one label for each pair",
                 )
-            raise _Fault(
+            raise _RowFault(
                 f"an earlier line says “{before}” of the same",
                 "one label for each person and repeat",
             )
@@ -201,21 +202,21 @@ class _Reading:
     def _refuse_second_judge(self, row: Judgement) -> None:
         summary = self.summary
         if row.kind != summary.kind:
-            raise _Fault(
+            raise _RowFault(
                 f"a judgement of kind {row.kind}, before of kind {summary.kind}",
                 "a file for each kind",
             )
         if row.judge == summary.judge and row.digest == summary.digest:
             return
         if row.kind == ENTAILS and row.judge != summary.judge:
-            raise _Fault(
+            raise _RowFault(
                 f"labels of “{row.judge}”, before of “{summary.judge}”",
                 "a file for each model",
             )
         found, before = (
             " ".join((f"“{one.judge}”", one.digest)).strip() for one in (row, summary)
         )
-        raise _Fault(
+        raise _RowFault(
             f"judgements of {found}, before of {before}", "a file for each judge"
         )
 
@@ -230,7 +231,7 @@ def label_row(record: Mapping[str, Any], model: str) -> Judgement:
     _Fault for the first fault of the row.
     """
     for message, expected in entailment.faults_of(record):
-        raise _Fault(message, expected)
+        raise _RowFault(message, expected)
     (premise, hypothesis), entailed = entailment.label_of(record)
     return Judgement(
         kind=ENTAILS,
@@ -248,88 +249,92 @@ def ledger_row(value: Mapping[str, Any]) -> Judgement:
     the first fault of the row.
     """
     if unknown := value.keys() - FIELDS:
-        raise _Fault(
+        raise _RowFault(
             f"“{min(unknown)[:40]}” is no field of a judgement",
             ", ".join(sorted(FIELDS)),
         )
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise _Fault(f"“kind” is {_short_value(kind)}", " or ".join(KINDS))
+        raise _RowFault(f"“kind” is {_short_value(kind)}", " or ".join(KINDS))
     label = value.get("label")
     if label is None or label == "":
         label = NO_LABEL
     if label not in (*KINDS[kind].labels, NO_LABEL):
-        raise _Fault(
+        raise _RowFault(
             f"“label” is {_short_value(label)}", " or ".join(KINDS[kind].labels)
         )
     return Judgement(
         kind=kind,
-        judge=_text(value, "judge", MAX_JUDGE),
-        digest=_text(value, "digest", MAX_JUDGE),
-        items=_items(kind, value),
-        by=_text(value, "by", MAX_BY),
-        repeat=_repeat_number(value.get("repeat")),
+        judge=_parse_text(value, "judge", MAX_JUDGE),
+        digest=_parse_text(value, "digest", MAX_JUDGE),
+        items=_parse_items(kind, value),
+        by=_parse_text(value, "by", MAX_BY),
+        repeat=_parse_repeat_number(value.get("repeat")),
         label=_LABELS[label],
-        score=_number(value, "score", "a number", lambda number: True),
-        rationale=_text(value, "rationale", MAX_RATIONALE, is_line=False),
-        at=_instant(value.get("at")),
-        cost=_number(value, "cost", "a number from 0 on", lambda number: number >= 0),
+        score=_parse_number(value, "score", "a number", lambda number: True),
+        rationale=_parse_text(value, "rationale", MAX_RATIONALE, is_line=False),
+        at=_parse_instant(value.get("at")),
+        cost=_parse_number(
+            value, "cost", "a number from 0 on", lambda number: number >= 0
+        ),
     )
 
 
-def _items(kind: str, value: Mapping[str, Any]) -> str:
+def _parse_items(kind: str, value: Mapping[str, Any]) -> str:
     names = KINDS[kind].items
     if ("items" in value) == ("texts" in value):
-        raise _Fault("“items” and “texts”", f"one of both: {', '.join(names)}")
+        raise _RowFault("“items” and “texts”", f"one of both: {', '.join(names)}")
     where = "items" if "items" in value else "texts"
     given = value[where]
     if isinstance(given, dict) and given.keys() <= {*names}:
         given = [given.get(name) for name in names]
     if not isinstance(given, list):
-        raise _Fault(f"“{where}” is {json_kind(given)}", ", ".join(names))
+        raise _RowFault(f"“{where}” is {json_kind(given)}", ", ".join(names))
     if len(given) != len(names):
-        raise _Fault(f"“{where}” has {len(given)} parts", ", ".join(names))
+        raise _RowFault(f"“{where}” has {len(given)} parts", ", ".join(names))
     digests = []
     for name, one in zip(names, given, strict=True):
         if not isinstance(one, str):
-            raise _Fault(f"“{name}” is {json_kind(one)}", "a text")
-        digests.append(digest_of(one) if where == "texts" else _digest(name, one))
+            raise _RowFault(f"“{name}” is {json_kind(one)}", "a text")
+        digests.append(
+            digest_of(one) if where == "texts" else _parse_item_digest(name, one)
+        )
     return " ".join(digests)
 
 
-def _digest(name: str, given: str) -> str:
-    is_older = name == "premise" and _SHA1.fullmatch(given)
-    if not is_older and not _SHA256.fullmatch(given):
-        raise _Fault(f"“{name}” is no digest: {_short_value(given)}", "sha256:…")
+def _parse_item_digest(name: str, given: str) -> str:
+    is_older = name == "premise" and _SHA1_PATTERN.fullmatch(given)
+    if not is_older and not _SHA256_PATTERN.fullmatch(given):
+        raise _RowFault(f"“{name}” is no digest: {_short_value(given)}", "sha256:…")
     return given.partition(":")[2]
 
 
-def _text(
+def _parse_text(
     value: Mapping[str, Any], name: str, most: int, *, is_line: bool = True
 ) -> str:
     given = value.get(name)
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise _Fault(f"“{name}” is {json_kind(given)}", "a text")
+        raise _RowFault(f"“{name}” is {json_kind(given)}", "a text")
     is_kept = given.isprintable() and given == given.strip() if is_line else True
     if len(given) > most or not is_kept or "\0" in given:
-        raise _Fault(
+        raise _RowFault(
             f"“{name}” cannot be kept: {_short_value(given)}",
             f"at most {most} {'printable ' if is_line else ''}characters",
         )
     return given
 
 
-def _repeat_number(given: object) -> int:
+def _parse_repeat_number(given: object) -> int:
     if given is None:
         return 0
     if type(given) is not int or not 0 <= given <= MAX_REPEAT:
-        raise _Fault(f"“repeat” is {_short_value(given)}", f"0, 1, … {MAX_REPEAT}")
+        raise _RowFault(f"“repeat” is {_short_value(given)}", f"0, 1, … {MAX_REPEAT}")
     return given
 
 
-def _number(
+def _parse_number(
     value: Mapping[str, Any], name: str, expected: str, fits: Callable[[float], bool]
 ) -> float | None:
     given = value.get(name)
@@ -337,13 +342,13 @@ def _number(
         return None
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or abs(given) > 1e300 or not math.isfinite(given):
-        raise _Fault(f"“{name}” is {_short_value(given)}", expected)
+        raise _RowFault(f"“{name}” is {_short_value(given)}", expected)
     if not fits(given):
-        raise _Fault(f"“{name}” is {given}", expected)
+        raise _RowFault(f"“{name}” is {given}", expected)
     return float(given)
 
 
-def _instant(given: object) -> str | None:
+def _parse_instant(given: object) -> str | None:
     if given is None:
         return None
     try:
@@ -352,7 +357,7 @@ def _instant(given: object) -> str | None:
         instant = None
     is_kept = instant is not None and YEARS[0] <= instant.year <= YEARS[1]
     if instant is None or instant.tzinfo is None or not is_kept:
-        raise _Fault(f"“at” is {_short_value(given)}", "2026-05-01T12:00:00+00:00")
+        raise _RowFault(f"“at” is {_short_value(given)}", "2026-05-01T12:00:00+00:00")
     return instant.isoformat()
 
 

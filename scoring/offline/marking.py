@@ -38,7 +38,7 @@ def with_marks(
     by_metric = {
         metric.name: marks
         for metric in metrics
-        if (marks := _marks_of(metric, pairs, last + 1))
+        if (marks := _marks_of_rows(metric, pairs, last + 1))
     }
     for instance in shown:
         own_rows = rows.get(instance.name, [])
@@ -47,8 +47,13 @@ def with_marks(
             if kind.part_of_row is None:
                 own = next((marks[row] for row in own_rows), None)
             else:
-                own = _joined_marks(instance, own_rows, marks, pairs, kind.part_of_row)
-            if own is not None and (own := _of_parts(own, instance)) is not None:
+                own = _join_marks_of_rows(
+                    instance, own_rows, marks, pairs, kind.part_of_row
+                )
+            if (
+                own is not None
+                and (own := _marks_of_stored_parts(own, instance)) is not None
+            ):
                 found.setdefault(own, []).append(name)
         yield replace(
             instance,
@@ -58,7 +63,7 @@ def with_marks(
         )
 
 
-def _marks_of(
+def _marks_of_rows(
     metric: Metric, pairs: Pairs, count: int
 ) -> Sequence[Marks | None] | None:
     """Return a metric's marks (grades of parts) for the first ``count`` rows.
@@ -74,7 +79,7 @@ def _marks_of(
     return marks if any(mark is not None for mark in marks) else None
 
 
-def _joined_marks(
+def _join_marks_of_rows(
     instance: ShownInstance,
     rows: Sequence[int],
     marks: Sequence[Marks | None],
@@ -111,7 +116,7 @@ def _mean_credits(
     return tuple(fmean(own) if own else None for own in every)
 
 
-def _of_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
+def _marks_of_stored_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
     """Return the marks (grades) of the stored parts of an instance's gold and answer. A
     side with another number of marks than parts gets no marks. The mark of a part
     without credit is None.

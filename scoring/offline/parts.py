@@ -32,7 +32,7 @@ from tasks.types.digests import COMMITMENT_DIGITS, NONCE_BYTES, draw_commitment
 Rows = NDArray[np.intp]
 
 PUBLIC, PRIVATE = "public", "private"
-_WRITTEN = re.compile(
+_PART_NAME_PATTERN = re.compile(
     rf"({PUBLIC}|{PRIVATE})-([1-9]\d?)-"
     rf"(?:([0-9a-f]{{{2 * NONCE_BYTES}}})|c([0-9a-f]{{{COMMITMENT_DIGITS}}})|(\d{{1,18}}))"
 )
@@ -70,17 +70,17 @@ class Part:
             if self.nonce
             else public_units(task_type, whole, self.share, self.seed)
         )
-        names = _names(whole)
+        names = _sampling_unit_names(whole)
         known = {names[row] for row in np.flatnonzero(present(whole.gold)).tolist()}
         wanted = public if self.name == PUBLIC else known - public
-        return np.flatnonzero([unit in wanted for unit in _names(pairs)])
+        return np.flatnonzero([unit in wanted for unit in _sampling_unit_names(pairs)])
 
 
 def read_part(text: str) -> Part:
     """Parse the text that identifies a part of a split, such as `public-30-7`. Raises
     OptionRefused.
     """
-    if (written := _WRITTEN.fullmatch(text)) is None:
+    if (written := _PART_NAME_PATTERN.fullmatch(text)) is None:
         raise OptionRefused(
             f"--part {text}: expected public or private, a share and a seed or the nonce of the draw: "
             "public-30-7"
@@ -200,7 +200,7 @@ def _classes_by_unit(
     pairs: Pairs, dimensions: Iterable[str]
 ) -> Mapping[str, tuple[str, ...]]:
     rows = np.flatnonzero(present(pairs.gold)).tolist()
-    names = _names(pairs)
+    names = _sampling_unit_names(pairs)
     classes: dict[str, tuple[str, ...]] = {}
     for dimension in dimensions:
         if (column := pairs.features.get(dimension)) is None:
@@ -214,7 +214,7 @@ def _classes_by_unit(
     return {names[row]: () for row in rows}
 
 
-def _names(pairs: Pairs) -> list[str]:
+def _sampling_unit_names(pairs: Pairs) -> list[str]:
     """Return the name of the unit of each row, which a sample includes or excludes as a
     whole.
     """

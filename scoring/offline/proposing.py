@@ -95,7 +95,11 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
             given["delimiter"],
         )
     except InputRefused as refused:
-        return {"problems": as_values(_with_files(refused.problems, given["filename"]))}
+        return {
+            "problems": as_values(
+                _name_problem_files(refused.problems, given["filename"])
+            )
+        }
     told: dict[str, Any] = {**asdict(found), "problems": [], "board": [], "files": {}}
     task_files = {CARD: card(found), **given["files"], TOML: declaration(found.task)}
     told["card"] = task_files[CARD]
@@ -143,13 +147,15 @@ def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
         found = look(form, slug, slug.replace("-", " ").capitalize(), files)
         refuse(found.lacks)
     except InputRefused as refused:
-        raise InputRefused(_with_files(refused.problems, str(gold))) from refused
+        raise InputRefused(
+            _name_problem_files(refused.problems, str(gold))
+        ) from refused
     task_files = {CARD: card(found), TOML: declaration(found.task)}
     _, folder = previewed(task_files, found, files)
     return ProposedFolder(folder, found.guesses)
 
 
-def _with_files(problems: Iterable[Problem], name: str) -> list[Problem]:
+def _name_problem_files(problems: Iterable[Problem], name: str) -> list[Problem]:
     return [replace(problem, file=problem.file or name) for problem in problems]
 
 
@@ -162,7 +168,7 @@ def previewed(
     task_type = read_declaration(task_files)
     split = task_type.gold_of(files, {})
     instances: Sequence[Instance] = split.content.instances
-    itself = [_line(found.task, instance) for instance in instances]
+    itself = [_gold_run_line(found.task, instance) for instance in instances]
     runs: dict[str, Iterable[Any]] = {
         ITSELF: itself,
         DAMAGED: damaged_answers(found.task, itself),
@@ -197,7 +203,7 @@ def previewed(
             ]
             facts.update(dict.fromkeys(endless))
         board.append({"system": name, "scores": values})
-    return board, _with_sample(task_type, task_files, found, split.content, files)
+    return board, _add_sample(task_type, task_files, found, split.content, files)
 
 
 def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
@@ -205,7 +211,7 @@ def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[An
     wrong answer is the answer of another instance, or a missing answer if the task form
     does not allow the other answer.
     """
-    key = _id_key(task)
+    key = _run_id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
     )
@@ -234,7 +240,7 @@ def card(found: Found) -> str:
     return CARD_TEXT.format(
         title=task["title"],
         asked=f"Systems answer each instance from {shown}.",
-        example=json.dumps(_line(task, None), ensure_ascii=False),
+        example=json.dumps(_gold_run_line(task, None), ensure_ascii=False),
         rules=task["rules"][0]["name"],
         missing="An instance without an answer is left out."
         if task["rules"][0].get("missing") == "left-out"
@@ -244,19 +250,19 @@ def card(found: Found) -> str:
     )
 
 
-def _id_key(task: Mapping[str, Any]) -> str:
+def _run_id_key(task: Mapping[str, Any]) -> str:
     """Return the JSON key of the instance id in run files."""
     gold_key = task["gold"].get("id", "id")
     return str(task.get("answer", {}).get("id", gold_key))
 
 
-def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
+def _gold_run_line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
     """Return a line of a run with the gold answer of the instance, or an example line
     without an instance.
     """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
-        _id_key(task),
+        _run_id_key(task),
         {"ranking": "ranking", "text": "text"}.get(form, gold["field"]),
     )
     field = said.get("field", default)
@@ -301,7 +307,7 @@ def _line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
     return {key: instance.id, **values, field: value}
 
 
-def _with_sample(
+def _add_sample(
     task_type: TaskType,
     task_files: Mapping[str, str],
     found: Found,
@@ -324,7 +330,9 @@ def _with_sample(
     # If instance ids are row numbers, the sample numbers its instances anew.
     sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
     instances = sampled.content.instances
-    lines = damaged_answers(task, [_line(task, instance) for instance in instances])
+    lines = damaged_answers(
+        task, [_gold_run_line(task, instance) for instance in instances]
+    )
     sample["sample/run.jsonl"] = as_lines(lines).decode()
     folder = {
         **{
@@ -353,7 +361,7 @@ def _sample_pool(
     kind = name.rpartition(".")[2]
     is_gold_kind = kind == gold.get("files", "jsonl")
     quotes = gold.get("quotes") if is_gold_kind else None
-    return _rows_text(kept, TableForm(kind, quotes=quotes))
+    return _format_rows(kept, TableForm(kind, quotes=quotes))
 
 
 def _sample_gold(
@@ -375,7 +383,7 @@ def _sample_gold(
             {head: cell for head, cell in instance.record.items() if head not in fields}
             for instance in instances
         ]
-        sample[f"sample/gold/{name}"] = _written_queries(queries, name)
+        sample[f"sample/gold/{name}"] = _format_queries(queries, name)
     if kind == TREC:
         lines = [
             f"{instance.id} 0 {document} {grade}\n"
@@ -405,18 +413,18 @@ def _sample_gold(
             for row in reader.rows_of(file, Problems())
             if reader.shape.name_of(row, reader.id) in names
         ]
-    sample[f"sample/gold/gold.{kind}"] = _rows_text(given, table)
+    sample[f"sample/gold/gold.{kind}"] = _format_rows(given, table)
     return sample
 
 
-def _written_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
+def _format_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
     kind = SUFFIXES.get(f".{name.rpartition('.')[2]}", "")
     if not kind and not name.endswith((".json", ".jsonl")):
         kind = TSV
-    return _rows_text(queries, TableForm(kind or name.rpartition(".")[2]))
+    return _format_rows(queries, TableForm(kind or name.rpartition(".")[2]))
 
 
-def _rows_text(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
+def _format_rows(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
     if form.kind not in TABLES:
         return json.dumps(rows) if form.kind == "json" else as_lines(rows).decode()
     heads = dict.fromkeys(name for row in rows for name in row)

@@ -89,7 +89,7 @@ def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
     """
     checked = CheckedReceipt()
     try:
-        _check(receipt, keys, checked)
+        _check_signed_receipt(receipt, keys, checked)
     except (
         AttributeError,
         IndexError,
@@ -104,7 +104,9 @@ def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
     return checked
 
 
-def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> None:
+def _check_signed_receipt(
+    receipt: Json, keys: Collection[str], checked: CheckedReceipt
+) -> None:
     if (receipt["format"], receipt["version"]) != (FORMAT, VERSION):
         checked.faults.append(f"it is no {FORMAT} of version {VERSION}")
         return
@@ -139,7 +141,10 @@ def _check(receipt: Json, keys: Collection[str], checked: CheckedReceipt) -> Non
     checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
     checked.faults += head_faults(checked.head, keys)
     if not is_in_log(
-        checked.entry_hash, checked.index, checked.head, _hashes(receipt["log"]["path"])
+        checked.entry_hash,
+        checked.index,
+        checked.head,
+        _parse_hashes(receipt["log"]["path"]),
     ):
         checked.faults.append(
             f"it does not stand at place {checked.index} of the log whose head it names"
@@ -169,7 +174,7 @@ def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
     with head ``before``.
     """
     roots = bytes.fromhex(before["root"]), bytes.fromhex(after["root"])
-    return is_consistent(before["size"], after["size"], _hashes(path), *roots)
+    return is_consistent(before["size"], after["size"], _parse_hashes(path), *roots)
 
 
 def keys_in(text: str) -> set[str]:
@@ -207,5 +212,5 @@ def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
     return found
 
 
-def _hashes(texts: Iterable[str]) -> list[bytes]:
+def _parse_hashes(texts: Iterable[str]) -> list[bytes]:
     return [bytes.fromhex(text) for text in texts]

@@ -76,10 +76,10 @@ def faults(task_type: TaskType, files: Files, shown: str) -> list[Problem]:
     except Unavailable:
         # If a model is missing, the scores of the sample cannot be compared.
         return []
-    return _differences(expected_scores, found, place)
+    return _find_score_differences(expected_scores, found, place)
 
 
-def _differences(
+def _find_score_differences(
     expected_scores: Mapping[str, Any],
     found: Mapping[str, Mapping[str, Any]],
     place: str,
@@ -107,7 +107,7 @@ def _differences(
                         file=place, message=message, expected=", ".join(found[rules])
                     )
                 )
-            elif not _is_same(value, found[rules][name]):
+            elif not _is_same_score(value, found[rules][name]):
                 message = f"“{name}” under {rules} is {value!r}; computed it is {found[rules][name]!r}"
                 told.append(Problem(file=place, message=message))
     return told
@@ -157,7 +157,7 @@ def written_scores(task_type: TaskType, files: Files) -> str:
     return json.dumps(values, indent=2) + "\n"
 
 
-def _is_same(expected: object, value: float | None) -> bool:
+def _is_same_score(expected: object, value: float | None) -> bool:
     """Return True if the expected score and the computed score are equal up to
     rounding. Undefined values are null.
     """

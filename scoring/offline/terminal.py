@@ -11,10 +11,10 @@ from tasks.types import Problem
 from tasks.types.problems import alike
 
 RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
-#: A progress bar appears after _PAUSE seconds, and changes at this interval.
-_PAUSE = 0.1
-_WIDTH = 24
-_CLEAR = "\r\x1b[K"
+#: A progress bar appears after _REDRAW_INTERVAL_SECONDS seconds, and changes at this interval.
+_REDRAW_INTERVAL_SECONDS = 0.1
+_BAR_WIDTH_CHARS = 24
+_CLEAR_LINE_SEQUENCE = "\r\x1b[K"
 
 Done = Callable[[float], None]
 
@@ -62,32 +62,36 @@ def bar(
 
     def at(done: float) -> None:
         nonlocal drawn
-        if (now := time.monotonic()) - drawn >= _PAUSE:
+        if (now := time.monotonic()) - drawn >= _REDRAW_INTERVAL_SECONDS:
             drawn = now
-            out.write(_CLEAR + drawing(label, done, total, unit, now - started))
+            out.write(
+                _CLEAR_LINE_SEQUENCE + drawing(label, done, total, unit, now - started)
+            )
             out.flush()
 
     try:
         yield at
     finally:
-        out.write(_CLEAR)
+        out.write(_CLEAR_LINE_SEQUENCE)
         out.flush()
 
 
 def drawing(label: str, done: float, total: float, unit: str, seconds: float) -> str:
     share = min(done / total, 1.0) if total else 1.0
-    filled = round(share * _WIDTH)
+    filled = round(share * _BAR_WIDTH_CHARS)
     left = ""
     if 0 < share < 1:
         minutes, rest = divmod(round(seconds / share - seconds), 60)
         left = f", {minutes} min {rest} s left" if minutes else f", {rest} s left"
-    amounts = f" {_amount(done, unit)} of {_amount(total, unit)}" if unit else ""
-    return (
-        f"{label} [{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}{amounts}{left}"
+    amounts = (
+        f" {_format_amount(done, unit)} of {_format_amount(total, unit)}"
+        if unit
+        else ""
     )
+    return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH_CHARS - filled)}] {share:4.0%}{amounts}{left}"
 
 
-def _amount(number: float, unit: str) -> str:
+def _format_amount(number: float, unit: str) -> str:
     if unit == "B":
         for size, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
             if number >= size:

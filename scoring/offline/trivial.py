@@ -66,7 +66,7 @@ CONSTANT_WINS = 0.9
 #: A site stores at most MAX_ANSWER characters of the best constant answer.
 MAX_ANSWER = 80
 #: A run with few but right answers maximises CL-Summ metrics with a prefix in _PARTS.
-_PARTS = ("facet_precision", "facet_recall")
+_FACET_METRIC_PREFIXES = ("facet_precision", "facet_recall")
 #: In a quick report, trivial runs answer at most MOST instances, or MOST_TEXTS texts.
 #: The candidate lists in a quick report have at most MOST_CANDIDATES candidates.
 MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
@@ -117,18 +117,20 @@ def report_on_split(
     anomalies in the gold. If ``is_quick`` is True, trivial runs answer only a sample of
     the instances, but the checks for anomalies use all instances.
     """
-    trials = _Trials(task_type, files, split, options, is_quick=is_quick)
+    trials = _TrivialTrials(task_type, files, split, options, is_quick=is_quick)
     shares, best = trials.all()
     findings: list[GoldFinding] = []
     names = [metric.name for metric in trials.metrics]
     if (form := form_of(task_type)) is not None:
-        findings += _Anomalies(form, files, split, names).all()
+        findings += _GoldAnomalyChecks(form, files, split, names).all()
     findings += built_in_findings(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
         # A constant run with one facet for all citances can maximise facet metrics.
-        competing = [one for one in competing if not one.name.startswith(_PARTS)]
-    findings += _constant_wins(competing, shares.get(CONSTANT, {}), best)
+        competing = [
+            one for one in competing if not one.name.startswith(_FACET_METRIC_PREFIXES)
+        ]
+    findings += _find_constant_run_wins(competing, shares.get(CONSTANT, {}), best)
     return GoldReport(
         instances=split.instances,
         findings=findings,
@@ -165,7 +167,7 @@ def report_on_sampled_split(
     }
 
 
-def _sampled_split(task_type: TaskType, split: Split) -> Split:
+def _limit_split_for_trials(task_type: TaskType, split: Split) -> Split:
     form = form_of(task_type)
     if form is None:
         return split
@@ -182,7 +184,7 @@ def _sampled_split(task_type: TaskType, split: Split) -> Split:
     return replace(split, content=content, instances=most, index=form.index(content))
 
 
-class _Trials:
+class _TrivialTrials:
     """The trivial runs on one split, and their scores under the default rule set.
     Metrics that need a model are not computed for trivial runs.
     """
@@ -200,7 +202,9 @@ class _Trials:
         self.form = form_of(task_type)
         self.built_in: TrivialRuns | None = None
         if self.form is not None:
-            self.split = _sampled_split(task_type, split) if is_quick else split
+            self.split = (
+                _limit_split_for_trials(task_type, split) if is_quick else split
+            )
         else:
             runs_of = task_type.trivial_runs or ranked_runs
             self.built_in = runs_of(files, split, options, is_quick=is_quick)
@@ -220,8 +224,8 @@ class _Trials:
         constants: dict[str, Shares] = {}
         draws: list[Shares] = []
         best = ""
-        for kind, name, files in self._runs():
-            if (scored := self._scored(files)) is None:
+        for kind, name, files in self._trivial_runs():
+            if (scored := self._score_trivial_run(files)) is None:
                 continue
             if kind == CONSTANT:
                 constants[name] = scored
@@ -230,37 +234,41 @@ class _Trials:
             else:
                 shares[name] = scored
         if constants:
-            best = max(constants, key=lambda name: self._rank(constants[name]))
+            best = max(
+                constants, key=lambda name: self._rank_key_of_shares(constants[name])
+            )
             shares[CONSTANT] = constants[best]
         if draws:
             shares[RANDOM] = {
                 name: _mean([draw.get(name) for draw in draws]) for name in draws[0]
             }
-            shares[RANDOM_BEST] = max(draws, key=self._rank)
+            shares[RANDOM_BEST] = max(draws, key=self._rank_key_of_shares)
         return shares, best
 
-    def _runs(self) -> Iterator["_Run"]:
+    def _trivial_runs(self) -> Iterator["_TrivialRun"]:
         """Yield trivial runs one at a time to save memory, because a declared task may
         have many instances.
         """
-        yield _Run(EMPTY, EMPTY, [])
+        yield _TrivialRun(EMPTY, EMPTY, [])
         if self.built_in is not None:
             runs = self.built_in
-            yield from (_Run(name, name, files) for name, files in runs.runs.items())
+            yield from (
+                _TrivialRun(name, name, files) for name, files in runs.runs.items()
+            )
             constants = runs.constants.items()
-            yield from (_Run(CONSTANT, name, files) for name, files in constants)
-            yield from (_Run(RANDOM, RANDOM, files) for files in runs.draws)
+            yield from (_TrivialRun(CONSTANT, name, files) for name, files in constants)
+            yield from (_TrivialRun(RANDOM, RANDOM, files) for files in runs.draws)
         if self.form is None:
             return
         answers, content = trivial_answers(self.form, self.split), self.split.content
         for name, own in answers.runs.items():
-            yield _Run(name, name, run_of(self.form, content, own))
+            yield _TrivialRun(name, name, run_of(self.form, content, own))
         for name, own in answers.constants.items():
-            yield _Run(CONSTANT, name, run_of(self.form, content, own))
+            yield _TrivialRun(CONSTANT, name, run_of(self.form, content, own))
         for own in answers.draws:
-            yield _Run(RANDOM, RANDOM, run_of(self.form, content, own))
+            yield _TrivialRun(RANDOM, RANDOM, run_of(self.form, content, own))
 
-    def _rank(self, shares: Shares) -> tuple[float, ...]:
+    def _rank_key_of_shares(self, shares: Shares) -> tuple[float, ...]:
         ranks = []
         for metric in self.metrics:
             value = shares.get(metric.name)
@@ -270,7 +278,7 @@ class _Trials:
                 ranks.append(-value if metric.higher_is_better is False else value)
         return tuple(ranks)
 
-    def _scored(self, files: Sequence[InputFile]) -> Shares | None:
+    def _score_trivial_run(self, files: Sequence[InputFile]) -> Shares | None:
         """Return the scores of a trivial run as shares of the metrics' scales, or None
         if the task refuses the run.
         """
@@ -295,7 +303,7 @@ class _Trials:
         return shares
 
 
-class _Run(NamedTuple):
+class _TrivialRun(NamedTuple):
     """A trivial run with its kind, such as empty, constant or random, and its files."""
 
     kind: str
@@ -308,7 +316,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _constant_wins(
+def _find_constant_run_wins(
     metrics: Sequence[Metric], shares: Shares, best: str
 ) -> Iterator[GoldFinding]:
     """Yield a finding if a run with a constant answer nearly reaches the maximum of a
@@ -331,7 +339,7 @@ def _constant_wins(
         yield GoldFinding(kind="constant_wins", count=len(won), message=message)
 
 
-class _Lines(NamedTuple):
+class _GoldLineNumbers(NamedTuple):
     """The line numbers of instances and of pool documents in the gold files, keyed by
     id.
     """
@@ -340,7 +348,7 @@ class _Lines(NamedTuple):
     pool: dict[str, int]
 
 
-class _Anomalies:
+class _GoldAnomalyChecks:
     """Checks that find anomalies in the gold of a declared task."""
 
     def __init__(
@@ -352,18 +360,18 @@ class _Anomalies:
     ) -> None:
         self.form, self.metrics = form, metrics
         self.content: Content = split.content
-        self.lines = _lines_of(form, files)
+        self.lines = _find_gold_line_numbers(form, files)
 
     def all(self) -> Iterator[GoldFinding]:
-        yield from self._answer_first()
-        yield from self._label_absent()
-        yield from self._tags_of_no_entity()
-        yield from self._same_text_in_pool()
-        yield from self._query_in_pool()
-        yield from self._offset_text_mismatch()
-        yield from self._words_not_seen()
+        yield from self._find_frequent_answer_places()
+        yield from self._find_absent_labels()
+        yield from self._find_tags_without_entity()
+        yield from self._find_equal_pool_texts()
+        yield from self._find_queries_in_pool()
+        yield from self._find_mismatched_quotes()
+        yield from self._find_unseen_words()
 
-    def _answer_first(self) -> Iterator[GoldFinding]:
+    def _find_frequent_answer_places(self) -> Iterator[GoldFinding]:
         """Yield a finding for each position in candidate lists that contains the right
         answer more often than by chance.
 
@@ -375,9 +383,9 @@ class _Anomalies:
             return
         gold = [answers_of(instance) for instance in self.content.instances]
         for place in places_of_answers(lists, gold):
-            yield self._of_instances("answer_first", place.rows, place.message)
+            yield self._finding_of_instances("answer_first", place.rows, place.message)
 
-    def _of_instances(
+    def _finding_of_instances(
         self, kind: str, rows: Sequence[int], message: str
     ) -> GoldFinding:
         names = [self.content.instances[row].id for row in rows]
@@ -388,7 +396,7 @@ class _Anomalies:
             kind=kind, count=len(rows), lines=lines[:MAX_LINES], message=message
         )
 
-    def _label_absent(self) -> Iterator[GoldFinding]:
+    def _find_absent_labels(self) -> Iterator[GoldFinding]:
         if not isinstance(self.form, LabelTask):
             return
         present = {
@@ -399,7 +407,7 @@ class _Anomalies:
         if absent := [label for label in self.form.labels if label not in present]:
             yield labels_absent(absent)
 
-    def _tags_of_no_entity(self) -> Iterator[GoldFinding]:
+    def _find_tags_without_entity(self) -> Iterator[GoldFinding]:
         """Yield findings for entity types without an entity, and for sentences with an
         `I-` tag that continues no entity.
         """
@@ -425,19 +433,21 @@ class _Anomalies:
             message = (
                 f"{len(rows)} sentences have an `I-` that goes on no entity: {reading}"
             )
-            yield self._of_instances("stray_inside", rows, message)
+            yield self._finding_of_instances("stray_inside", rows, message)
 
-    def _pool_texts(self) -> dict[str, str]:
+    def _canonical_pool_texts(self) -> dict[str, str]:
         return {
             name: canonical(record.get(self.form.pool_content, ""))
             for name, record in self.content.pool.items()
         }
 
-    def _same_text_in_pool(self) -> Iterator[GoldFinding]:
-        if same := equal_texts(self._pool_texts()):
-            yield self._of_pool("same_text_in_pool", same.names, same.message)
+    def _find_equal_pool_texts(self) -> Iterator[GoldFinding]:
+        if same := equal_texts(self._canonical_pool_texts()):
+            yield self._finding_of_pool("same_text_in_pool", same.names, same.message)
 
-    def _of_pool(self, kind: str, names: Sequence[str], message: str) -> GoldFinding:
+    def _finding_of_pool(
+        self, kind: str, names: Sequence[str], message: str
+    ) -> GoldFinding:
         lines = sorted(
             self.lines.pool[name] for name in names if name in self.lines.pool
         )
@@ -445,11 +455,11 @@ class _Anomalies:
             kind=kind, count=len(names), lines=lines[:MAX_LINES], message=message
         )
 
-    def _query_in_pool(self) -> Iterator[GoldFinding]:
+    def _find_queries_in_pool(self) -> Iterator[GoldFinding]:
         if not isinstance(self.form, RankingTask):
             return
         lists = candidate_lists(self.form, self.content.instances)
-        by_text = Counter(self._pool_texts().values())
+        by_text = Counter(self._canonical_pool_texts().values())
         rows = []
         for row, instance in enumerate(self.content.instances):
             query = canonical(at_path(instance.record, self.form.query) or "")
@@ -463,9 +473,9 @@ class _Anomalies:
                 f"{len(rows)} queries are candidates themselves, such as that of "
                 f"“{short(self.content.instances[rows[0]].id)}”: a search finds them first"
             )
-            yield self._of_instances("query_in_pool", rows, message)
+            yield self._finding_of_instances("query_in_pool", rows, message)
 
-    def _offset_text_mismatch(self) -> Iterator[GoldFinding]:
+    def _find_mismatched_quotes(self) -> Iterator[GoldFinding]:
         """Yield findings for spans whose text differs from a quotation in another field
         of the record.
         """
@@ -484,14 +494,16 @@ class _Anomalies:
             # A field that matches no instance does not contain quotations.
             if rows and len(rows) < len(compared):
                 message = f"the offsets of {len(rows)} instances cover another text than “{name}” quotes"
-                yield self._of_instances("offset_text_mismatch", rows, message)
+                yield self._finding_of_instances("offset_text_mismatch", rows, message)
 
-    def _words_not_seen(self) -> Iterator[GoldFinding]:
+    def _find_unseen_words(self) -> Iterator[GoldFinding]:
         if not isinstance(self.form, TextTask):
             return
         references = [instance.gold for instance in self.content.instances]
         if unseen := unseen_words(references, self.metrics):
-            yield self._of_instances("words_not_seen", unseen.rows, unseen.message)
+            yield self._finding_of_instances(
+                "words_not_seen", unseen.rows, unseen.message
+            )
 
 
 def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
@@ -505,8 +517,10 @@ def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None
     return sorted(map(str, quotes)) == sorted(covered)
 
 
-def _lines_of(form: InstanceTask, files: Sequence[InputFile]) -> _Lines:
-    lines = _Lines({}, {})
+def _find_gold_line_numbers(
+    form: InstanceTask, files: Sequence[InputFile]
+) -> _GoldLineNumbers:
+    lines = _GoldLineNumbers({}, {})
     for file in files:
         is_pool = bool(form.pool_file) and file.base == form.pool_file
         if not is_pool and not form.is_instances_file(file.name):

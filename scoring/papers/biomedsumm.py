@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scoring.metrics.discourse import sentence_spans
-from scoring.tools.builders.topics import element, file_names
+from scoring.tools.builders.topics import format_sentence_element, make_file_names
 from tasks.types.clsumm.annotation import (
     ANSWER_COLUMNS,
     PIECES_JOIN,
@@ -70,7 +70,7 @@ class Document:
         return paper
 
     def quoted(self, sid: int) -> str:
-        return element(sid, sid, self.text[slice(*self.sentences[sid])])
+        return format_sentence_element(sid, sid, self.text[slice(*self.sentences[sid])])
 
     def touched(self, start: int, end: int) -> list[int]:
         """Return the indices of the sentences that overlap a character range of the
@@ -168,7 +168,7 @@ def _files(
     topic: Topic, problems: Problems, counts: Counter[str]
 ) -> Iterator[tuple[str, str]]:
     documents = {name: Document.read(file) for name, file in topic.documents.items()}
-    names = file_names(
+    names = make_file_names(
         [file.base.removesuffix(".txt") for file in topic.documents.values()]
     )
     names = {_article(name): file for name, file in names.items()}

@@ -16,7 +16,7 @@ from scoring.metrics import metrics_of
 from scoring.offline.evaluate import measured
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.finding import Finding
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import make_refusal
 from tasks.types.base import OptionRefused, Options, Pairs, TaskType
 
 CLASS, OTHERS = "instances of the class", "other instances"
@@ -77,7 +77,7 @@ def contrast(
             )
             if (ends := intervals[side][metric]) is None:
                 few = f"no interval: too few of {len(rows)} instances differ"
-                raise refusal(few, expected=f"more {side}")
+                raise make_refusal(few, expected=f"more {side}")
             sides.append(sorted(sign * one for one in (value, *ends)))
         (low, value, high), (other_low, other, other_high) = sides
         difference = value - other

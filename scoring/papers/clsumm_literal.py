@@ -18,8 +18,8 @@ import numpy as np
 
 from scoring.metrics.base import Floats, ratio
 from scoring.tools.baselines import clsumm, clsumm_supervised
-from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, declared_facets
-from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked, words
+from scoring.tools.baselines.clsumm_facets import CLASSIFIERS, make_facet_baseline
+from scoring.tools.baselines.tfidf import TfIdfVectors, cosines, rank_positions, words
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.clsumm.options import ANNOTATION
@@ -28,49 +28,56 @@ from tasks.types.clsumm.topics import InputTopic, read_input_topics
 from tasks.types.files import InputFile
 
 #: Selects the three most similar sentences that have at least 50 characters.
-of_long_sentences = partial(clsumm.likest, shortest=clsumm.SHORTEST)
+of_long_sentences = partial(
+    clsumm.make_similarity_ranker, shortest=clsumm.MIN_SENTENCE_LENGTH
+)
 
 
 def summary_by_weights(topic: InputTopic) -> list[str]:
-    return clsumm.fitting(
-        topic, clsumm.likeness(topic, clsumm.paper_alone).sentences.sum(axis=1)
+    return clsumm.select_sentences_within_limit(
+        topic,
+        clsumm.compute_similarity(topic, clsumm.list_paper_sentences).sentences.sum(
+            axis=1
+        ),
     )
 
 
 SPANS = (
-    clsumm.declared(
+    clsumm.make_span_baseline(
         "clsumm-mq-tfidf-literal",
         "MQ “TF.IDF” to the letter: IDF also from the citances, short sentences ignored.",
-        of_long_sentences(clsumm.with_citances),
+        of_long_sentences(clsumm.list_paper_and_citances),
     ),
-    clsumm.declared(
+    clsumm.make_span_baseline(
         "clsumm-mq-topics-literal",
         "MQ “topics” to the letter: short sentences ignored.",
-        of_long_sentences(clsumm.with_citing_papers),
+        of_long_sentences(clsumm.list_paper_and_citing_papers),
     ),
-    clsumm.declared(
+    clsumm.make_span_baseline(
         "clsumm-mq-context-literal",
         "MQ “context” to the letter: short sentences ignored.",
-        of_long_sentences(clsumm.with_citing_papers, context=clsumm.CONTEXT),
+        of_long_sentences(
+            clsumm.list_paper_and_citing_papers, context=clsumm.CONTEXT_SENTENCES
+        ),
     ),
-    clsumm.declared(
+    clsumm.make_span_baseline(
         "clsumm-mq-mmr-literal",
         "MQ “MMR” to the letter: short sentences ignored.",
-        clsumm.mq_mmr,
+        clsumm.select_by_marginal_relevance,
     ),
     *(
-        clsumm.declared(
+        clsumm.make_span_baseline(
             f"clsumm-umich-{threshold}-literal",
             f"clair_umich to the letter: cosines above {threshold}, IDF from the paper's sentences alone.",
-            clsumm.above(threshold, clsumm.paper_alone),
+            clsumm.make_threshold_selector(threshold, clsumm.list_paper_sentences),
             sweep="clair_umich's TF-IDF to the letter",
             at=threshold,
         )
-        for threshold in clsumm.THRESHOLDS
+        for threshold in clsumm.COSINE_THRESHOLDS
     ),
 )
 SUMMARIES = (
-    clsumm.declared_summary(
+    clsumm.make_summary_baseline(
         "clsumm-mq-summary-tfidf-literal",
         "MQ “TF.IDF” to the letter: the sentences whose TF-IDF weights add up to most.",
         summary_by_weights,
@@ -108,7 +115,7 @@ def whole_papers(topic: InputTopic) -> list[str]:
         if not topic.citing_paper(citance):
             cited[citance.name.citing].append(citance.text)
     papers = [[sentence.text for sentence in paper] for paper in topic.papers.values()]
-    texts = [clsumm.paper_alone(topic), *papers, *cited.values()]
+    texts = [clsumm.list_paper_sentences(topic), *papers, *cited.values()]
     return [" ".join(sentences) for sentences in texts]
 
 
@@ -132,7 +139,11 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
     """
 
     def taken(scores: Floats, sections: Sequence[str]) -> list[int]:
-        rounded, places, left = np.round(scores, 12), list[int](), ranked(scores)
+        rounded, places, left = (
+            np.round(scores, 12),
+            list[int](),
+            rank_positions(scores),
+        )
         while left and len(places) < count:
             equal = [place for place in left if rounded[place] == rounded[left[0]]]
             places.append(of_commonest_section(equal, sections, places))
@@ -140,12 +151,12 @@ def weighted_by(shares: Shares, count: int) -> clsumm.Choice:
         return places
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        weights = TfIdf(whole_papers(topic), is_plain=True)
+        weights = TfIdfVectors(whole_papers(topic), is_plain=True)
         vectors = weights.vectors([sentence.text for sentence in topic.sentences])
         kinds = [section_kind(sentence.section) for sentence in topic.sentences]
         factors = np.array([shares.get(kind, 0.0) if shares else 1.0 for kind in kinds])
         contexts = (
-            weights.vectors(clsumm.citance_sentences(topic, citance))
+            weights.vectors(clsumm.find_citance_sentences(topic, citance))
             for citance in topic.citances
         )
         sections = [sentence.section for sentence in topic.sentences]
@@ -165,9 +176,9 @@ def taln_answers(
     topic.
     """
     topics = read_input_topics(files, options)
-    cited = clsumm_supervised.cited_sentences(files, options[ANNOTATION.name])
+    cited = clsumm_supervised.read_cited_sentences(files, options[ANNOTATION.name])
     choose = weighted_by(section_shares(topics, cited), count)
-    yield from clsumm.answered(topics, choose)
+    yield from clsumm.iterate_span_answers(topics, choose)
 
 
 def _declared(count: int) -> Baseline:
@@ -196,18 +207,22 @@ def features(topic: InputTopic, options: Options) -> Floats:
     ]
     lengths = ([len(text) for text in side] for side in texts)
     parts = [
-        clsumm.likeness(topic, clsumm.paper_alone).cosines,
-        ratio(clsumm_supervised.subsequences(*texts), np.minimum.outer(*lengths)),
+        clsumm.compute_similarity(topic, clsumm.list_paper_sentences).cosines,
+        ratio(
+            clsumm_supervised.compute_common_subsequence_lengths(*texts),
+            np.minimum.outer(*lengths),
+        ),
     ]
-    of_data = clsumm_supervised.features_of_data(topic, options)
+    of_data = clsumm_supervised.iterate_optional_features(topic, options)
     return np.concatenate([np.stack(parts, axis=2), *of_data], axis=2)
 
 
 literal_features_used = partial(
-    clsumm_supervised.features_used, always="TF-IDF, longest common subsequence"
+    clsumm_supervised.describe_used_features,
+    always="TF-IDF, longest common subsequence",
 )
 LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
-    partial(clsumm_supervised.learned, features=features),
+    partial(clsumm_supervised.iterate_learned_answers, features=features),
     name="clsumm-umich-supervised-literal",
     summary="clair_umich supervised to the letter: the paper's nine features by its formulas, trained on the "
     "other topics.",
@@ -215,5 +230,5 @@ LITERAL_SUPERVISED = clsumm_supervised.declared_supervised(
 )
 BASELINES = (*SPANS, *TALN, LITERAL_SUPERVISED)
 FACETS = tuple(
-    declared_facets(classifier, is_literal=True) for classifier in CLASSIFIERS
+    make_facet_baseline(classifier, is_literal=True) for classifier in CLASSIFIERS
 )

@@ -28,7 +28,7 @@ from scoring.offline.scoring import (
     read_split,
 )
 from scoring.stats.interval_methods import METHODS
-from scoring.tools.baselines import HAVE_HUMAN_LINE
+from scoring.tools.baselines import TASK_TYPES_WITH_HUMAN_LINE
 from tasks.types import (
     InputRefused,
     OptionRefused,
@@ -50,7 +50,11 @@ WAYS = SENTENCE_ENDS, OVERLAP, LABELS = ("sentence-ends", "overlap", "labels")
 
 
 def add_commands(commands: Any, options_of: OptionsOf) -> None:
-    names = {**globals(), "METHODS": METHODS, "HAVE_HUMAN_LINE": HAVE_HUMAN_LINE}
+    names = {
+        **globals(),
+        "METHODS": METHODS,
+        "HAVE_HUMAN_LINE": TASK_TYPES_WITH_HUMAN_LINE,
+    }
     add_declared(
         commands, Path(__file__).with_suffix(".toml"), names, options_of=options_of
     )
@@ -139,12 +143,12 @@ def print_human_line(args: Given) -> int:
 
 def print_facet_folds(args: Given) -> int:
     from scoring.papers.facet_folds import as_data
-    from scoring.tools.baselines.clsumm_facets import facet_pairs
+    from scoring.tools.baselines.clsumm_facets import list_facet_pairs
 
     options = checked_options(
         "facet-folds", (ANNOTATION,), {"annotation": args.annotation}
     )
-    facts = as_data(facet_pairs(read_topics(open_inputs(args.gold), options)))
+    facts = as_data(list_facet_pairs(read_topics(open_inputs(args.gold), options)))
     lines = [f"{facet:<30} {count:>6}" for facet, count in facts["facets"].items()]
     for protocol, classifiers in facts["folds"].items():
         lines += [
@@ -368,7 +372,10 @@ def convert_answers(args: Given) -> int:
 
 
 def describe_topics(args: Given) -> int:
-    from scoring.tools.builders.topics import statistics, statistics_rows
+    from scoring.tools.builders.topics import (
+        compute_corpus_statistics,
+        format_statistics_rows,
+    )
 
     options = checked_options(
         "describe-topics", (ANNOTATION,), {"annotation": args.annotation}
@@ -379,21 +386,26 @@ def describe_topics(args: Given) -> int:
         raise InputRefused(
             [Problem(message="no topic with a reference paper was found")]
         )
-    facts = statistics(inputs, gold)
+    facts = compute_corpus_statistics(inputs, gold)
     return say(
-        args, facts, *(f"{name:<28} {value}" for name, value in statistics_rows(facts))
+        args,
+        facts,
+        *(f"{name:<28} {value}" for name, value in format_statistics_rows(facts)),
     )
 
 
 def describe_citation_texts(args: Given) -> int:
-    from scoring.tools.builders.citation_text import as_markdown, counter_of
+    from scoring.tools.builders.citation_text import (
+        format_statistics_table,
+        make_token_counter,
+    )
     from tasks.types.citation_text.instances import data_sets, read_instances
 
-    count = counter_of(args.tokenizer) if args.tokenizer else None
+    count = make_token_counter(args.tokenizer) if args.tokenizer else None
     sets = data_sets(read_instances(open_inputs(args.gold), with_targets=True), count)
     unit = "tokens" if count else "words"
     facts = {"counted_in": unit, "data_sets": [asdict(data_set) for data_set in sets]}
-    return say(args, facts, *list(as_markdown(sets, unit))[:-1])
+    return say(args, facts, *list(format_statistics_table(sets, unit))[:-1])
 
 
 def tagger_overlap(args: Given) -> int:

@@ -24,8 +24,8 @@ import numpy as np
 from scoring.metrics.base import finite
 from scoring.stats.jackknife import ratio_interval
 from scoring.stats.people_and_labels import alpha
-from scoring.tools.builders.classes import drawn
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.classes import draw_seeded_number
+from scoring.tools.builders.reading import make_refusal
 from tasks.types.citation_recommendation import (
     CANDIDATES,
     CONTEXTS,
@@ -73,7 +73,7 @@ def sampled(
     return nsmallest(
         contexts,
         _rows(files),
-        key=lambda row: (drawn(seed, str(row["id"])), str(row["id"])),
+        key=lambda row: (draw_seeded_number(seed, str(row["id"])), str(row["id"])),
     )
 
 
@@ -162,7 +162,7 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
             )
         )
     if not checks and not problems:
-        raise refusal("nothing is answered", path, "yes or no in “answer”")
+        raise make_refusal("nothing is answered", path, "yes or no in “answer”")
     refuse(problems)
     return checks
 
@@ -174,7 +174,9 @@ def read_table(path: Path) -> Table:
     try:
         text = decoded(path.read_bytes())
     except OSError as fault:
-        raise refusal(f"the sheet cannot be read: {fault.strerror}", path) from fault
+        raise make_refusal(
+            f"the sheet cannot be read: {fault.strerror}", path
+        ) from fault
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     wanted = ("id", "asked", "class", "answer")

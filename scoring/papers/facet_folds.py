@@ -19,9 +19,9 @@ from scoring.tools.baselines.clsumm_facets import (
     CLASSIFIERS,
     LEMMAS,
     FacetPair,
-    facets_by,
+    predict_facets,
 )
-from scoring.tools.training import f1_by_label
+from scoring.tools.training import compute_f1_by_label
 from tasks.types.clsumm.citances import FACETS, MAJORITY
 
 FOLDS = 10
@@ -62,7 +62,7 @@ def facet_folds(pairs: Sequence[FacetPair]) -> Folds:
             predicted = np.empty(len(pairs), dtype=object)
             for train, test in splits:
                 learned = texts[train].tolist(), facets[train].tolist()
-                predicted[test] = facets_by(
+                predicted[test] = predict_facets(
                     classifier, *learned, texts[test].tolist(), LEMMAS
                 )
             by_protocol[protocol][classifier] = f1_by_facet(gold, predicted.tolist())
@@ -78,7 +78,7 @@ def f1_by_facet(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, floa
     A facet that occurs neither in the gold nor in the answers has the F1 score 0. In
     the weighted mean, facets that do not occur in the gold have weight 0.
     """
-    support, f1 = Counter(gold), f1_by_label(gold, predicted, FACETS)
+    support, f1 = Counter(gold), compute_f1_by_label(gold, predicted, FACETS)
     weighted = sum(value * support[facet] for facet, value in f1.items())
     return {**f1, "weighted": weighted / len(gold) if gold else 0.0}
 

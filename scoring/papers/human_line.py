@@ -15,7 +15,11 @@ from typing import Any
 from scoring.offline.evaluate import Resampling, Scores, evaluate
 from scoring.offline.gold_key import PLAIN_KEY, GoldKey
 from scoring.offline.parts import Part, narrowed
-from scoring.tools.baselines.clsumm import AnyTopic, annotated_by_several, annotators
+from scoring.tools.baselines.clsumm import (
+    AnyTopic,
+    list_annotators,
+    select_multiply_annotated_topics,
+)
 from tasks.types import Options, Pairs, Split, TaskType
 from tasks.types.clsumm.citances import has_reference
 from tasks.types.clsumm.runs import Run
@@ -153,7 +157,9 @@ def as_one_run(
 def _names(split: Split) -> list[str]:
     return list(
         dict.fromkeys(
-            name for topic in annotated_by_several(split) for name in annotators(topic)
+            name
+            for topic in select_multiply_annotated_topics(split)
+            for name in list_annotators(topic)
         )
     )
 
@@ -168,8 +174,8 @@ def _parts(
     with_own: bool,
 ) -> list[Pairs]:
     parts = []
-    for topic in annotated_by_several(split):
-        if name not in annotators(topic):
+    for topic in select_multiply_annotated_topics(split):
+        if name not in list_annotators(topic):
             continue
         gold: AnyTopic = topic
         run: Run | SummaryRun

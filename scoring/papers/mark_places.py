@@ -13,7 +13,11 @@ import numpy as np
 
 from scoring.metrics.answers import Cvcp, normalised
 from scoring.metrics.entailment import Judge, Pair, passage_text
-from scoring.tools.baselines.positional import bare, marked, word_share
+from scoring.tools.baselines.positional import (
+    compute_word_share,
+    insert_marks_before_stop,
+    remove_citation_marks,
+)
 from tasks.types.base import CORRECTED, Options
 from tasks.types.positional_citations.questions import CitedSentence, Question
 from tasks.types.positional_citations.sentences import (
@@ -39,15 +43,19 @@ def at_sentence_ends(output: str) -> str:
     mark once.
     """
     return " ".join(
-        marked(bare(text), dict.fromkeys(MARK.findall(text)))
+        insert_marks_before_stop(
+            remove_citation_marks(text), dict.fromkeys(MARK.findall(text))
+        )
         for text in sentences(output)
     )
 
 
 def marked_anew(output: str, question: Question, marking: Marking) -> str:
-    texts = filter(None, map(bare, sentences(output)))
+    texts = filter(None, map(remove_citation_marks, sentences(output)))
     return " ".join(
-        marked(text, [f"[{mark}]" for mark in marking(text, question)])
+        insert_marks_before_stop(
+            text, [f"[{mark}]" for mark in marking(text, question)]
+        )
         for text in texts
     )
 
@@ -59,7 +67,7 @@ def by_overlap(sentence: str, question: Question) -> list[int]:
     Return no passage if no passage contains at least half of the sentence's words.
     """
     words = set(normalised(sentence).split())
-    shares = [word_share(words, passage) for passage in question.passages]
+    shares = [compute_word_share(words, passage) for passage in question.passages]
     best = max(shares, default=0.0)
     return [shares.index(best) + 1] if best >= ENOUGH else []
 

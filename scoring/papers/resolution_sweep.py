@@ -11,16 +11,16 @@ from typing import Any
 
 from scoring.offline.arguments import markdown_table
 from scoring.tools.baselines import resolution
-from scoring.tools.builders.parts import ALONE, read_corpus
+from scoring.tools.builders.parts import SINGLE_PROCESS, read_corpus
 from scoring.tools.builders.resolution import (
     ResolutionRules,
-    choose,
-    inlinks_of,
-    resolvable,
+    choose_references_and_papers,
+    iterate_inlinks,
+    iterate_resolvable_contexts,
 )
 from scoring.tools.builders.store import SQL
 
-Query = resolution.Window | resolution.Sentences
+Query = resolution.WordWindow | resolution.SentenceWindow
 Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
 
 
@@ -46,10 +46,10 @@ def sweep(
     candidates: dict[str, list[str]] = defaultdict(list)
     progress("reading the corpus")
     with read_corpus(
-        corpus, form, ALONE, with_texts=True, around=rules.around
+        corpus, form, SINGLE_PROCESS, with_texts=True, around=rules.around
     ) as store:
-        choose(store, rules)
-        for inlink in inlinks_of(
+        choose_references_and_papers(store, rules)
+        for inlink in iterate_inlinks(
             store, without_tested=rules.inlinks_without == "tested"
         ):
             inlinks[inlink["ref_id"]].append(inlink)
@@ -63,13 +63,17 @@ def sweep(
         }
         for row in store.rows(SQL["resolution_sweep: candidates"]):
             candidates[row["paper_id"]].append(row["target"])
-        contexts = list(resolvable(store))
-    there = resolution.parts_of(documents.values())
-    chosen = [method for method in resolution.methods() if method.requirements <= there]
+        contexts = list(iterate_resolvable_contexts(store))
+    there = resolution.list_available_parts(documents.values())
+    chosen = [
+        method
+        for method in resolution.make_all_methods()
+        if method.requirements <= there
+    ]
     cells = {
         (method, window): list[bool]()
         for method in chosen
-        for window in resolution.QUERIES.values()
+        for window in resolution.QUERY_WINDOW_BY_NAME.values()
     }
     papers, counts, elsewhere = 0, [], []
     tested = len({str(record["paper_id"]) for record in contexts})
@@ -84,7 +88,7 @@ def sweep(
             for document in listed
         ]
         for (method, window), cell in cells.items():
-            rankings = resolution.rankings(listed, records, method, window)
+            rankings = resolution.iterate_rankings(listed, records, method, window)
             for record, (order, _scores) in zip(records, rankings, strict=True):
                 first = {names[place] for place in order[: len(record["gold"])]}
                 cell.append(not first.isdisjoint(record["gold"]))
@@ -111,7 +115,7 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
             "group": method.family,
             "window": str(window),
         }
-        if isinstance(window, resolution.Window):
+        if isinstance(window, resolution.WordWindow):
             row |= {"window_left": window.left, "window_right": window.right}
         rows.append(row | {"values": {"success@n": _accuracy(cell)}, "n": len(cell)})
     return {**facts, "rows": rows}

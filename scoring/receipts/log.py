@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from citeboard.core.commits import after_commit
-from citeboard.core.instants import written_day
+from citeboard.core.instants import format_day
 from citeboard.core.refusals import Refused
 from citeboard.core.release import release
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
@@ -31,14 +31,14 @@ from scoring.offline.terminal import installed_version
 from tasks.types.base import printed_options
 
 
-class KeyLost(Refused):
+class SigningKeyUnavailable(Refused):
     """An error about a signing key that cannot be used. Scores are published without
     signed receipts until the key can be used again.
     """
 
 
 @dataclass(frozen=True)
-class Signer:
+class ReceiptSigner:
     row: SigningKey
     private: Ed25519PrivateKey
 
@@ -46,93 +46,107 @@ class Signer:
         return self.private.sign(message).hex()
 
 
-def signer() -> Signer:
+def get_or_create_signer() -> ReceiptSigner:
     """Return the key with which receipts are signed now. Create the first signing key
-    if no signing key exists. Raises KeyLost.
+    if no signing key exists. Raises SigningKeyUnavailable.
 
     The caller must lock the log of receipts before the call.
     """
-    current = current_key()
+    current = current_signing_key()
     if settings.RECEIPT_KEY:
         private, known = _configured_key()
-        return Signer(known, private) if known else _take(private, "", current)
-    return Signer(current, _private_key(current)) if current else _new_signer(None)
+        return (
+            ReceiptSigner(known, private)
+            if known
+            else _switch_to_key(private, "", current)
+        )
+    return (
+        ReceiptSigner(current, _derive_private_key(current))
+        if current
+        else _new_signer(None)
+    )
 
 
-def current_key() -> SigningKey | None:
+def current_signing_key() -> SigningKey | None:
     return SigningKey.objects.filter(retired_at=None).first()
 
 
-def why_lost() -> str:
+def signing_key_problem() -> str:
     """Return the reason for which receipts cannot be signed, or an empty text if a
     signing key exists or can be created.
     """
-    current = current_key()
+    current = current_signing_key()
     try:
         if settings.RECEIPT_KEY:
             _configured_key()
         elif current is not None:
-            _private_key(current)
-    except KeyLost as reason:
+            _derive_private_key(current)
+    except SigningKeyUnavailable as reason:
         return str(reason)
     return ""
 
 
 def _configured_key() -> tuple[Ed25519PrivateKey, SigningKey | None]:
     private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.RECEIPT_KEY))
-    signing_key = SigningKey.objects.filter(public=_public_key(private)).first()
+    signing_key = SigningKey.objects.filter(public=_public_key_hex(private)).first()
     if signing_key is not None and signing_key.retired_at is not None:
         message = _(
             "the key in CITEBOARD_RECEIPT_KEY was replaced on %(date)s by another one"
         )
-        raise KeyLost(message % {"date": written_day(signing_key.retired_at)})
+        raise SigningKeyUnavailable(
+            message % {"date": format_day(signing_key.retired_at)}
+        )
     return private, signing_key
 
 
-def _new_signer(before: SigningKey | None) -> Signer:
+def _new_signer(before: SigningKey | None) -> ReceiptSigner:
     nonce = secrets.token_hex(32)
-    return _take(_key_of_nonce(nonce), nonce, before)
+    return _switch_to_key(_private_key_from_nonce(nonce), nonce, before)
 
 
-def _take(private: Ed25519PrivateKey, nonce: str, before: SigningKey | None) -> Signer:
-    public, endorsement = _public_key(private), ""
+def _switch_to_key(
+    private: Ed25519PrivateKey, nonce: str, before: SigningKey | None
+) -> ReceiptSigner:
+    public, endorsement = _public_key_hex(private), ""
     if before is not None:
-        with suppress(KeyLost):
-            endorsement = _private_key(before).sign(KEY + bytes.fromhex(public)).hex()
+        with suppress(SigningKeyUnavailable):
+            endorsement = (
+                _derive_private_key(before).sign(KEY + bytes.fromhex(public)).hex()
+            )
         SigningKey.objects.filter(pk=before.pk).update(retired_at=timezone.now())
     facts = {"public": public, "nonce": nonce, "endorsement": endorsement}
-    return Signer(
+    return ReceiptSigner(
         SigningKey.objects.create(**facts, signed_by=before if endorsement else None),
         private,
     )
 
 
-def _private_key(key: SigningKey) -> Ed25519PrivateKey:
+def _derive_private_key(key: SigningKey) -> Ed25519PrivateKey:
     if not key.nonce:
         message = _(
             "the key %(key)s came from CITEBOARD_RECEIPT_KEY, which does not give it now"
         )
-        raise KeyLost(message % {"key": key.public[:16]})
-    private = _key_of_nonce(key.nonce)
-    if _public_key(private) != key.public:
+        raise SigningKeyUnavailable(message % {"key": key.public[:16]})
+    private = _private_key_from_nonce(key.nonce)
+    if _public_key_hex(private) != key.public:
         message = _(
             "the key %(key)s was made with another secret key than the site has now"
         )
-        raise KeyLost(message % {"key": key.public[:16]})
+        raise SigningKeyUnavailable(message % {"key": key.public[:16]})
     return private
 
 
-def _key_of_nonce(nonce: str) -> Ed25519PrivateKey:
+def _private_key_from_nonce(nonce: str) -> Ed25519PrivateKey:
     seed = salted_hmac("citeboard.receipts", nonce, algorithm="sha256").digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def _public_key(private: Ed25519PrivateKey) -> str:
+def _public_key_hex(private: Ed25519PrivateKey) -> str:
     return private.public_key().public_bytes_raw().hex()
 
 
 #: One transaction appends at most this many entries to the log of receipts.
-AT_A_TIME = 500
+MAX_ENTRIES_PER_TRANSACTION = 500
 log = logging.getLogger(__name__)
 
 
@@ -171,32 +185,32 @@ def write_receipt(evaluation: Evaluation, result: Mapping[str, Any]) -> Receipt:
         openings[name] = {"nonce": nonce.hex(), "text": text}
         commitments[name] = receipts.commitment(nonce, text)
     entry = LogEntry.objects.create(content=receipts.entry_of(commitments))
-    after_commit(give_places)
+    after_commit(append_waiting_receipts)
     packed = zlib.compress(json.dumps(openings).encode())
     return Receipt.objects.create(
         entry=entry, evaluation=evaluation, openings=packed, created_at=now
     )
 
 
-def openings_of(receipt: Receipt) -> dict[str, dict[str, str]]:
+def read_openings(receipt: Receipt) -> dict[str, dict[str, str]]:
     openings: dict[str, dict[str, str]] = json.loads(zlib.decompress(receipt.openings))
     return openings
 
 
-def give_places() -> int:
+def append_waiting_receipts() -> int:
     """Sign the receipts that wait, append them to the log, and return their number."""
     total = 0
     while LogEntry.objects.filter(index=None).exists():
         try:
             with transaction.atomic():
-                total += _append(_lock_head())
-        except KeyLost as reason:
+                total += _append_batch(_lock_log_head())
+        except SigningKeyUnavailable as reason:
             log.warning("Receipts wait for their key: %s", reason)
             break
     return total
 
 
-def replace() -> SigningKey:
+def replace_signing_key() -> SigningKey:
     """Replace the key with which the site signs receipts. The new key also signs the
     current head of the log of receipts. Raises Refused.
     """
@@ -208,12 +222,12 @@ def replace() -> SigningKey:
                     "the environment gives the key: put another one into CITEBOARD_RECEIPT_KEY"
                 )
             )
-        head, by = _lock_head(), _new_signer(current_key())
-        _sign(head, by)
+        head, by = _lock_log_head(), _new_signer(current_signing_key())
+        _sign_log_head(head, by)
     return by.row
 
 
-def keep_up() -> int:
+def keep_log_current() -> int:
     """Append the receipts that wait to the log, and return their number.
 
     On the first call, the function also creates the first signing key and signs the
@@ -221,46 +235,49 @@ def keep_up() -> int:
     """
     if head() is None:
         with transaction.atomic():
-            _sign(_lock_head(), signer())
-    return give_places()
+            _sign_log_head(_lock_log_head(), get_or_create_signer())
+    return append_waiting_receipts()
 
 
-def _lock_head() -> LogHead:
+def _lock_log_head() -> LogHead:
     LogHead.objects.get_or_create(pk=1)
     return LogHead.objects.select_for_update().get(pk=1)
 
 
-def _append(head: LogHead) -> int:
-    waiting = list(LogEntry.objects.filter(index=None).order_by("pk")[:AT_A_TIME])
+def _append_batch(head: LogHead) -> int:
+    waiting = list(
+        LogEntry.objects.filter(index=None).order_by("pk")[:MAX_ENTRIES_PER_TRANSACTION]
+    )
     if not waiting:
         return 0
-    by = signer()
+    by = get_or_create_signer()
     # To append entries to the log, only the roots of its complete subtrees are needed.
-    known = dict(stored_nodes(list(merkle.subtrees(0, head.size))))
+    known = dict(load_stored_nodes(list(merkle.subtrees(0, head.size))))
     made: dict[merkle.Node, bytes] = {}
 
-    def nodes(wanted: Sequence[merkle.Node]) -> Mapping[merkle.Node, bytes]:
+    def known_nodes(wanted: Sequence[merkle.Node]) -> Mapping[merkle.Node, bytes]:
         return {node: known.get(node) or made[node] for node in wanted}
 
     for index, entry in enumerate(waiting, head.size):
         content = entry.content.encode()
-        made |= merkle.completed(index, merkle.leaf_hash(content), nodes)
+        made |= merkle.completed(index, merkle.leaf_hash(content), known_nodes)
         entry.index, entry.key, entry.signature = (
             index,
             by.row,
             by.sign(receipts.ENTRY + content),
         )
     LogNode.objects.bulk_create(
-        LogNode(place=_place(node), hash=value) for node, value in made.items()
+        LogNode(place=_node_primary_key(node), hash=value)
+        for node, value in made.items()
     )
     LogEntry.objects.bulk_update(waiting, ["index", "key", "signature"])
     head.size += len(waiting)
-    head.root = merkle.root(head.size, nodes).hex()
-    _sign(head, by)
+    head.root = merkle.root(head.size, known_nodes).hex()
+    _sign_log_head(head, by)
     return len(waiting)
 
 
-def _sign(head: LogHead, by: Signer) -> None:
+def _sign_log_head(head: LogHead, by: ReceiptSigner) -> None:
     head.root = head.root or merkle.EMPTY.hex()
     head.at, head.key = timezone.now().isoformat(timespec="seconds"), by.row
     head.signature = by.sign(
@@ -269,13 +286,13 @@ def _sign(head: LogHead, by: Signer) -> None:
     head.save()
 
 
-def stored_nodes(nodes: Sequence[merkle.Node]) -> dict[merkle.Node, bytes]:
-    wanted = {_place(node): node for node in nodes}
+def load_stored_nodes(nodes: Sequence[merkle.Node]) -> dict[merkle.Node, bytes]:
+    wanted = {_node_primary_key(node): node for node in nodes}
     rows = LogNode.objects.filter(pk__in=wanted).values_list("place", "hash")
     return {wanted[place]: bytes(value) for place, value in rows}
 
 
-def _place(node: merkle.Node) -> int:
+def _node_primary_key(node: merkle.Node) -> int:
     level, index = node
     return level << 56 | index
 
@@ -291,7 +308,7 @@ def head() -> dict[str, Any] | None:
     return {**facts, "key": row.key.public, "signature": row.signature}
 
 
-def keys() -> list[dict[str, Any]]:
+def describe_signing_keys() -> list[dict[str, Any]]:
     return [
         {
             "public": key.public,
@@ -304,11 +321,14 @@ def keys() -> list[dict[str, Any]]:
     ]
 
 
-def inclusion(index: int, size: int) -> list[str]:
-    return [value.hex() for value in merkle.inclusion_path(index, size, stored_nodes)]
-
-
-def consistency(first: int, second: int) -> list[str]:
+def inclusion_proof(index: int, size: int) -> list[str]:
     return [
-        value.hex() for value in merkle.consistency_path(first, second, stored_nodes)
+        value.hex() for value in merkle.inclusion_path(index, size, load_stored_nodes)
+    ]
+
+
+def consistency_proof(first: int, second: int) -> list[str]:
+    return [
+        value.hex()
+        for value in merkle.consistency_path(first, second, load_stored_nodes)
     ]

@@ -142,9 +142,9 @@ class Wins:
         """Return an array (k, k) with the wins of the row's system over the column's
         system on all topics.
         """
-        return self._table(slice(None))
+        return self._wins_matrix(slice(None))
 
-    def _table(self, cells: slice) -> Floats:
+    def _wins_matrix(self, cells: slice) -> Floats:
         wins = np.zeros((self.size, self.size))
         places = self.winners[cells], self.losers[cells]
         np.add.at(wins, places, self.counts[cells])
@@ -161,7 +161,7 @@ class Wins:
             cells = [
                 slice(ends[place], ends[place + 1]) for place in range(start, stop)
             ]
-            yield np.stack([self.total - self._table(cell) for cell in cells])
+            yield np.stack([self.total - self._wins_matrix(cell) for cell in cells])
 
 
 def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
@@ -308,10 +308,10 @@ def left_share(battles: Sequence[Battle]) -> Share:
         if battle.label != TIE:
             rows[battle.topic][0] += battle.label == LEFT
             rows[battle.topic][1] += 1
-    return _share([*rows.values()])
+    return _share_over_topics([*rows.values()])
 
 
-def _share(rows: Sequence[Sequence[int]]) -> Share:
+def _share_over_topics(rows: Sequence[Sequence[int]]) -> Share:
     """Return a share with an interval, computed from one pair (numerator, denominator)
     per topic.
     """
@@ -353,9 +353,12 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
     if not several:
         return None
     return Agreement(
-        _share([*overall.values()]),
+        _share_over_topics([*overall.values()]),
         alpha(several, "nominal"),
-        {judges: _share([*rows.values()]) for judges, rows in sorted(agreed.items())},
+        {
+            judges: _share_over_topics([*rows.values()])
+            for judges, rows in sorted(agreed.items())
+        },
     )
 
 

@@ -31,7 +31,7 @@ class Confusion:
 
     @cached_property
     def counts(self) -> Counts:
-        return _total(self.by_topic.values(), len(self.labels))
+        return _sum_counts(self.by_topic.values(), len(self.labels))
 
     @property
     def judgements(self) -> int:
@@ -72,33 +72,33 @@ class Confusion:
 
     def by_people(self, label: str) -> int:
         """Return the number of judgements to which people gave the label."""
-        return int(self.counts[self._place(label)].sum())
+        return int(self.counts[self._label_index(label)].sum())
 
     def sensitivity(self, label: str) -> float | None:
         """Return the share of judgements that the judge labelled ``label`` among those
         that people labelled ``label``, or None if people never gave ``label``.
         """
-        place = self._place(label)
+        place = self._label_index(label)
         return _share(self.counts[place, place], self.counts[place].sum())
 
     def specificity(self, label: str) -> float | None:
         """Return the share of judgements that the judge did not label ``label`` among
         those that people did not, or None if people gave only ``label``.
         """
-        others = np.delete(self.counts, self._place(label), axis=0)
-        right = others.sum() - others[:, self._place(label)].sum()
+        others = np.delete(self.counts, self._label_index(label), axis=0)
+        right = others.sum() - others[:, self._label_index(label)].sum()
         return _share(right, others.sum())
 
-    def _place(self, label: str) -> int:
+    def _label_index(self, label: str) -> int:
         return list(self.labels).index(label)
 
     @property
-    def _cells(self) -> list[tuple[str, str]]:
+    def _label_pairs(self) -> list[tuple[str, str]]:
         return [(people, judge) for people in self.labels for judge in self.labels]
 
     def _kappas(self, counts: Counts) -> Floats:
         """Return the kappa of each of the (…, q, q) confusion matrices."""
-        people, judge = zip(*self._cells, strict=True)
+        people, judge = zip(*self._label_pairs, strict=True)
         metric = Kappa("kappa", "", labels=self.labels)
         cells = counts.reshape(*counts.shape[:-2], -1)
         return np.asarray(
@@ -131,7 +131,7 @@ def joined(confusions: Sequence[Confusion]) -> Confusion:
     return Confusion(
         labels=labels,
         by_topic={
-            topic: _total(
+            topic: _sum_counts(
                 [one.by_topic[topic] for one in confusions if topic in one.by_topic],
                 len(labels),
             )
@@ -140,7 +140,7 @@ def joined(confusions: Sequence[Confusion]) -> Confusion:
     )
 
 
-def _total(counts: Iterable[Counts], labels: int) -> Counts:
+def _sum_counts(counts: Iterable[Counts], labels: int) -> Counts:
     total = np.zeros((labels, labels), int)
     for one in counts:
         total += one

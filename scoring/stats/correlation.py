@@ -90,7 +90,7 @@ def of_points(name: str, x: Floats, y: Floats) -> Correlation:
         "Spearman": (1 + value**2 / 2) / (len(x) - 3),
     }
     error = math.sqrt(squares.get(name, 0.437 / (len(x) - 4)))
-    return Correlation(value, *_bounds(value, error * 1.959963984540054), len(x))
+    return Correlation(value, *_fisher_bounds(value, error * 1.959963984540054), len(x))
 
 
 def of_grouped(
@@ -119,10 +119,12 @@ def of_grouped(
     if error < NO_ERROR:
         return Correlation(value, None, None, len(x))
     return Correlation(
-        value, *_bounds(value, error * t_quantile((1 + LEVEL) / 2, count - 1)), len(x)
+        value,
+        *_fisher_bounds(value, error * t_quantile((1 + LEVEL) / 2, count - 1)),
+        len(x),
     )
 
 
-def _bounds(value: float, reach: float) -> tuple[float, float]:
+def _fisher_bounds(value: float, reach: float) -> tuple[float, float]:
     middle = math.atanh(min(max(value, -NEARLY_1), NEARLY_1))
     return math.tanh(middle - reach), math.tanh(middle + reach)

@@ -112,7 +112,7 @@ def estimated(sample: Sample) -> Estimate | TooFew:
     """
     if len(np.unique(sample.topics)) < MIN_TOPICS:
         return TooFew.TOPICS
-    if reason := _too_few([sample]):
+    if reason := _reason_too_few([sample]):
         return reason
     if sample.labels_of_a_kind < MIN_OF_A_KIND:
         return TooFew.OF_A_KIND
@@ -143,14 +143,14 @@ def estimated_difference(first: Sample, second: Sample) -> Estimate | TooFew:
     systems may differ. The difference has no estimate if all labels of each system are
     equal, because the standard error would be zero.
     """
-    if reason := _too_few([first, second]):
+    if reason := _reason_too_few([first, second]):
         return reason
     if np.ptp(first.people) == np.ptp(second.people) == 0:
         return TooFew.OF_A_KIND
     return estimate([(1.0, first), (-1.0, second)], (-1.0, 1.0))
 
 
-def _too_few(samples: Sequence[Sample]) -> TooFew | None:
+def _reason_too_few(samples: Sequence[Sample]) -> TooFew | None:
     for sample in samples:
         if len(np.unique(sample.label_topics)) < MIN_LABELLED_TOPICS:
             return TooFew.TOPICS
@@ -174,14 +174,15 @@ def estimate(
     from scipy.special import stdtrit
 
     topics = 1 + max(int(sample.topics.max()) for _sign, sample in signed)
-    parts = [_influences(sample, sign, topics) for sign, sample in signed]
+    parts = [_influences_by_topic(sample, sign, topics) for sign, sample in signed]
     of_people = np.sum([part.of_people for part in parts], axis=0)
     of_judge = np.sum([part.of_judge for part in parts], axis=0)
     squares = float(of_judge @ of_judge)
     ratio = float(of_people @ of_judge) / squares if squares > 0 else 0.0
     judge_weight = min(1.0, max(0.0, ratio))
     value = sum(
-        sign * (_label_mean(sample, sample.people) + judge_weight * _shift(sample))
+        sign
+        * (_label_mean(sample, sample.people) + judge_weight * _judge_shift(sample))
         for sign, sample in signed
     )
     counts = np.sum([part.labels for part in parts], axis=0)
@@ -207,7 +208,7 @@ def estimate(
 
 
 @dataclass(frozen=True)
-class _Influences:
+class _TopicInfluences:
     """Arrays with one number per topic, which are the influence of human labels, the
     influence of a judge with weight 1, and the total weight of labels.
     """
@@ -217,7 +218,7 @@ class _Influences:
     labels: Floats
 
 
-def _influences(sample: Sample, sign: float, topics: int) -> _Influences:
+def _influences_by_topic(sample: Sample, sign: float, topics: int) -> _TopicInfluences:
     units, labels = sample.weights.sum(), sample.label_weights.sum()
     people = sample.people - _label_mean(sample, sample.people)
     label_judged = sample.label_judged - _label_mean(sample, sample.label_judged)
@@ -228,7 +229,7 @@ def _influences(sample: Sample, sign: float, topics: int) -> _Influences:
 
     of_labels = by_label_topic(sample.label_weights * label_judged) / labels
     of_units = np.bincount(sample.topics, sample.weights * judged, topics) / units
-    return _Influences(
+    return _TopicInfluences(
         of_people=sign * by_label_topic(sample.label_weights * people) / labels,
         of_judge=sign * (of_labels - of_units),
         labels=by_label_topic(sample.label_weights / labels),
@@ -239,7 +240,7 @@ def _label_mean(sample: Sample, values: Floats) -> float:
     return float(np.average(values, weights=sample.label_weights))
 
 
-def _shift(sample: Sample) -> float:
+def _judge_shift(sample: Sample) -> float:
     """Return the judge's mean over all units minus the judge's mean over the parts of
     units that people labelled.
     """

@@ -82,7 +82,7 @@ def ranking(first: Sequence[float], second: Sequence[float]) -> Ranking:
     if math.isnan(coefficient):
         return Ranking(units, math.nan, math.nan)
     if units > EXACT:
-        return Ranking(units, coefficient, _p_by_t(coefficient, units))
+        return Ranking(units, coefficient, _p_value_by_t(coefficient, units))
     a, b = (ranks(side) - (units + 1) / 2 for side in (x, y))
     orders = np.array(list(permutations(range(units))))
     products = np.abs(a[orders] @ b)
@@ -90,7 +90,7 @@ def ranking(first: Sequence[float], second: Sequence[float]) -> Ranking:
     return Ranking(units, coefficient, p)
 
 
-def _p_by_t(coefficient: float, units: int) -> float:
+def _p_value_by_t(coefficient: float, units: int) -> float:
     from scipy.special import stdtr
 
     if abs(coefficient) >= NEARLY_1:
@@ -156,7 +156,7 @@ class Conclusion:
         )
         for fields, value in figures:
             for side, wanted in enumerate((self.more, self.less)):
-                if _fits(fields, wanted):
+                if _has_wanted_values(fields, wanted):
                     sides[tuple(str(fields.get(name)) for name in self.by)][
                         side
                     ].append((fields, value))
@@ -166,7 +166,7 @@ class Conclusion:
         if self.form == OPEN:
             return finding([])
         if self.form in TRENDS:
-            return self._trend(figures)
+            return self._trend_correlation(figures)
         ways: Mapping[str, tuple[Way, Way]] = {BEST: (max, max), EVERY: (min, max)}
         first, second = ways.get(self.of, (fmean, fmean))
         sides = [
@@ -177,13 +177,15 @@ class Conclusion:
             return ranking([more for more, _ in sides], [less for _, less in sides])
         return finding([more - less for more, less in sides])
 
-    def _trend(self, figures: Iterable[Figure]) -> Ranking:
+    def _trend_correlation(self, figures: Iterable[Figure]) -> Ranking:
         """Return the rank correlation between ``order`` and the mean figures, with a
         negative sign for falling trends.
         """
         values: dict[int, list[float]] = defaultdict(list)
         for fields, value in figures:
-            if fields.get(self.along) in self.order and _fits(fields, self.more):
+            if fields.get(self.along) in self.order and _has_wanted_values(
+                fields, self.more
+            ):
                 values[list(self.order).index(fields[self.along])].append(value)
         sign = -1 if self.form == FALLS else 1
         places = sorted(values)
@@ -222,5 +224,7 @@ class Conclusion:
         return not self.from_table and self.is_so(found) is False
 
 
-def _fits(fields: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]) -> bool:
+def _has_wanted_values(
+    fields: Mapping[str, Any], wanted: Mapping[str, Sequence[Any]]
+) -> bool:
     return all(fields.get(name) in values for name, values in wanted.items())

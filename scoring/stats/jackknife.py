@@ -78,18 +78,18 @@ def intervals_or_reasons(
     exact = {place: on_grid(rows, len(rows)) for place, rows in of_sums.items()}
     without = {place: rows.sum(axis=0) - rows for place, rows in exact.items()}
     return [
-        _interval(metric, rows, without.get(id(rows), rows), level)
+        _metric_interval(metric, rows, without.get(id(rows), rows), level)
         for metric, rows in measured
     ]
 
 
-def _interval(
+def _metric_interval(
     metric: Metric, rows: Floats, without: Floats, level: float
 ) -> Bounds | NoInterval:
     """Return the interval of a metric's value. ``without`` contains the sums of rows
     without each unit, for metrics that are functions of sums.
     """
-    found = _left_out(metric, rows, without)
+    found = _units_and_jackknife_values(metric, rows, without)
     if isinstance(found, NoInterval):
         return found
     number, left_out = found
@@ -115,7 +115,7 @@ def _interval(
     return as_bounds((start, end)) or NoInterval.ALL_EQUAL
 
 
-def _left_out(
+def _units_and_jackknife_values(
     metric: Metric, rows: Floats, without: Floats
 ) -> tuple[float, Floats] | NoInterval:
     """Return Kish's effective number of units that influence the metric, and the
@@ -232,7 +232,9 @@ def score_bounds(
     t = _t_values(level, units, df)
     values = np.asarray(values, dtype=np.float64)
     if math.isinf(low):
-        return _nothing_of_width_0(values - t * errors, values + t * errors, errors)
+        return _remove_zero_width_bounds(
+            values - t * errors, values + t * errors, errors
+        )
     shares, errors = (
         np.clip((values - low) / (high - low), 0.0, 1.0),
         errors / (high - low),
@@ -244,7 +246,7 @@ def score_bounds(
     trials = 1 / np.where(
         all_equal, 1 / np.asarray(units), np.minimum(1, per_trial) + fewest
     )
-    start, end = _wilson(shares, trials, t)
+    start, end = _wilson_interval(shares, trials, t)
     return low + (high - low) * start, low + (high - low) * end
 
 
@@ -281,7 +283,7 @@ def one_ended_bounds(
             errors = np.sqrt(errors**2 + more_variance)
         far = distances * np.exp(t * of_logs * (1 + 1 / (2 * np.asarray(units))))
         near = np.maximum(distances - t * errors, 0.0)
-        ends = _nothing_of_width_0(end + sign * near, end + sign * far, errors)
+        ends = _remove_zero_width_bounds(end + sign * near, end + sign * far, errors)
     return ends if sign > 0 else (ends[1], ends[0])
 
 
@@ -295,7 +297,9 @@ def _t_values(level: float, units: float | Floats, df: float | None = None) -> F
     return np.asarray(stdtrit(np.maximum(1.0, units - 1), (1 + level) / 2))
 
 
-def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
+def _wilson_interval(
+    shares: Floats, trials: Floats, t: Floats
+) -> tuple[Floats, Floats]:
     """Return Wilson's interval, which contains all shares whose distance to the
     observed share is at most t standard errors, where the standard error is computed
     from the share in the interval.
@@ -306,7 +310,7 @@ def _wilson(shares: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
-def _nothing_of_width_0(
+def _remove_zero_width_bounds(
     low: Floats, high: Floats, errors: Floats
 ) -> tuple[Floats, Floats]:
     """Return the bounds of an interval, or NaN if the standard error is only a rounding
@@ -341,7 +345,7 @@ def difference_bounds(
     differences = np.asarray(differences, dtype=np.float64)
     t = _t_values(level, units, df)
     if math.isinf(size):
-        return _nothing_of_width_0(
+        return _remove_zero_width_bounds(
             differences - t * errors, differences + t * errors, errors
         )
     shares = np.clip((differences / size + 1) / 2, 0.0, 1.0)
@@ -359,7 +363,8 @@ def difference_bounds(
         np.asarray(units, float),
     )
     low, high = (
-        size * (2 * end - 1) for end in _wilson(shares, np.maximum(trials, 1.0), t)
+        size * (2 * end - 1)
+        for end in _wilson_interval(shares, np.maximum(trials, 1.0), t)
     )
     is_same = np.asarray(same) >= 1
     return np.where(is_same, np.nan, low), np.where(is_same, np.nan, high)

@@ -39,7 +39,7 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     units = len(np.unique(rows[:, 0])) if is_weighted else len(rows)
     if units < MIN_UNITS:
         return math.nan
-    error = float(jackknife.jackknife_error(_left_out(metric, rows)))
+    error = float(jackknife.jackknife_error(_jackknife_values(metric, rows)))
     low, high = metric.value_range
     if not error > 0:
         error = (high - low) / (2 * math.sqrt(units))
@@ -81,7 +81,7 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
         return math.nan
     both = [_row_values(metric, own) for own in (stats, before)]
     if not all(np.ptp(values) > 0 for values in both) and not metric.per_unit:
-        both = [_left_out_rows(metric, own) for own in (stats, before)]
+        both = [_finite_jackknife_values(metric, own) for own in (stats, before)]
     if not all(np.ptp(values) > 0 for values in both):
         return math.nan
     return float(np.corrcoef(both[0], both[1])[0, 1])
@@ -96,13 +96,13 @@ def _row_values(metric: Metric, stats: Floats) -> Floats:
     return np.nan_to_num(np.asarray(metric.aggregate(stats), dtype=np.float64))
 
 
-def _left_out_rows(metric: Metric, stats: Floats) -> Floats:
+def _finite_jackknife_values(metric: Metric, stats: Floats) -> Floats:
     if isinstance(metric, WeightedMetric):
         stats = unit_rows(metric, stats, np.arange(len(stats)))
-    return np.nan_to_num(_left_out(metric, stats))
+    return np.nan_to_num(_jackknife_values(metric, stats))
 
 
-def _left_out(metric: Metric, rows: Floats) -> Floats:
+def _jackknife_values(metric: Metric, rows: Floats) -> Floats:
     """Return a metric's jackknife values over rows, or over units for a weighted
     metric.
     """

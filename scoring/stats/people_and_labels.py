@@ -106,17 +106,17 @@ def agreement(
     """
     return {
         **{
-            kind: _labels(judgements.answers[kind], automatic[kind])
+            kind: _label_agreement(judgements.answers[kind], automatic[kind])
             for kind in (RECALL, PRECISION)
         },
         **{
-            kind: _ratings(judgements.answers[kind], levels)
+            kind: _rating_statistics(judgements.answers[kind], levels)
             for kind, levels in RATINGS.items()
         },
     }
 
 
-def _labels(
+def _label_agreement(
     judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, int]
 ) -> dict[str, Any]:
     annotators = sorted({name for answers in judged.values() for name in answers})
@@ -124,7 +124,8 @@ def _labels(
 
     def people(kept: Mapping[Item, Mapping[str, int]]) -> float:
         return mean_of_defined(
-            100 * _over_responses(_labels_of_person(name, kept)) for name in annotators
+            100 * _mean_over_responses(_labels_of_person(name, kept))
+            for name in annotators
         )
 
     def kappa(name: str) -> Callable[[Mapping[Item, Mapping[str, int]]], float]:
@@ -153,7 +154,7 @@ def _labels(
         "people": finite(people(judged)),
         "people_interval": over_left_out(judged, people, (0.0, 100.0)),
         "automatic": finite(
-            100 * _over_responses({item: automatic[item] for item in common})
+            100 * _mean_over_responses({item: automatic[item] for item in common})
         ),
         "cohen": {name: finite(kappa(name)(common)) for name in annotators},
         "cohen_intervals": {
@@ -166,7 +167,7 @@ def _labels(
         "cohen_mean_interval": over_left_out(
             common, mean_kappa, is_carried=all(map(has_each_label, beside.values()))
         ),
-        **_together(judged, "nominal", BINARY),
+        **_agreement_of_annotators(judged, "nominal", BINARY),
     }
 
 
@@ -176,7 +177,7 @@ def _labels_of_person(
     return {item: answers[name] for item, answers in judged.items() if name in answers}
 
 
-def _ratings(
+def _rating_statistics(
     judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
 ) -> dict[str, Any]:
     """Return the statistics of people's ratings of responses. The mean rating and its
@@ -192,11 +193,11 @@ def _ratings(
         "people": finite(mean_of_defined(of_responses)),
         "low": low,
         "high": high,
-        **_together(judged, "ordinal", levels),
+        **_agreement_of_annotators(judged, "ordinal", levels),
     }
 
 
-def _together(
+def _agreement_of_annotators(
     judged: Mapping[Item, Mapping[str, int]], level: "Level", labels: Sequence[int]
 ) -> dict[str, Any]:
     answers = {
@@ -298,7 +299,7 @@ def over_left_out(
     )
 
 
-def _over_responses(answers: Mapping[Item, int]) -> float:
+def _mean_over_responses(answers: Mapping[Item, int]) -> float:
     by_response: defaultdict[str, list[int]] = defaultdict(list)
     for item, answer in answers.items():
         by_response[item[0]].append(answer)
@@ -353,12 +354,12 @@ def read_judgements(
     judgements = Judgements()
     for file in open_input(path, shown=shown):
         for line, record, raw in json_lines(file, problems):
-            faults = list(_faults(record)) or [
+            faults = list(_find_record_faults(record)) or [
                 (
                     f"the run has no {_item_name(item)}",
                     "a claim as the run's details spell it",
                 )
-                for _, item, _ in _statements(record)
+                for _, item, _ in _iterate_judgements(record)
                 if not is_known(item)
             ]
             if not faults:
@@ -367,7 +368,7 @@ def read_judgements(
                 )
                 faults = [
                     (again, "one judgement of each")
-                    for kind, item, value in _statements(record)
+                    for kind, item, value in _iterate_judgements(record)
                     if judgements.answers[kind][item].setdefault(
                         record["annotator"], value
                     )
@@ -378,7 +379,7 @@ def read_judgements(
     return judgements
 
 
-def _statements(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
+def _iterate_judgements(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
     name, claim, mark = record["id"], record.get("claim"), record.get("mark")
     if RECALL in record:
         yield RECALL, (name, claim), record[RECALL]
@@ -387,7 +388,7 @@ def _statements(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
     yield from ((kind, (name,), record[kind]) for kind in RATINGS if kind in record)
 
 
-def _faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _find_record_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("annotator", "id"):
         if not isinstance(record.get(key), str):
             yield f"“{key}” is no text", EXAMPLE
@@ -424,7 +425,7 @@ def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
     Kappa is NaN without items, or if both raters use the same single label for all
     items.
     """
-    return _of_two(
+    return _agreement_of_two(
         Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second
     )
 
@@ -437,7 +438,9 @@ def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
     scale = range(
         min([*first, *second], default=0), max([*first, *second], default=0) + 1
     )
-    return _of_two(QuadraticKappa("quadratic_kappa", "", labels=scale), first, second)
+    return _agreement_of_two(
+        QuadraticKappa("quadratic_kappa", "", labels=scale), first, second
+    )
 
 
 def kappa_of(
@@ -449,7 +452,7 @@ def kappa_of(
     return kappa(first, second)
 
 
-def _of_two(
+def _agreement_of_two(
     metric: Classification, first: Sequence[Label], second: Sequence[Label]
 ) -> float:
     if len(first) != len(second):

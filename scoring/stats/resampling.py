@@ -46,9 +46,9 @@ class Resampler:
         bits = np.random.PCG64(self.seed)
         per_block = max(1, BLOCK // max(1, self.units))
         for start in range(0, self.resamples, per_block):
-            yield self._drawn(bits, min(per_block, self.resamples - start))
+            yield self._draw_unit_counts(bits, min(per_block, self.resamples - start))
 
-    def _drawn(self, bits: np.random.PCG64, count: int) -> Floats:
+    def _draw_unit_counts(self, bits: np.random.PCG64, count: int) -> Floats:
         halves = (
             bits.random_raw((count * self.units + 1) // 2)
             .astype("<u8", copy=False)
@@ -105,14 +105,14 @@ class Resampler:
             bounds(
                 metric,
                 rows,
-                self._values_of(metric, rows, sums),
+                self._bootstrap_values(metric, rows, sums),
                 level=level,
                 method=method,
             )
             for metric, rows in measured
         ]
 
-    def _values_of(
+    def _bootstrap_values(
         self, metric: Metric, rows: Floats, sums: dict[int, Floats]
     ) -> Floats:
         if not isinstance(metric, WeightedMetric):

@@ -28,10 +28,15 @@ def drawn_units(
     for topic, name in units:
         by_topic[topic].append(name)
     queues = [
-        (topic, sorted(names, key=lambda name: _draw(seed, "unit", topic, name)))
+        (
+            topic,
+            sorted(
+                names, key=lambda name: _pseudorandom_digest(seed, "unit", topic, name)
+            ),
+        )
         for topic, names in by_topic.items()
     ]
-    queues.sort(key=lambda queue: _draw(seed, "topic", queue[0]))
+    queues.sort(key=lambda queue: _pseudorandom_digest(seed, "topic", queue[0]))
     drawn: list[tuple[Topic, str]] = []
     turn = 0
     while len(drawn) < count and any(turn < len(names) for _topic, names in queues):
@@ -40,7 +45,7 @@ def drawn_units(
     return drawn[:count]
 
 
-def _draw(seed: str, *parts: object) -> bytes:
+def _pseudorandom_digest(seed: str, *parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 

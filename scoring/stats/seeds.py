@@ -37,7 +37,7 @@ MIN_RUNS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Means:
+class _SystemMeans:
     """The statistics of one system, which are the value of each run, the jackknife
     values of the system's mean, and the effective (Kish) number of units that influence
     a run.
@@ -77,7 +77,7 @@ def mean_interval(
     """
     if len(runs) < MIN_RUNS:
         return NoInterval.FEW_RUNS
-    found = _reason(metric, runs) or _means(
+    found = _reason_of_no_interval(metric, runs) or _system_means(
         metric, runs, _summed_denominators(metric, runs)
     )
     if isinstance(found, NoInterval):
@@ -128,13 +128,13 @@ def mean_difference(
     runs = [*a, *b]
     means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
     difference = means[0] - means[1]
-    reason = _reason(metric, runs)
+    reason = _reason_of_no_interval(metric, runs)
     if reason is None and not all(map(metric.can_be_compared, runs)):
         reason = NoInterval.TOO_FAR
     carries = _summed_denominators(metric, runs)
     count = int(np.count_nonzero(carries))
-    found = [reason or _means(metric, own, carries) for own in (a, b)]
-    known = [each for each in found if isinstance(each, _Means)]
+    found = [reason or _system_means(metric, own, carries) for own in (a, b)]
+    known = [each for each in found if isinstance(each, _SystemMeans)]
     if len(known) < 2:
         reason = next(each for each in found if isinstance(each, NoInterval))
         return MeanDifference(difference=difference, units=count, no_interval=reason)
@@ -206,7 +206,7 @@ def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
     return max(1.0, 1 / shares)
 
 
-def _reason(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
+def _reason_of_no_interval(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
     """Return the reason why the standard error over the units of a run is unknown, or
     None if the standard errors of all runs are known.
     """
@@ -235,11 +235,13 @@ def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
     return np.asarray(sum(metric.denominators(rows) for rows in runs))
 
 
-def _means(
+def _system_means(
     metric: Metric, runs: Sequence[Floats], carries: Floats
-) -> _Means | NoInterval:
+) -> _SystemMeans | NoInterval:
     values = np.array([metric.total(rows) for rows in runs])
-    left_out = np.mean([_left_out(metric, rows, carries) for rows in runs], axis=0)
+    left_out = np.mean(
+        [_jackknife_values(metric, rows, carries) for rows in runs], axis=0
+    )
     if not (np.isfinite(values).all() and np.isfinite(left_out).all()):
         return NoInterval.UNDEFINED
     if isinstance(metric, WeightedMetric):
@@ -248,10 +250,10 @@ def _means(
         )
     else:
         number = jackknife.kish_number(carries)
-    return _Means(values=values, left_out=left_out, number=number)
+    return _SystemMeans(values=values, left_out=left_out, number=number)
 
 
-def _left_out(metric: Metric, rows: Floats, carries: Floats) -> Floats:
+def _jackknife_values(metric: Metric, rows: Floats, carries: Floats) -> Floats:
     if isinstance(metric, WeightedMetric):
         return metric.left_out(rows)
     exact = on_grid(rows, len(rows))

@@ -61,7 +61,7 @@ def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1)
         **({READING: reading} if reading > 1 else {}),
         "v": metric.version,
     }
-    return _join_parts(metric.name, facts)
+    return _join_signature_parts(metric.name, facts)
 
 
 def signature(
@@ -72,7 +72,7 @@ def signature(
     """Return the column key with the score's provenance, which contains counts, number
     of resamples, seed and versions.
     """
-    return _join_parts(column, {**provenance, **versions(packages)})
+    return _join_signature_parts(column, {**provenance, **versions(packages)})
 
 
 version_of = cache(metadata.version)
@@ -198,7 +198,9 @@ def withheld_signature(signature: str, instances: int) -> str:
     """
     parts = provenance_of(signature)
     parts.pop(NO_INTERVAL, None)
-    return _join_parts(signature.partition("|")[0], parts | {"n": str(instances)})
+    return _join_signature_parts(
+        signature.partition("|")[0], parts | {"n": str(instances)}
+    )
 
 
 def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
@@ -209,7 +211,7 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
     >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
     """
-    return _with_parts(
+    return _replace_signature_parts(
         signature, {f"{name}:{count}": f"{name}:*" for name, count in counts.items()}
     )
 
@@ -218,16 +220,16 @@ def filled(shared: str, counts: Mapping[str, int | str]) -> str:
     """In a signature, replace the placeholders of `shared_form` by the values in
     ``counts``.
     """
-    return _with_parts(
+    return _replace_signature_parts(
         shared, {f"{name}:*": f"{name}:{count}" for name, count in counts.items()}
     )
 
 
-def _with_parts(signature: str, changed: Mapping[str, str]) -> str:
+def _replace_signature_parts(signature: str, changed: Mapping[str, str]) -> str:
     return "|".join(changed.get(part, part) for part in signature.split("|"))
 
 
-def _join_parts(head: str, parts: Mapping[str, str | int | float]) -> str:
+def _join_signature_parts(head: str, parts: Mapping[str, str | int | float]) -> str:
     # A vertical bar separates the parts of a signature, so no value may contain a bar.
     return "|".join(
         [

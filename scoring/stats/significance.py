@@ -109,9 +109,9 @@ def differences(
     tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
     results = []
     for pair, test in zip(pairs, tests, strict=True):
-        a, b = _values(pair)
-        spread = _spread(pair)
-        low, high = _interval(pair, a - b, spread, level) or (None, None)
+        a, b = _values_of_runs(pair)
+        spread = _spread_of_difference(pair)
+        low, high = _difference_interval(pair, a - b, spread, level) or (None, None)
         difference = Difference(
             a=a,
             b=b,
@@ -265,7 +265,7 @@ def _weighted_test(
     )
 
 
-class _Exchange:
+class _ExchangeValues:
     """The values of a metric for two runs after exchanges of units, computed from sums
     of row differences over the exchanged units.
     """
@@ -298,7 +298,7 @@ def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
     """Test the difference of a pair of runs over all exchanges of the units in which
     the runs differ.
     """
-    exchange = _Exchange(pair)
+    exchange = _ExchangeValues(pair)
     count = 1 << len(differing)
     if math.isnan(exchange.observed):
         return PairedTest(p=math.nan, kind=EXACT, trials=count)
@@ -312,7 +312,7 @@ def _approximate_tests(
 ) -> list[PairedTest]:
     if not pairs:
         return []
-    exchanges = [_Exchange(pair) for pair in pairs]
+    exchanges = [_ExchangeValues(pair) for pair in pairs]
     joined = np.hstack([exchange.surplus for exchange in exchanges])
     ends = np.cumsum([exchange.width for exchange in exchanges])[:-1]
     extreme = np.zeros(len(pairs))
@@ -349,19 +349,19 @@ def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
     None with fewer than three units with a value, if the difference or its standard
     error is undefined, or if the runs are equal in every unit.
     """
-    a, b = _values(pair)
-    return _interval(pair, a - b, _spread(pair), level)
+    a, b = _values_of_runs(pair)
+    return _difference_interval(pair, a - b, _spread_of_difference(pair), level)
 
 
 def difference_error(pair: Paired) -> float:
     """Return the jackknife standard error of the difference between runs a and b, or
     NaN if the standard error is undefined.
     """
-    return _spread(pair).error
+    return _spread_of_difference(pair).error
 
 
 @dataclass(frozen=True)
-class _Spread:
+class _DifferenceSpread:
     """The standard error of a difference between two runs, the effective (Kish) number
     of units, and the share of units in which both runs are equal. All three numbers are
     NaN if the difference has no interval.
@@ -373,59 +373,61 @@ class _Spread:
     no_interval: jackknife.NoInterval | None = None
 
 
-def _spread(pair: Paired) -> _Spread:
+def _spread_of_difference(pair: Paired) -> _DifferenceSpread:
     metric, width = pair.metric, pair.a.shape[1]
     if pair.refused:
-        return _Spread(no_interval=pair.refused)
+        return _DifferenceSpread(no_interval=pair.refused)
     if isinstance(metric, WeightedMetric):
         return _spread_of_weighted(metric, pair)
     weights = metric.denominators(pair.a) + metric.denominators(pair.b)
     carries = weights > 0
     if np.count_nonzero(carries) < jackknife.MIN_UNITS:
-        return _Spread(no_interval=jackknife.NoInterval.FEW_UNITS)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_UNITS)
     same = (pair.a == pair.b).all(axis=1)
     if same.all():
         is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
-        return _Spread(
+        return _DifferenceSpread(
             error=0.0 if is_defined else math.nan, no_interval=jackknife.NoInterval.SAME
         )
     if not metric.has_honest_interval:
-        return _Spread(no_interval=jackknife.NoInterval.NOT_HONEST)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.NOT_HONEST)
     if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
-        return _Spread(no_interval=jackknife.NoInterval.FEW_OF_A_CLASS)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_OF_A_CLASS)
     both = on_grid(np.hstack([pair.a, pair.b]), len(pair.a))
     without = (both.sum(axis=0) - both)[carries]
     left_out = differences_of(metric, without[:, :width], without[:, width:])
     if not np.isfinite(left_out).all():
-        return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.UNDEFINED)
     error, number = jackknife.jackknife_error(left_out), jackknife.kish_number(weights)
-    return _Spread(float(error), number, float(same[carries].mean()))
+    return _DifferenceSpread(float(error), number, float(same[carries].mean()))
 
 
-def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _Spread:
+def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _DifferenceSpread:
     carried = [metric.carried_by_unit(rows) for rows in (pair.a, pair.b)]
     if not all(map(jackknife.has_enough_carriers, carried)):
-        return _Spread(no_interval=jackknife.NoInterval.FEW_CARRIERS)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_CARRIERS)
     if (pair.a == pair.b).all():
-        return _Spread(error=0.0, no_interval=jackknife.NoInterval.SAME)
+        return _DifferenceSpread(error=0.0, no_interval=jackknife.NoInterval.SAME)
     if not metric.has_interval:
-        return _Spread(no_interval=jackknife.NoInterval.NOT_HONEST)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.NOT_HONEST)
     left_out = metric.left_out(pair.a) - metric.left_out(pair.b)
     if not np.isfinite(left_out).all():
-        return _Spread(no_interval=jackknife.NoInterval.UNDEFINED)
+        return _DifferenceSpread(no_interval=jackknife.NoInterval.UNDEFINED)
     error = float(jackknife.jackknife_error(left_out))
-    return _Spread(error, min(map(jackknife.number_of_carriers, carried)), 0.0)
+    return _DifferenceSpread(
+        error, min(map(jackknife.number_of_carriers, carried)), 0.0
+    )
 
 
-def _values(pair: Paired) -> tuple[float, float]:
+def _values_of_runs(pair: Paired) -> tuple[float, float]:
     if isinstance(pair.metric, WeightedMetric):
         return pair.metric.total(pair.a), pair.metric.total(pair.b)
     a, b = (float(pair.metric.aggregate(rows.sum(axis=0))) for rows in (pair.a, pair.b))
     return a, b
 
 
-def _interval(
-    pair: Paired, difference: float, spread: _Spread, level: float
+def _difference_interval(
+    pair: Paired, difference: float, spread: _DifferenceSpread, level: float
 ) -> Bounds | None:
     if spread.no_interval or not math.isfinite(difference):
         return None

@@ -71,38 +71,52 @@ def write_run(args: Given) -> int:
 
 
 def write_texts(args: Given) -> int:
-    from scoring.tools.baselines.citation_text import Writing, model_answers
+    from scoring.tools.baselines.citation_text import (
+        GenerationSettings,
+        iterate_model_answers,
+    )
 
     answers = list(
-        model_answers(open_inputs(args.inputs), Writing(**settings_of(args, Writing)))
+        iterate_model_answers(
+            open_inputs(args.inputs),
+            GenerationSettings(**settings_of(args, GenerationSettings)),
+        )
     )
     count = write_lines(args.out, answers)
     return say(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
 def build_diagnostic_split(args: Given) -> int:
-    from scoring.tools.builders.classes import EACH, PER_STRATUM, RANKED, Rules
-    from scoring.tools.builders.datasheet import small_of
+    from scoring.tools.builders.classes import (
+        CANDIDATE_DESCRIPTIONS,
+        CONTEXTS_PER_STRATUM,
+        EACH,
+        SamplingRules,
+    )
+    from scoring.tools.builders.datasheet import list_small_classes
     from scoring.tools.builders.diagnostic import (
         BASELINES,
-        agreement,
         build_diagnostic,
+        compare_builds,
+        format_comparison_table,
         placements,
-        table,
     )
     from tasks.types.citation_recommendation import CONTEXTS
 
-    season = _season(args, "citation-recommendation", placements)
+    season = _open_season_folder(args, "citation-recommendation", placements)
     if args.drawn is not None and args.sampling == EACH:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
-    rules = Rules(
-        **{"per_stratum": PER_STRATUM[args.sampling], **settings_of(args, Rules)}
+    rules = SamplingRules(
+        **{
+            "per_stratum": CONTEXTS_PER_STRATUM[args.sampling],
+            **settings_of(args, SamplingRules),
+        }
     )
     how = {
         "form": args.form,
         "work": args.work,
         "sentences": args.sentences,
-        "workers": _workers(args),
+        "workers": _make_workers(args),
     }
     pipeline = None if args.tagger == "none" else args.tagger
     built = build_diagnostic(
@@ -117,7 +131,7 @@ def build_diagnostic_split(args: Given) -> int:
     small = {
         name: told
         for name, counts in built.classes.items()
-        if (told := small_of(counts))
+        if (told := list_small_classes(counts))
     }
     facts = {
         "contexts": selected,
@@ -129,13 +143,19 @@ def build_diagnostic_split(args: Given) -> int:
     words = [
         f"{selected:,} contexts of {eligible:,} that could be taken, in {args.out}"
     ]
-    words.append(f"{built.candidates:,} candidates, {RANKED[rules.candidates]}")
+    words.append(
+        f"{built.candidates:,} candidates, {CANDIDATE_DESCRIPTIONS[rules.candidates]}"
+    )
     words += [
         f"{name}: less than half of the largest class: {told}"
         for name, told in small.items()
     ]
     if args.agree_with:
-        compared = list(table(agreement(season.gold / CONTEXTS, args.agree_with)))
+        compared = list(
+            format_comparison_table(
+                compare_builds(season.gold / CONTEXTS, args.agree_with)
+            )
+        )
         (args.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
         words += compared
     return say(args, facts, *words)
@@ -148,12 +168,12 @@ def build_resolution_gold(args: Given) -> int:
         build_resolution,
         placements,
     )
-    from scoring.tools.builders.season import every_method
+    from scoring.tools.builders.season import make_baselines_of_methods
 
-    season = _season(args, "citation-resolution", placements)
+    season = _open_season_folder(args, "citation-resolution", placements)
     rules, workers = (
         ResolutionRules(**settings_of(args, ResolutionRules)),
-        _workers(args),
+        _make_workers(args),
     )
     facts = build_resolution(
         args.corpus,
@@ -166,7 +186,11 @@ def build_resolution_gold(args: Given) -> int:
     )
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
-    _write_season(season, names, every_method(season.gold) if names and has_all else {})
+    _write_season(
+        season,
+        names,
+        make_baselines_of_methods(season.gold) if names and has_all else {},
+    )
     message = (
         f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
     )
@@ -174,12 +198,18 @@ def build_resolution_gold(args: Given) -> int:
 
 
 def build_citation_texts(args: Given) -> int:
-    from scoring.tools.builders.citation_text import BASELINES, add_data_set, load
+    from scoring.tools.builders.citation_text import (
+        BASELINES,
+        add_data_set,
+        load_data_set,
+    )
 
-    season = _season(args, "citation-text")
+    season = _open_season_folder(args, "citation-text")
     named = {"form": args.form, "dataset": args.name or ""}
     say_step("reading the data set")
-    loaded = load(args.corpus, split=args.split, with_context=args.context, **named)
+    loaded = load_data_set(
+        args.corpus, split=args.split, with_context=args.context, **named
+    )
     say_step(f"writing {len(loaded.instances):,} instances")
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
@@ -230,11 +260,11 @@ def train_tagger(args: Given) -> int:
     from scoring.metrics.discourse import MANIFEST
     from scoring.tools.training import (
         Settings,
-        evaluated,
-        held_out,
-        manifest,
+        evaluate_tagger,
+        make_tagger_manifest,
         read_labelled,
-        train,
+        split_off_test_sentences,
+        train_sentence_tagger,
     )
 
     if args.strength <= 0 or args.least < 1:
@@ -247,15 +277,17 @@ def train_tagger(args: Given) -> int:
         strength=args.strength, least=args.least, decimals=args.decimals
     )
     sentences = read_labelled(args.labelled)
-    tagger = train(sentences, settings)
+    tagger = train_sentence_tagger(sentences, settings)
     if args.test:
-        figures = evaluated(tagger, sentences, read_labelled(args.test))
+        figures = evaluate_tagger(tagger, sentences, read_labelled(args.test))
         evaluation = {"on": args.test.name, **figures}
     else:
-        rest, tested = held_out(sentences, args.seed)
-        figures = evaluated(train(rest, settings), rest, tested)
+        rest, tested = split_off_test_sentences(sentences, args.seed)
+        figures = evaluate_tagger(train_sentence_tagger(rest, settings), rest, tested)
         evaluation = {"on": f"a tenth held out, seed {args.seed}", **figures}
-    tagger.save(args.out, manifest(sentences, settings, args.labelled, evaluation))
+    tagger.save(
+        args.out, make_tagger_manifest(sentences, settings, args.labelled, evaluation)
+    )
     lines = [
         f"{args.out}: {len(sentences)} sentences, labels {', '.join(tagger.labels)}"
     ]
@@ -268,7 +300,7 @@ def train_tagger(args: Given) -> int:
     return say(args, (args.out / MANIFEST).read_text().removesuffix("\n"), *lines)
 
 
-def _workers(args: Given) -> "Workers":
+def _make_workers(args: Given) -> "Workers":
     from scoring.tools.builders.parts import Workers
 
     if args.cluster and not args.work:
@@ -279,7 +311,7 @@ def _workers(args: Given) -> "Workers":
     return Workers(jobs=args.jobs, cluster=args.cluster)
 
 
-def _season(
+def _open_season_folder(
     args: Given,
     task_type: str,
     placements: Callable[[Path], Iterable[str]] | None = None,

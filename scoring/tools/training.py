@@ -24,12 +24,12 @@ from tasks.types.text import json_lines
 
 EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
 #: Without a test file, one in this many sentences is used for testing.
-HELD_OUT = 10
-FEWEST = 20
+HELD_OUT_FRACTION_DENOMINATOR = 10
+MIN_LABELLED_SENTENCES = 20
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSentence:
     text: str
     label: str
 
@@ -48,12 +48,12 @@ class Settings:
     decimals: int | None = None
 
 
-def read_labelled(path: Path) -> list[Labelled]:
+def read_labelled(path: Path) -> list[LabelledSentence]:
     """Read labelled sentences from a file or folder of JSON Lines with the fields
     `text` and `label`. Raises InputRefused.
     """
     problems: list[Problem] = []
-    labelled: list[Labelled] = []
+    labelled: list[LabelledSentence] = []
     for file in open_input(path):
         for number, value, line in json_lines(file, problems):
             text, label = value.get("text"), value.get("label")
@@ -63,7 +63,7 @@ def read_labelled(path: Path) -> list[Labelled]:
                 and isinstance(label, str)
                 and label.strip()
             ):
-                labelled.append(Labelled(text, label))
+                labelled.append(LabelledSentence(text, label))
             else:
                 message = "“text” or “label” is no text, or empty"
                 problems.append(file.problem(message, EXAMPLE, line=number, raw=line))
@@ -71,7 +71,9 @@ def read_labelled(path: Path) -> list[Labelled]:
     return labelled
 
 
-def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
+def train_sentence_tagger(
+    sentences: Sequence[LabelledSentence], settings: Settings
+) -> Tagger:
     """Train a tagger. Raises InputRefused if the files have too few sentences or
     labels.
     """
@@ -79,10 +81,18 @@ def train(sentences: Sequence[Labelled], settings: Settings) -> Tagger:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    if len(sentences) < FEWEST or len({sentence.label for sentence in sentences}) < 2:
+    if (
+        len(sentences) < MIN_LABELLED_SENTENCES
+        or len({sentence.label for sentence in sentences}) < 2
+    ):
         counts = f"{len(sentences)} sentences of {len({sentence.label for sentence in sentences})} labels"
         raise InputRefused(
-            [Problem(message=counts, expected=f"at least {FEWEST}, of two labels")]
+            [
+                Problem(
+                    message=counts,
+                    expected=f"at least {MIN_LABELLED_SENTENCES}, of two labels",
+                )
+            ]
         )
     texts = [sentence.text for sentence in sentences]
     blocks = {
@@ -117,9 +127,9 @@ def _round_numbers(numbers: Any, decimals: int | None) -> Floats:
     return exact if decimals is None else exact.round(decimals) + 0.0
 
 
-def held_out(
-    sentences: Sequence[Labelled], seed: int
-) -> tuple[list[Labelled], list[Labelled]]:
+def split_off_test_sentences(
+    sentences: Sequence[LabelledSentence], seed: int
+) -> tuple[list[LabelledSentence], list[LabelledSentence]]:
     """Split labelled sentences at random into nine tenths for training and one tenth
     for testing.
 
@@ -132,15 +142,17 @@ def held_out(
         for n, sentence in enumerate(sentences)
     ]
     drawn = sorted(range(len(sentences)), key=draws.__getitem__)
-    tested = set(drawn[: -(-len(sentences) // HELD_OUT)])
-    sides: tuple[list[Labelled], list[Labelled]] = ([], [])
+    tested = set(drawn[: -(-len(sentences) // HELD_OUT_FRACTION_DENOMINATOR)])
+    sides: tuple[list[LabelledSentence], list[LabelledSentence]] = ([], [])
     for index, sentence in enumerate(sentences):
         sides[index in tested].append(sentence)
     return sides
 
 
-def evaluated(
-    tagger: Tagger, trained: Sequence[Labelled], tested: Sequence[Labelled]
+def evaluate_tagger(
+    tagger: Tagger,
+    trained: Sequence[LabelledSentence],
+    tested: Sequence[LabelledSentence],
 ) -> dict[str, Any]:
     """Return accuracy and F1 of the tagger over all test sentences, and over the test
     sentences whose text is not in the training set.
@@ -148,13 +160,15 @@ def evaluated(
     texts = {sentence.text for sentence in trained}
     unseen = [sentence for sentence in tested if sentence.text not in texts]
     return {
-        "test": figures(tagger, tested),
-        "test_without_training_texts": figures(tagger, unseen),
+        "test": compute_accuracy_and_f1(tagger, tested),
+        "test_without_training_texts": compute_accuracy_and_f1(tagger, unseen),
         "texts_in_both": len({sentence.text for sentence in tested} & texts),
     }
 
 
-def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
+def compute_accuracy_and_f1(
+    tagger: Tagger, sentences: Sequence[LabelledSentence]
+) -> dict[str, Any]:
     """Return accuracy, and macro-F1 over all labels that occur in the gold or in the
     answers, or None if there are no sentences.
     """
@@ -162,7 +176,7 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
     answers = tagger.tag([sentence.text for sentence in sentences])
     if not gold:
         return {"sentences": 0, "accuracy": None, "macro_f1": None, "f1": {}}
-    f1 = f1_by_label(gold, answers, sorted({*gold, *answers}))
+    f1 = compute_f1_by_label(gold, answers, sorted({*gold, *answers}))
     right = sum(a == b for a, b in zip(gold, answers, strict=True))
     macro_f1 = sum(f1.values()) / len(f1)
     return {
@@ -173,7 +187,7 @@ def figures(tagger: Tagger, sentences: Sequence[Labelled]) -> dict[str, Any]:
     }
 
 
-def f1_by_label(
+def compute_f1_by_label(
     gold: Sequence[str], answers: Sequence[str], labels: Iterable[str]
 ) -> dict[str, float]:
     right = Counter(a for a, b in zip(gold, answers, strict=True) if a == b)
@@ -184,8 +198,8 @@ def f1_by_label(
     }
 
 
-def manifest(
-    trained: Sequence[Labelled],
+def make_tagger_manifest(
+    trained: Sequence[LabelledSentence],
     settings: Settings,
     source: Path,
     evaluation: Mapping[str, Any],

@@ -14,12 +14,12 @@ from django.db import IntegrityError, transaction
 
 from citeboard.core import storage
 from citeboard.core.commits import after_commit
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import database_now, database_time_after
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
 from tasks.jobs import engine
 from tasks.models import Job, Phase, Season, Submission
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import Problem
 from tasks.types.problems import capped
 
@@ -27,12 +27,12 @@ Kind, State = BackgroundJob.Kind, BackgroundJob.State
 
 #: The row and the files of a finished job are deleted after this time.
 #: Archives and zips for papers are deleted earlier, above all if a newer file exists.
-KEPT = dt.timedelta(days=30)
+RESULT_RETENTION = dt.timedelta(days=30)
 PAPERS_KEPT, REPLACED_KEPT = dt.timedelta(days=7), dt.timedelta(hours=1)
-MAX_SWEPT = 20
+MAX_JOBS_DELETED = 20
 
 
-class BackgroundWork(engine.Kind):
+class BackgroundWork(engine.JobKind):
     handler = "citeboard.background.work.do"
     model, lease = BackgroundJob, 60
     related = (
@@ -47,19 +47,19 @@ class BackgroundWork(engine.Kind):
 
     def fail_last(self, job: Job, reason: str) -> bool:
         words = f"{reason} It was begun {job.attempt} times, and is not begun again by itself."
-        return fail(background_job(job), words)
+        return fail_background_job(background_job(job), words)
 
 
 BACKGROUND = BackgroundWork()
 
 
 def background_job(job: Job) -> BackgroundJob:
-    row: BackgroundJob = engine.row_of(job)
+    row: BackgroundJob = engine.related_row_of(job)
     row.job = job
     return row
 
 
-def ask(
+def queue_background_job(
     kind: BackgroundJob.Kind,
     season: Season,
     given: Mapping[str, Any],
@@ -67,7 +67,7 @@ def ask(
     by: User | None,
     phase: Phase | None = None,
     submission: Submission | None = None,
-    upload: Upload | None = None,
+    upload: UploadedRunFile | None = None,
     queue: str = Job.LIGHT,
 ) -> BackgroundJob:
     """Queue a background job and return its row. If the same user already has an equal
@@ -93,11 +93,11 @@ def ask(
     name = ""
     if upload:
         with upload.path.open("rb") as sent:
-            name = storage.statistics.save(new_name("upload"), File(sent))
+            name = storage.statistics.save(new_storage_name("upload"), File(sent))
     try:
         with transaction.atomic():
             job = BackgroundJob.objects.create(
-                job=engine.new_job(
+                job=engine.create_job(
                     Job.Kind.BACKGROUND, Job.Priority.BACKGROUND, queue=queue
                 ),
                 kind=kind,
@@ -110,7 +110,7 @@ def ask(
                 filename=upload.filename if upload else "",
                 asked_by=by,
             )
-            engine.wake(job.job)
+            engine.wake_worker(job.job)
     except IntegrityError:
         if name:
             storage.statistics.delete(name)
@@ -119,19 +119,19 @@ def ask(
     return job
 
 
-def new_name(suffix: str) -> str:
+def new_storage_name(suffix: str) -> str:
     return f"background/{secrets.token_hex(16)}.{suffix}"
 
 
-def tell(job: BackgroundJob, progress: float, doing: str) -> bool:
+def update_progress(job: BackgroundJob, progress: float, doing: str) -> bool:
     with transaction.atomic():
-        is_ours = engine.heartbeat(job.job, progress=progress)
+        is_ours = engine.renew_lease(job.job, progress=progress)
         return is_ours and bool(
             BackgroundJob.objects.filter(pk=job.pk).update(doing=doing)
         )
 
 
-def complete(
+def complete_background_job(
     job: BackgroundJob,
     record: Callable[[], Mapping[str, Any]],
     *,
@@ -146,7 +146,7 @@ def complete(
     """
     with transaction.atomic():
         if not engine.end_lease(
-            job.job, state=State.DONE, finished_at=from_now(), progress=1
+            job.job, state=State.DONE, finished_at=database_time_after(), progress=1
         ):
             return False
         result = record()
@@ -156,12 +156,17 @@ def complete(
     return True
 
 
-def fail(job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()) -> bool:
+def fail_background_job(
+    job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()
+) -> bool:
     shown, more = capped(problems)
     listed = [problem.as_dict() for problem in shown]
     with transaction.atomic():
         if not engine.end_lease(
-            job.job, state=State.FAILED, finished_at=from_now(), reason=reason
+            job.job,
+            state=State.FAILED,
+            finished_at=database_time_after(),
+            reason=reason,
         ):
             return False
         _delete_sent_file(job, problems=listed, more=more)
@@ -170,20 +175,20 @@ def fail(job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()) -> b
 
 def _delete_sent_file(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
     BackgroundJob.objects.filter(pk=job.pk).update(
-        finished_at=from_now(), doing="", file=file, **facts
+        finished_at=database_time_after(), doing="", file=file, **facts
     )
     if sent := job.file:
         after_commit(lambda: storage.statistics.delete(sent))
 
 
-def forget_old(now: dt.datetime | None = None) -> int:
+def delete_old_background_jobs(now: dt.datetime | None = None) -> int:
     now = now or database_now()
     ended = BackgroundJob.objects.filter(finished_at__isnull=False).select_related(
         "job"
     )
     papers = ended.filter(kind__in=[Kind.PAPER, Kind.ARCHIVE])
-    old = list(ended.filter(finished_at__lt=now - KEPT)[:MAX_SWEPT])
-    old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_SWEPT]
+    old = list(ended.filter(finished_at__lt=now - RESULT_RETENTION)[:MAX_JOBS_DELETED])
+    old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_JOBS_DELETED]
     newest: set[tuple[str, int, int | None]] = set()
     for paper in papers.filter(job__state=State.DONE).order_by("-finished_at", "-pk"):
         view = (paper.kind, paper.season_id, paper.asked_by_id)

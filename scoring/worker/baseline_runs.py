@@ -22,38 +22,52 @@ from scoring.worker.child import RunFailed
 from scoring.worker.local_copies import gold_copy, storage_in_use
 from tasks.jobs import leases
 from tasks.jobs.interruptions import retry_on_database_error
-from tasks.jobs.leases import create_jobs, create_writing_job, options_digest, restart
+from tasks.jobs.leases import (
+    create_scoring_jobs,
+    create_writing_job,
+    digest_of_options,
+    restart_job,
+)
 from tasks.models import Gold, Job, Phase, Submission, Task
-from tasks.submissions.run_acts import replace
-from tasks.submissions.run_card import Findings, as_warnings
+from tasks.submissions.run_acts import withdraw_replaced_run
+from tasks.submissions.run_card import RunFindings, warnings_as_dicts
 from tasks.submissions.submit import check_run
-from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
+from tasks.submissions.uploads import (
+    StoredRunFile,
+    UploadedRunFile,
+    delete_stored_run_file,
+    sha256_of_file,
+    store_run_file,
+)
 from tasks.types.problems import capped
 
 Status, Kind = Submission.Status, Submission.Kind
 
-HUMAN = "human-line"
-HUMAN_SYSTEM = "Annotators, each against the others"
-HUMAN_DESCRIPTION = (
+HUMAN_LINE_NAME = "human-line"
+HUMAN_LINE_SYSTEM = "Annotators, each against the others"
+HUMAN_LINE_DESCRIPTION = (
     "What each annotator of the gold scores where the others' annotation is the gold; all of them together, "
     "and one by one under the classes of “Answered by”."
 )
 
 #: The function with which a confined process checks if gold has several annotators.
-HAS_SEVERAL = "scoring.worker.reading:has_several_annotators"
+SEVERAL_ANNOTATORS_PROGRAM = "scoring.worker.reading:has_several_annotators"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RequestedBaseline:
     name: str
     submission: Submission
     is_new: bool
 
 
-def names_for(phase: Phase) -> list[str]:
+def baseline_names_for(phase: Phase) -> list[str]:
     names = list(baselines.baselines_of(phase.task.task_type))
-    has_line = phase.task.type in baselines.HAVE_HUMAN_LINE and baselines.has_papers()
-    return [*names, HUMAN] if has_line else names
+    has_line = (
+        phase.task.type in baselines.TASK_TYPES_WITH_HUMAN_LINE
+        and baselines.is_papers_package_installed()
+    )
+    return [*names, HUMAN_LINE_NAME] if has_line else names
 
 
 def lacking(phase: Phase) -> dict[str, str]:
@@ -65,9 +79,9 @@ def lacking(phase: Phase) -> dict[str, str]:
     return {name: reason for name, reason in reasons.items() if reason}
 
 
-def ask(
+def request_baselines(
     *, phase: Phase, names: Sequence[str] | None = None, by: User | None
-) -> list[Asked]:
+) -> list[RequestedBaseline]:
     """Request the baselines with the given names, or all baselines whose packages and
     models are installed. Raises Refused.
     """
@@ -80,19 +94,19 @@ def ask(
         unavailable = lacking(phase)
         names = [
             name
-            for name in names_for(phase)
+            for name in baseline_names_for(phase)
             if name not in unavailable
-            and (name != HUMAN or has_several_annotators(gold))
+            and (name != HUMAN_LINE_NAME or has_several_annotators(gold))
         ]
-    elif HUMAN in names and not has_several_annotators(gold):
+    elif HUMAN_LINE_NAME in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
         raise Refused(words % {"task": phase.task, "phase": phase})
-    if unknown := [name for name in names if name not in names_for(phase)]:
+    if unknown := [name for name in names if name not in baseline_names_for(phase)]:
         try:
             baselines.baseline(unknown[0], phase.task.task_type)
         except baselines.UnknownBaseline as refused:
             raise Refused(str(refused)) from refused
-        there_are = ", ".join(names_for(phase)) or _("no baselines")
+        there_are = ", ".join(baseline_names_for(phase)) or _("no baselines")
         words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
         raise Refused(
             words
@@ -102,7 +116,7 @@ def ask(
         if name in names:
             words = _("“%(name)s” cannot be computed: %(reason)s")
             raise Refused(words % {"name": name, "reason": reason})
-    asked = [_ask_for(name, phase, gold) for name in names]
+    asked = [_request_baseline(name, phase, gold) for name in names]
     if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}
         audit.record(
@@ -117,7 +131,7 @@ def ask(
 
 def has_several_annotators(gold: Gold) -> bool:
     task = gold.task
-    if task.type not in baselines.HAVE_HUMAN_LINE:
+    if task.type not in baselines.TASK_TYPES_WITH_HUMAN_LINE:
         return False
     given = {
         "task_type": task.type,
@@ -125,7 +139,11 @@ def has_several_annotators(gold: Gold) -> bool:
         "reading": gold.reading_version,
     }
     with read_upload(
-        HAS_SEVERAL, gold_copy(gold), given, owner=None, limits=limits_for_organisers()
+        SEVERAL_ANNOTATORS_PROGRAM,
+        gold_copy(gold),
+        given,
+        owner=None,
+        limits=limits_for_organisers(),
     ) as done:
         return bool(done.result)
 
@@ -139,75 +157,87 @@ def built_in_runs(phase: Phase) -> QuerySet[Submission]:
     return runs.order_by("-number")
 
 
-def _ask_for(name: str, phase: Phase, gold: Gold) -> Asked:
+def _request_baseline(name: str, phase: Phase, gold: Gold) -> RequestedBaseline:
     with transaction.atomic():
         # Lock the task, so that concurrent requests get different run numbers.
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = (
             built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
         )
-        if name != HUMAN:
+        if name != HUMAN_LINE_NAME:
             written = Job.objects.filter(kind=Job.Kind.WRITE, gold=gold)
             runs = runs.filter(
                 jobs__in=written.filter(
-                    options_digest=options_digest(phase.task.options)
+                    options_digest=digest_of_options(phase.task.options)
                 )
             )
         if (run := runs.first()) is None:
             without_team = Submission.objects.filter(phase=phase, team=None)
             last = without_team.aggregate(last=Max("number"))["last"] or 0
             sent = dict.fromkeys(("submitted_at", "status_since"), timezone.now())
-            if name == HUMAN:
-                kind, system, words = Kind.HUMAN, HUMAN_SYSTEM, HUMAN_DESCRIPTION
+            if name == HUMAN_LINE_NAME:
+                kind, system, words = (
+                    Kind.HUMAN,
+                    HUMAN_LINE_SYSTEM,
+                    HUMAN_LINE_DESCRIPTION,
+                )
             else:
-                words = described(baselines.baseline(name, phase.task.task_type))
+                words = baseline_description(
+                    baselines.baseline(name, phase.task.task_type)
+                )
                 kind, system = Kind.BASELINE, name
             facts = {"kind": kind, "system": system, "description": words}
             run = Submission.objects.create(
                 phase=phase, number=last + 1, built_in=name, **sent, **facts
             )
             queue: Callable[[Submission, Gold], object] = (
-                create_jobs if name == HUMAN else create_writing_job
+                create_scoring_jobs if name == HUMAN_LINE_NAME else create_writing_job
             )
             queue(run, gold)
-            return Asked(name=name, submission=run, is_new=True)
+            return RequestedBaseline(name=name, submission=run, is_new=True)
         # Restart jobs that failed, and create jobs that are missing.
-        made = [] if run.is_unwritten else create_jobs(run, gold)
+        made = [] if run.is_unwritten else create_scoring_jobs(run, gold)
         jobs = (
             run.jobs.filter(kind=Job.Kind.WRITE)
             if run.is_unwritten
             else run.jobs.filter(gold=gold)
         )
-        restarted = [job for job in jobs.filter(state=Job.State.FAILED) if restart(job)]
-        return Asked(name=name, submission=run, is_new=bool(made or restarted))
+        restarted = [
+            job for job in jobs.filter(state=Job.State.FAILED) if restart_job(job)
+        ]
+        return RequestedBaseline(
+            name=name, submission=run, is_new=bool(made or restarted)
+        )
 
 
-def described(own: baselines.Baseline) -> str:
+def baseline_description(own: baselines.Baseline) -> str:
     return f"{own.summary} {own.source}. It sees {own.sees}."
 
 
-def keep_written(job: Job, path: Path, rests_on: str) -> bool:
+def store_baseline_run(job: Job, path: Path, rests_on: str) -> bool:
     """Store the run that a baseline has written, and end the job. Return False if
     another worker took over the job.
     """
-    upload = Upload(path, f"{job.submission.built_in}.jsonl")
+    upload = UploadedRunFile(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)
     if found.errors:
         raise RunFailed(f"The run that it computed cannot be scored: {found.errors[0]}")
     with ExitStack() as stack:
         with storage_in_use():
             stored = stack.enter_context(
-                stored_run(upload, checksum(path), is_checked=True)
+                store_run_file(upload, sha256_of_file(path), is_checked=True)
             )
-        record = partial(_record, job, stored, found, rests_on)
-        is_completed = retry_on_database_error(leases.complete, job, record)
+        record = partial(_record_baseline_run, job, stored, found, rests_on)
+        is_completed = retry_on_database_error(leases.complete_job, job, record)
     # If the connection was lost after the commit, a run already refers to the file.
     if not is_completed and not Submission.objects.filter(file=stored.file).exists():
-        discard(stored.file)
+        delete_stored_run_file(stored.file)
     return is_completed
 
 
-def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None:
+def _record_baseline_run(
+    job: Job, stored: StoredRunFile, found: RunFindings, rests_on: str
+) -> None:
     written = baselines.baseline(
         job.submission.built_in, job.submission.phase.task.task_type
     )
@@ -216,8 +246,8 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
             name: getattr(stored, name)
             for name in ("file", "filename", "sha256", "size")
         },
-        warnings=as_warnings(*capped(found.problems)),
-        description=" ".join(filter(None, [described(written), rests_on])),
+        warnings=warnings_as_dicts(*capped(found.problems)),
+        description=" ".join(filter(None, [baseline_description(written), rests_on])),
     )
     submission = Submission.objects.select_related("phase__task").get(
         pk=job.submission.pk
@@ -225,10 +255,10 @@ def _record(job: Job, stored: StoredRun, found: Findings, rests_on: str) -> None
     gold = Gold.objects.current(submission.phase)
     assert gold is not None, "gold is never taken away"
     # Only the scorer checks large runs, because no user waits for error messages.
-    create_jobs(submission, gold)
+    create_scoring_jobs(submission, gold)
     earlier = Submission.objects.filter(
         phase=submission.phase, built_in=submission.built_in
     )
     earlier = earlier.filter(number__lt=submission.number)
     for before in earlier.exclude(status=Submission.Status.WITHDRAWN):
-        replace(before, submission)
+        withdraw_replaced_run(before, submission)

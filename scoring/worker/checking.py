@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from scoring.worker.child import RunFailed, Scorer
-from scoring.worker.local_copies import copied_run
+from scoring.worker.local_copies import run_copy_path
 from tasks.jobs import leases
 from tasks.jobs.interruptions import retry_on_database_error
 from tasks.models import Job, Submission
 from tasks.submissions.refusals import RunRejected
-from tasks.submissions.run_card import as_warnings
-from tasks.submissions.submit import read_late
+from tasks.submissions.run_card import warnings_as_dicts
+from tasks.submissions.submit import read_late_metadata
 from tasks.types.problems import Problem, capped, merged
 
 
@@ -24,8 +24,8 @@ def accept_checked(job: Job, scorer: Scorer, result: Mapping[str, Any]) -> bool:
         for problem in problems
     ]
     fill_in = _read_header(job.submission, scorer.folder)
-    warnings = as_warnings(*capped(problems))
-    return retry_on_database_error(leases.accept, job, warnings, fill_in)
+    warnings = warnings_as_dicts(*capped(problems))
+    return retry_on_database_error(leases.accept_checked_run, job, warnings, fill_in)
 
 
 def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | None:
@@ -33,7 +33,7 @@ def _read_header(submission: Submission, folder: Path) -> Callable[[], None] | N
     Raises RunFailed.
     """
     try:
-        return read_late(submission, copied_run(submission, folder), folder)
+        return read_late_metadata(submission, run_copy_path(submission, folder), folder)
     except RunRejected as refused:
         raise RunFailed(
             f"The run cannot be taken: {refused.problems[0].message}.",

@@ -22,28 +22,33 @@ from django.conf import settings
 from citeboard.core.confined import limits as ends
 from citeboard.core.confined.fork_server import OUT_OF_TIME
 from citeboard.core.confined.left_folders import remove_folder
-from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import SINGLE_THREADED, ForkServer, ServerLost, heard
+from citeboard.core.confined.limits import ResourceLimits
+from citeboard.core.confined.pool import (
+    THREAD_COUNT_VARIABLES,
+    ForkServer,
+    ServerLost,
+    receive_message,
+)
 from citeboard.core.confinement import means
 from scoring.worker import confined
-from tasks.jobs.work import JobDied, JobWaits
+from tasks.jobs.work import JobProcessDied, JobWaitsForDependency
 from tasks.types import Problem
 from tasks.types.declared.official_program import PROGRAM
 from tasks.types.declared.own_measures import MEASURES
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import JUDGEMENTS_LACKING
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
+SOURCE_ROOT = Path(__file__).resolve().parents[2]
+SCORER_SERVER_COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
 MAX_TOLD = 5
 #: Beginning of the message about a run that waits for a package or model.
-NOT_YET = "It cannot be scored yet:"
+NOT_YET_SCORABLE = "It cannot be scored yet:"
 #: Beginning of the line in which the offline scorer prints the reason for its exit.
-SAID = "python -m scoring: "
+SCORER_MESSAGE_PREFIX = "python -m scoring: "
 #: Maximum number of seconds until the server reports that a scorer has ended.
-FAREWELL = 2.0
+CLOSE_TIMEOUT_SECONDS = 2.0
 #: A scorer inherits only these environment variables, because others have secrets.
-PASSED_ON = (
+INHERITED_VARIABLES = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
     "CITEBOARD_DEVICE",
@@ -56,7 +61,7 @@ PASSED_ON = (
     "XDG_CACHE_HOME",
 )
 #: Variables that stop a scorer from downloading models, which must be installed.
-OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 class RunFailed(Exception):
@@ -77,7 +82,7 @@ class RunFailed(Exception):
         super().__init__(message)
 
 
-class OurFault(RunFailed):
+class SiteFault(RunFailed):
     """An error that the uploaded file did not cause, but for example damaged inputs or
     an error in the scorer's code.
     """
@@ -96,11 +101,11 @@ class MeasureStopped(RunFailed):
         )
 
 
-class ScorerDied(JobDied):
+class ScorerDied(JobProcessDied):
     pass
 
 
-class ScorerWaits(JobWaits):
+class ScorerWaits(JobWaitsForDependency):
     pass
 
 
@@ -122,7 +127,7 @@ def waits_for_supply(missing: str) -> Exception:
     if missing == JUDGEMENTS_LACKING:
         supplier = "The organisers have to publish gold that has them"
     return ScorerWaits(
-        f"{NOT_YET} {missing}. {supplier}; then scoring goes on by itself."
+        f"{NOT_YET_SCORABLE} {missing}. {supplier}; then scoring goes on by itself."
     )
 
 
@@ -152,7 +157,7 @@ def scorer_server() -> ForkServer:
     is running.
     """
     global _server  # noqa: PLW0603  (there is one of them in a process)
-    wanted = tuple(COMMAND), environment()
+    wanted = tuple(SCORER_SERVER_COMMAND), environment()
     if _server is not None and (
         not _server.is_usable or (_server.command, _server.environment) != wanted
     ):
@@ -168,7 +173,7 @@ class Scorer:
     process.
     """
 
-    limits: Limits
+    limits: ResourceLimits
 
     def __init__(self, work: Path) -> None:
         self._kept = ScorerFolder(work)
@@ -179,14 +184,14 @@ class Scorer:
         )
         for path in (self._printed, told):
             path.touch()
-        self._described = _Told(told)
+        self._described = _ScorerMessages(told)
         self._read = 0
         self._line: socket.socket | None = None
         self._heard = b""
         self._deadline, self._is_too_slow = float("inf"), False
         self._scorer_command: ScorerCommand | None = None
 
-    def begin(self, command: ScorerCommand, limits: Limits) -> None:
+    def begin(self, command: ScorerCommand, limits: ResourceLimits) -> None:
         self.limits, self._scorer_command = limits, command
         words = [*command.arguments, "--progress", "--json"]
         order = {
@@ -229,7 +234,7 @@ class Scorer:
         return self._described.progress
 
     def results(self) -> Iterator[dict[str, Any]]:
-        for line in _lines(self._printed, self._read):
+        for line in _read_complete_lines(self._printed, self._read):
             self._read += len(line)
             with suppress(ValueError):
                 result = read_json(line.lstrip(b","), constant=float)
@@ -237,18 +242,21 @@ class Scorer:
                     yield result
 
     @property
-    def has_refused_all(self) -> bool:
-        return self._code in (confined.REFUSED, confined.UNAVAILABLE)
+    def has_refused_all_runs(self) -> bool:
+        return self._exit_code in (
+            confined.REFUSED_EXIT_CODE,
+            confined.UNAVAILABLE_EXIT_CODE,
+        )
 
     def verdict(self, rules: str) -> Exception:
         assert self._scorer_command is not None
         self._described.read()
-        code = self._code
-        words = f"{self._doing} needed more than {self.limits.memory_mb} MB of memory."
+        code = self._exit_code
+        words = f"{self._command_description} needed more than {self.limits.memory_mb} MB of memory."
         too_much_memory = RunFailed(words, hit_limit=True)
         if self._is_too_slow or f"\n{OUT_OF_TIME} ".encode() in self._heard:
             return RunFailed(
-                f"{self._doing} took more than {self.limits.wall_seconds:g} s."
+                f"{self._command_description} took more than {self.limits.wall_seconds:g} s."
             )
         if code is None:
             return ScorerDied(
@@ -257,7 +265,7 @@ class Scorer:
         if code == 0:
             return ScorerDied("The scorer ended in the middle of its answer.")
         if code == -signal.SIGXCPU:
-            words = f"{self._doing} took more than {self.limits.cpu_seconds} s of computing."
+            words = f"{self._command_description} took more than {self.limits.cpu_seconds} s of computing."
             return RunFailed(words, hit_limit=True)
         if code < 0:
             if any("bad_alloc" in line for line in self._described.words):
@@ -265,34 +273,44 @@ class Scorer:
             name = signal.Signals(-code).name
             words = f"The scorer was ended by {name}, as happens when a machine runs short of memory."
             return ScorerDied(words)
-        if code == confined.REFUSED:
+        if code == confined.REFUSED_EXIT_CODE:
             return self._scorer_command.refused(
                 self._described.problems, self._described.more
             )
         pending = self._described.pending
-        if code == confined.UNAVAILABLE and (
+        if code == confined.UNAVAILABLE_EXIT_CODE and (
             pairs := pending.get(rules) or pending.get("")
         ):
             return PairsPending(*pairs)
         said = {
-            ends.OUT_OF_MEMORY: too_much_memory,
-            ends.FILE_TOO_LARGE: RunFailed(
-                f"{self._doing} wrote a file of more than {self.limits.file_mb} MB."
+            ends.OUT_OF_MEMORY_EXIT_CODE: too_much_memory,
+            ends.FILE_TOO_LARGE_EXIT_CODE: RunFailed(
+                f"{self._command_description} wrote a file of more than {self.limits.file_mb} MB."
             ),
-            ends.NO_SPACE: ScorerWaits(
+            ends.NO_SPACE_EXIT_CODE: ScorerWaits(
                 "The disk of the site is full; scoring goes on by itself when there is room again."
             ),
-            confined.UNAVAILABLE: self._scorer_command.unavailable(self._missing),
+            confined.UNAVAILABLE_EXIT_CODE: self._scorer_command.unavailable(
+                self._missing_supply
+            ),
         }
-        return said.get(code) or OurFault(self._scorer_command.fault)
+        return said.get(code) or SiteFault(self._scorer_command.fault)
 
     @property
-    def _missing(self) -> str:
-        said = [line for line in self._described.words if line.startswith(SAID)]
-        return said[-1].removeprefix(SAID) if said else "a package or model is missing"
+    def _missing_supply(self) -> str:
+        said = [
+            line
+            for line in self._described.words
+            if line.startswith(SCORER_MESSAGE_PREFIX)
+        ]
+        return (
+            said[-1].removeprefix(SCORER_MESSAGE_PREFIX)
+            if said
+            else "a package or model is missing"
+        )
 
     @property
-    def last_words(self) -> str:
+    def last_output_lines(self) -> str:
         self._described.read()
         return "\n".join(self._described.words[-30:])
 
@@ -302,28 +320,28 @@ class Scorer:
                 # The server must end the process first, because it uses the folder.
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_WR)
-                while heard(line, FAREWELL):
+                while receive_message(line, CLOSE_TIMEOUT_SECONDS):
                     pass
         self._kept.close()
 
     @property
-    def _code(self) -> int | None:
+    def _exit_code(self) -> int | None:
         # The server's last line has the exit status and the CPU seconds of the scorer.
         how = self._heard.partition(b"\n")[2].partition(b" ")[0]
         return int(how) if how.lstrip(b"-").isdigit() else None
 
     @property
-    def _doing(self) -> str:
+    def _command_description(self) -> str:
         return self._scorer_command.doing if self._scorer_command else "Nothing"
 
 
-def _lines(path: Path, place: int) -> Iterator[bytes]:
+def _read_complete_lines(path: Path, place: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(place)
         yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
 
 
-class _Told:
+class _ScorerMessages:
     def __init__(self, path: Path) -> None:
         self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
@@ -335,11 +353,11 @@ class _Told:
         self._read = 0
 
     def read(self) -> None:
-        for line in _lines(self.path, self._read):
+        for line in _read_complete_lines(self.path, self._read):
             self._read += len(line)
-            self._note(line.decode("utf-8", "replace").rstrip())
+            self._parse_message(line.decode("utf-8", "replace").rstrip())
 
-    def _note(self, line: str) -> None:
+    def _parse_message(self, line: str) -> None:
         try:
             said = read_json(line)
         except ValueError:
@@ -357,7 +375,7 @@ class _Told:
                 self.words = [*self.words[-199:], line]
 
 
-def refusal(
+def failure_of_problems(
     problems: Sequence[Mapping[str, Any]], more: int, run_name: str
 ) -> RunFailed:
     own = [
@@ -372,7 +390,7 @@ def refusal(
     ):
         return MeasureStopped(of_measures)
     if not own:
-        return OurFault(
+        return SiteFault(
             "The gold of this phase, or how the task is set up, keeps the scorer from working; "
             "your file is not at fault. The organisers can see what is wrong."
         )
@@ -399,17 +417,26 @@ def environment() -> dict[str, str]:
         "PATH": os.defpath,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(
-            map(str, (ROOT / "platform", ROOT, settings.MODELS_DIR / "packages"))
+            map(
+                str,
+                (
+                    SOURCE_ROOT / "platform",
+                    SOURCE_ROOT,
+                    settings.MODELS_DIR / "packages",
+                ),
+            )
         ),
-        **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
-        **dict.fromkeys((*SINGLE_THREADED, *OFFLINE), "1"),
+        **{
+            name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ
+        },
+        **dict.fromkeys((*THREAD_COUNT_VARIABLES, *OFFLINE_VARIABLES), "1"),
     }
 
 
-LOCK = "lock"
+LOCK_FILE_NAME = "lock"
 NEW, LOCKED = "new-", "scorer-"
 #: Unlocked folders that are older than this number of seconds are deleted.
-SAFE_AGE = 3600.0
+LEFTOVER_AGE_SECONDS = 3600.0
 
 
 class ScorerFolder:
@@ -421,7 +448,7 @@ class ScorerFolder:
 
     def __init__(self, work: Path) -> None:
         made = Path(tempfile.mkdtemp(prefix=NEW, dir=work))
-        self._lock = (made / LOCK).open("wb")
+        self._lock = (made / LOCK_FILE_NAME).open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self.path = made.rename(work / f"{LOCKED}{made.name.removeprefix(NEW)}")
 
@@ -434,13 +461,13 @@ def remove_leftovers(work: Path) -> int:
     removed = 0
     for folder in work.glob(f"{LOCKED}*"):
         # The folder may have been removed meanwhile, or may not be lockable.
-        with suppress(OSError), (folder / LOCK).open("r+b") as lock:
+        with suppress(OSError), (folder / LOCK_FILE_NAME).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_folder(folder)
             removed += 1
     for folder in work.glob(f"{NEW}*"):
         with suppress(OSError):
-            if folder.stat().st_mtime < time.time() - SAFE_AGE:
+            if folder.stat().st_mtime < time.time() - LEFTOVER_AGE_SECONDS:
                 remove_folder(folder)
                 removed += 1
     return removed

@@ -10,25 +10,32 @@ from collections.abc import Collection, Mapping
 
 from django.db import transaction
 
-from citeboard.core.database import from_now
+from citeboard.core.database import database_time_after
 from citeboard.core.processes import group_name
 from scoring.metrics import Metric, metric_of, metrics_by, metrics_of
 from scoring.models import BoardOrder, Breakdown, Evaluation
 from scoring.results.board import comparisons
-from scoring.results.board.comparison_state import finish, give_way
-from scoring.results.board.counting import board_gold
-from scoring.results.board.leaders import answered, open_questions, save_leaders
-from scoring.results.board.standings import standings
+from scoring.results.board.comparison_state import (
+    finish_comparison,
+    requeue_behind_others,
+)
+from scoring.results.board.counting import gold_on_board
+from scoring.results.board.leaders import (
+    find_class_leaders,
+    outdated_leader_searches,
+    save_class_leaders,
+)
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
 from scoring.stats.breakdown import class_intervals
 from scoring.stats.resampling import Bounds
-from scoring.worker.compare_seeds import MissingMeans, some_means
+from scoring.worker.compare_seeds import MissingMeans, compute_some_seed_means
 from tasks.jobs import interruptions
-from tasks.jobs.engine import JobLost, heartbeat, row_of
-from tasks.jobs.queue_choice import claimable, served
-from tasks.jobs.work import JobWaits, take_jobs
+from tasks.jobs.engine import JobLost, related_row_of, renew_lease
+from tasks.jobs.queue_choice import claimable_jobs, jobs_in_served_queues
+from tasks.jobs.work import JobWaitsForDependency, take_jobs
 from tasks.models import Gold, Job, Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 
 #: After LONGEST seconds, the comparison of a board lets other jobs run.
 #: The size of a batch of comparisons is chosen so that a batch takes MOMENT seconds.
@@ -48,36 +55,38 @@ def compare(job: Job) -> None:
     yet. When the time limit is reached or a more urgent job waits, a later job computes
     the rest of the tests.
     """
-    order: BoardOrder = row_of(job)
+    order: BoardOrder = related_row_of(job)
     until = time.monotonic() + LONGEST
-    left_by_gold: dict[int, Left] = {}
+    left_by_gold: dict[int, MissingComparisons] = {}
     missing_by_gold: dict[int, MissingMeans] = {}
     unreadable: set[int] = set()
     group = group_name(os.getpgrp())
     at_a_time = 1
     while True:
         began = time.monotonic()
-        interruptions.check()
+        interruptions.raise_if_stop_requested()
         phase = Phase.objects.select_related("task__season").get(pk=order.phase_id)
         # Use the gold of the displayed board, and the gold for scoring runs again.
         golds = {
             gold.pk: gold
-            for gold in (board_gold(phase), Gold.objects.current(phase))
+            for gold in (gold_on_board(phase), Gold.objects.current(phase))
             if gold
         }
         priority = Job.Priority.COMPARISON
         try:
             has_found = any(
-                _compare_some(
+                _compute_some_comparisons(
                     job, order, phase, gold, left_by_gold, unreadable, at_a_time
                 )
                 for gold in golds.values()
             )
             # Choose the size of the next batch by the duration of the last batch.
             fitting = int(at_a_time * MOMENT / max(time.monotonic() - began, 0.001))
-            at_a_time = max(1, min(fitting, 2 * at_a_time, comparisons.AT_A_TIME))
+            at_a_time = max(
+                1, min(fitting, 2 * at_a_time, comparisons.EVALUATIONS_PER_BATCH)
+            )
             if not has_found and any(
-                some_means(phase, order.rules, gold, missing_by_gold)
+                compute_some_seed_means(phase, order.rules, gold, missing_by_gold)
                 for gold in golds.values()
             ):
                 has_found = True
@@ -86,28 +95,34 @@ def compare(job: Job) -> None:
                     # Read the board again, because final ranks need all comparisons.
                     left_by_gold.clear()
             if not has_found and any(
-                some_classes(phase, order.rules, gold) for gold in golds.values()
+                find_some_class_leaders(phase, order.rules, gold)
+                for gold in golds.values()
             ):
                 has_found, priority = True, Job.Priority.CLASSES
                 _renew_lease(job)
                 # Pages about classes read this time to detect new results.
-                BoardOrder.objects.filter(pk=order.pk).update(classes_at=from_now())
-        except comparisons.StatisticsAway as reason:
-            raise JobWaits(str(reason)) from reason
+                BoardOrder.objects.filter(pk=order.pk).update(
+                    classes_at=database_time_after()
+                )
+        except comparisons.StatisticsUnavailable as reason:
+            raise JobWaitsForDependency(str(reason)) from reason
         if not has_found:
             # If no comparison was missing, the final ranks have already been stored.
-            if finish(order, job, phase.version):
+            if finish_comparison(order, job, phase.version):
                 return
         elif time.monotonic() > until or any(
             jobs.filter(priority__lt=priority).exists()
             # Another job of the same kind can be claimed after this job has yielded.
-            for jobs in (claimable(group), served().filter(kind=job.kind))
+            for jobs in (
+                claimable_jobs(group),
+                jobs_in_served_queues().filter(kind=job.kind),
+            )
         ):
-            give_way(job, priority)
+            requeue_behind_others(job, priority)
             return
 
 
-class Left:
+class MissingComparisons:
     """The comparisons of rows that are missing at one version of a board. The
     dictionary ``pairs`` maps each row to the rows with which the row must still be
     compared.
@@ -120,7 +135,7 @@ class Left:
         self.pairs: dict[int, set[int]] = {}
         if order.rules not in phase.task.rules:
             return
-        board = standings(
+        board = compute_board(
             phase,
             None,
             order.rules,
@@ -141,9 +156,9 @@ class Left:
         if board.ranking is None:
             return
         self.metric = board.ranking.metric
-        pairs = comparisons.known_pairs(self.rows, self.metric)
+        pairs = comparisons.stored_comparisons(self.rows, self.metric)
         known = set(pairs.values_list("first", "second"))
-        known -= comparisons.with_too_few_trials(self.rows, self.metric)
+        known -= comparisons.pairs_with_too_few_trials(self.rows, self.metric)
         for first, second in itertools.combinations(self.rows, 2):
             if (first, second) not in known and unreadable.isdisjoint((first, second)):
                 self.pairs.setdefault(first, set()).add(second)
@@ -157,18 +172,20 @@ class Left:
                 del self.pairs[row]
 
 
-def _compare_some(
+def _compute_some_comparisons(
     job: Job,
     order: BoardOrder,
     phase: Phase,
     gold: Gold,
-    left_by_gold: dict[int, Left],
+    left_by_gold: dict[int, MissingComparisons],
     unreadable: set[int],
     at_a_time: int,
 ) -> bool:
     left = left_by_gold.get(gold.pk)
     if left is None or phase.changed_since(left.version) != set():
-        left = left_by_gold[gold.pk] = Left(order, phase, gold, unreadable)
+        left = left_by_gold[gold.pk] = MissingComparisons(
+            order, phase, gold, unreadable
+        )
     left.version = phase.version
     if not left.pairs:
         return False
@@ -185,12 +202,12 @@ def _compare_some(
         return False
     try:
         rest = [evaluations[other] for other in others]
-        results = comparisons.compared(
+        results = comparisons.compare_with_others(
             metric, evaluations[one], rest, comparisons=len(left.rows) - 1
         )
-    except comparisons.StatisticsAway:
+    except comparisons.StatisticsUnavailable:
         raise
-    except comparisons.Unreadable as reason:
+    except comparisons.UnreadableStatistics as reason:
         log.warning("Ranks stay open: %s", reason)
         unreadable.add(reason.evaluation)
         left.take(reason.evaluation, left.pairs[reason.evaluation].copy())
@@ -204,7 +221,7 @@ def _compare_some(
         with transaction.atomic():
             comparisons.save_comparisons(results)
             _renew_lease(job)
-            bump_version(order.phase_id, 0)
+            increment_board_version(order.phase_id, 0)
         left.take(one, others[: len(results)])
     if not left.pairs:
         del left_by_gold[gold.pk]
@@ -212,19 +229,19 @@ def _compare_some(
 
 
 def _renew_lease(job: Job) -> None:
-    if not heartbeat(job):
+    if not renew_lease(job):
         raise JobLost
 
 
-def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
+def find_some_class_leaders(phase: Phase, rules: str, gold: Gold) -> bool:
     if rules not in phase.task.rules:
         return False
-    board = standings(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
+    board = compute_board(phase, None, rules, gold=gold, audience=Audience.ORGANISER)
     until, leaders = time.monotonic() + MOMENT, None
-    for question in open_questions(board):
+    for question in outdated_leader_searches(board):
         try:
-            leaders = answered(board, question)
-        except comparisons.StatisticsAway:
+            leaders = find_class_leaders(board, question)
+        except comparisons.StatisticsUnavailable:
             raise
         except Exception:
             log.exception(
@@ -233,7 +250,7 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
                 question.metric.name,
             )
             leaders = question.unanswered(board)
-        save_leaders(board, question, leaders)
+        save_class_leaders(board, question, leaders)
         if time.monotonic() > until:
             break
     if leaders is not None:
@@ -245,8 +262,8 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
         evaluation := left.select_related("phase__task").order_by("pk").first()
     ) is not None:
         try:
-            give_intervals(evaluation)
-        except comparisons.StatisticsAway:
+            compute_and_save_class_intervals(evaluation)
+        except comparisons.StatisticsUnavailable:
             raise
         except Exception:
             log.exception(
@@ -256,12 +273,12 @@ def some_classes(phase: Phase, rules: str, gold: Gold) -> bool:
     return evaluation is not None
 
 
-def give_intervals(evaluation: Evaluation) -> None:
+def compute_and_save_class_intervals(evaluation: Evaluation) -> None:
     try:
-        found = intervals_of(evaluation)
-    except comparisons.StatisticsAway:
+        found = compute_class_intervals(evaluation)
+    except comparisons.StatisticsUnavailable:
         raise
-    except comparisons.Unreadable as reason:
+    except comparisons.UnreadableStatistics as reason:
         log.warning(
             "The classes of evaluation %s have no intervals: %s", evaluation.pk, reason
         )
@@ -272,10 +289,10 @@ def give_intervals(evaluation: Evaluation) -> None:
         )
         # If the evaluation was scored again, a later batch computes its intervals.
         if same.select_for_update().update(has_class_intervals=True):
-            keep_intervals(evaluation, found)
+            save_class_intervals(evaluation, found)
 
 
-def intervals_of(evaluation: Evaluation) -> Found:
+def compute_class_intervals(evaluation: Evaluation) -> Found:
     task_type = evaluation.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
     metrics = (
@@ -283,9 +300,9 @@ def intervals_of(evaluation: Evaluation) -> Found:
         if task_type.has_rules(evaluation.rules)
         else []
     )
-    statistics = comparisons.statistics_of(evaluation)
+    statistics = comparisons.read_statistics(evaluation)
 
-    def measured(dimension: str) -> list[Metric]:
+    def decomposable_metrics(dimension: str) -> list[Metric]:
         by = metrics_by(task_type, dimension, metrics)
         stored = (
             one.as_stored(statistics.matrices) for one in by if one.is_decomposable
@@ -294,7 +311,7 @@ def intervals_of(evaluation: Evaluation) -> Found:
 
     return {
         dimension: class_intervals(
-            measured(dimension),
+            decomposable_metrics(dimension),
             statistics.matrices,
             statistics.units,
             labels,
@@ -304,9 +321,9 @@ def intervals_of(evaluation: Evaluation) -> Found:
     }
 
 
-def keep_intervals(evaluation: Evaluation, found: Found) -> None:
+def save_class_intervals(evaluation: Evaluation, found: Found) -> None:
     rows = evaluation.breakdowns.select_related("classes")
     changed = [
-        row for row in rows if row.set_ends(found.get(row.classes.dimension, {}))
+        row for row in rows if row.add_intervals(found.get(row.classes.dimension, {}))
     ]
     Breakdown.objects.bulk_update(changed, ["numbers"])

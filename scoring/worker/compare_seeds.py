@@ -15,24 +15,29 @@ from scoring.models.counting import has_seeds
 from scoring.offline.compare import aligned
 from scoring.offline.evaluate import Statistics
 from scoring.results.board.comparisons import (
-    StatisticsAway,
-    Unreadable,
-    statistics_of,
+    StatisticsUnavailable,
+    UnreadableStatistics,
+    read_statistics,
 )
-from scoring.results.board.standings import Board, Row, run_rows, standings
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    compute_board,
+    expand_rows_to_runs,
+)
 from scoring.results.board.visibility import Audience
 from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
 from tasks.models import Gold, Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 
 #: The number of rows that are compared with a mean before the job's lease is renewed.
-AT_A_TIME = 8
+ROWS_PER_BATCH = 8
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class _Missing:
+class _MissingSeedMean:
     """The results that are missing for the mean of one system's runs, which are the
     interval and the comparisons with ``others``.
     """
@@ -50,13 +55,13 @@ class MissingMeans:
 
     def __init__(self, phase: Phase, rules: str, gold: Gold) -> None:
         self.version = phase.version
-        self.left: list[_Missing] = []
+        self.left: list[_MissingSeedMean] = []
         if rules not in phase.task.rules or not has_seeds(phase):
             return
         is_frozen = phase.is_frozen()
         for audience in [Audience.ORGANISER, *([Audience.PUBLIC] if is_frozen else [])]:
-            board = standings(phase, None, rules, gold=gold, audience=audience)
-            self.left += _missing_on(board)
+            board = compute_board(phase, None, rules, gold=gold, audience=audience)
+            self.left += _missing_seed_means_on(board)
 
     def compute_some(self) -> None:
         """Compute one interval, or one batch of comparisons of a mean with other rows.
@@ -66,26 +71,29 @@ class MissingMeans:
         means: list[SystemMean] = []
         comparisons: list[SystemComparison] = []
         if missing.lacks_interval:
-            means, missing.lacks_interval = [_mean(missing.board, missing.mean)], False
+            means, missing.lacks_interval = (
+                [_compute_seed_mean(missing.board, missing.mean)],
+                False,
+            )
         else:
-            others = missing.others[:AT_A_TIME]
-            comparisons = _comparisons(missing.board, missing.mean, others)
-            del missing.others[:AT_A_TIME]
+            others = missing.others[:ROWS_PER_BATCH]
+            comparisons = _compare_mean_with_rows(missing.board, missing.mean, others)
+            del missing.others[:ROWS_PER_BATCH]
         is_complete = not missing.others
         with transaction.atomic():
             SystemMean.objects.bulk_create(means, ignore_conflicts=True)
             SystemComparison.objects.bulk_create(comparisons, ignore_conflicts=True)
             if is_complete:
-                bump_version(missing.board.phase.pk, 0)
+                increment_board_version(missing.board.phase.pk, 0)
         if is_complete:
             del self.left[0]
 
 
-def some_means(
+def compute_some_seed_means(
     phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingMeans]
 ) -> bool:
     """Compute one batch of the missing intervals and comparisons of means over several
-    runs. Return False if no such result is missing. Raises StatisticsAway.
+    runs. Return False if no such result is missing. Raises StatisticsUnavailable.
 
     The list of missing results is read from the database again if the runs on the board
     may have changed, and before the function returns False.
@@ -102,24 +110,28 @@ def some_means(
     return True
 
 
-def _missing_on(board: Board) -> Iterator[_Missing]:
+def _missing_seed_means_on(board: Board) -> Iterator[_MissingSeedMean]:
     means = [row for row in board.rows if row.runs]
     known = set(
         SystemMean.objects.filter(
             phase=board.phase, system__in=[mean.scoring for mean in means]
         ).values_list("system", flat=True)
     )
-    others = _not_compared(board, means)
+    others = _rows_not_compared_with_means(board, means)
     for mean in means:
         lacks_interval = mean.scoring not in known
         if lacks_interval or others.get(mean.scoring):
-            yield _Missing(board, mean, lacks_interval, others.get(mean.scoring, []))
+            yield _MissingSeedMean(
+                board, mean, lacks_interval, others.get(mean.scoring, [])
+            )
 
 
-def _not_compared(board: Board, means: Sequence[Row]) -> dict[str, list[Row]]:
+def _rows_not_compared_with_means(
+    board: Board, means: Sequence[Row]
+) -> dict[str, list[Row]]:
     if board.ranking is None or not board.ranking.is_exchangeable or not means:
         return {}
-    rows = {row.system_digest: row for row in _comparable(board)}
+    rows = {row.system_digest: row for row in _rows_without_withheld_scores(board)}
     known = set(
         SystemComparison.objects.filter(
             phase=board.phase, metric=board.ranking.metric, first__in=rows
@@ -135,27 +147,27 @@ def _not_compared(board: Board, means: Sequence[Row]) -> dict[str, list[Row]]:
     return left
 
 
-def _mean(board: Board, row: Row) -> SystemMean:
+def _compute_seed_mean(board: Board, row: Row) -> SystemMean:
     found = SystemMean(phase=board.phase, system=row.scoring)
     try:
-        found.ends = _ends(board, row)
-    except StatisticsAway:
+        found.ends = _seed_mean_intervals(board, row)
+    except StatisticsUnavailable:
         raise
-    except Unreadable as reason:
+    except UnreadableStatistics as reason:
         log.warning("The mean of %s has no interval: %s", row.system, reason)
     except Exception:
         log.exception("The mean of %s has no interval", row.system)
     return found
 
 
-def _ends(board: Board, mean: Row) -> dict[str, list[float]]:
+def _seed_mean_intervals(board: Board, mean: Row) -> dict[str, list[float]]:
     evaluations = Evaluation.objects.in_bulk([run.evaluation for run in mean.runs])
     task_type = board.phase.task.task_type
     first = next(iter(evaluations.values()))
     metrics = metrics_of(
         task_type, board.rules or "", task_type.checked_options(first.options)
     )
-    runs = [statistics_of(evaluation) for evaluation in evaluations.values()]
+    runs = [read_statistics(evaluation) for evaluation in evaluations.values()]
     ends = {}
     for metric in metrics:
         stored = metric.as_stored(*(run.matrices for run in runs))
@@ -167,9 +179,9 @@ def _ends(board: Board, mean: Row) -> dict[str, list[float]]:
     return ends
 
 
-def _comparable(board: Board) -> list[Row]:
+def _rows_without_withheld_scores(board: Board) -> list[Row]:
     ranked = [row for row in board.rows if row.rank is not None]
-    runs = [run.evaluation for run in run_rows(ranked)]
+    runs = [run.evaluation for run in expand_rows_to_runs(ranked)]
     withheld = set(
         Evaluation.objects.filter(pk__in=runs)
         .exclude(withheld="")
@@ -189,7 +201,7 @@ class _StoredRows:
 
     def __init__(self, board: Board, mean: Row, others: Sequence[Row]) -> None:
         self.board, self.mean = board, mean
-        runs = [run.evaluation for run in run_rows([mean, *others])]
+        runs = [run.evaluation for run in expand_rows_to_runs([mean, *others])]
         self.evaluations = Evaluation.objects.in_bulk(runs)
 
     @cached_property
@@ -202,7 +214,7 @@ class _StoredRows:
         return metric_of(task_type, name, rules, options)
 
     @cached_property
-    def of_mean(self) -> list[Statistics]:
+    def statistics_of_mean(self) -> list[Statistics]:
         return self.of(self.mean)
 
     def of(self, row: Row) -> list[Statistics]:
@@ -213,14 +225,14 @@ class _StoredRows:
         return [_rows_of(evaluation, self.metric) for evaluation in runs]
 
 
-def _comparisons(
+def _compare_mean_with_rows(
     board: Board, mean: Row, others: Sequence[Row]
 ) -> list[SystemComparison]:
     stored = _StoredRows(board, mean, others)
-    return [_comparison(stored, other) for other in others]
+    return [_compare_mean_with_row(stored, other) for other in others]
 
 
-def _comparison(stored: _StoredRows, other: Row) -> SystemComparison:
+def _compare_mean_with_row(stored: _StoredRows, other: Row) -> SystemComparison:
     board, mean = stored.board, stored.mean
     first, second = sorted((mean.system_digest, other.system_digest))
     assert board.ranking is not None
@@ -229,9 +241,9 @@ def _comparison(stored: _StoredRows, other: Row) -> SystemComparison:
     )
     try:
         found = _difference(stored, other, is_first=first == mean.system_digest)
-    except StatisticsAway:
+    except StatisticsUnavailable:
         raise
-    except Unreadable as reason:
+    except UnreadableStatistics as reason:
         log.warning("Ranks stay open: %s", reason)
         return row
     except Exception:
@@ -245,19 +257,19 @@ def _comparison(stored: _StoredRows, other: Row) -> SystemComparison:
 
 
 def _difference(stored: _StoredRows, other: Row, *, is_first: bool) -> MeanDifference:
-    sides = [stored.of_mean, stored.of(other)]
+    sides = [stored.statistics_of_mean, stored.of(other)]
     if not is_first:
         sides.reverse()
     read = [*sides[0], *sides[1]]
     own = stored.metric.as_stored(*(run.matrices for run in read))
     if own is None:
-        raise Unreadable(stored.mean.runs[0].evaluation)
+        raise UnreadableStatistics(stored.mean.runs[0].evaluation)
     rows = aligned(own, read)
     return mean_difference(own, rows[: len(sides[0])], rows[len(sides[0]) :])
 
 
 def _rows_of(evaluation: Evaluation, metric: Metric) -> Statistics:
-    read = statistics_of(evaluation, [metric.statistic])
+    read = read_statistics(evaluation, [metric.statistic])
     if metric.as_stored(read.matrices) is None:
-        raise Unreadable(evaluation.pk)
+        raise UnreadableStatistics(evaluation.pk)
     return read

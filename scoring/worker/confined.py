@@ -22,15 +22,30 @@ from pathlib import Path
 from typing import ClassVar
 
 from citeboard.core.confined.fork_server import (
-    Order,
-    Server,
-    orders_of_sender,
-    preload,
-    told_and_code,
+    ForkingServer,
+    ProgramOrder,
+    log_and_get_exit_code,
+    open_order_socket,
+    preload_modules,
 )
-from citeboard.core.confined.limits import Limits, begin_next_step, die_with_parent
-from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
-from citeboard.core.confined.rights import MEANS, Rights, give_up_calls, give_up_files
+from citeboard.core.confined.limits import (
+    ResourceLimits,
+    die_with_parent,
+    renew_cpu_limit,
+)
+from citeboard.core.confined.pool import (
+    ForkServerSetup,
+    LimitExceeded,
+    ProgramFailed,
+    SandboxedWork,
+    SandboxPool,
+)
+from citeboard.core.confined.rights import (
+    MEANS,
+    SandboxRights,
+    filter_system_calls,
+    restrict_file_access,
+)
 from scoring.metrics.base import Floats
 from scoring.metrics.official import ProgramCall
 from scoring.metrics.own import CALL, PROGRAM as MEASURE, Call, answered
@@ -38,11 +53,11 @@ from scoring.worker import program_sandbox
 from tasks.types.declared.own_measures import failed, not_here, use
 
 #: The exit codes of the offline scorer for a refused run and for a missing model.
-REFUSED = 2
-UNAVAILABLE = 6
+REFUSED_EXIT_CODE = 2
+UNAVAILABLE_EXIT_CODE = 6
 #: Names of the files in a scorer's folder for its standard output and standard error.
 PRINTED, TOLD = "said.json", "told.txt"
-READY = (
+PRELOADED_MODULES = (
     "scoring.__main__",
     "scoring.offline.entailment_exchange",
     "scoring.offline.evaluate",
@@ -50,13 +65,13 @@ READY = (
     "rapidfuzz.distance",
     "scipy.special",
 )
-ROOT = Path(__file__).resolve().parents[2]
-CODE = [ROOT / name for name in ("platform", "tasks", "scoring")]
+REPOSITORY_ROOT = Path(__file__).resolve().parents[2]
+CODE_FOLDERS = [REPOSITORY_ROOT / name for name in ("platform", "tasks", "scoring")]
 #: Modules that a measure written by organisers may import.
-MEASURING = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
+MEASURE_MODULES = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
 #: System files and folders with data that Python libraries read.
 #: They contain no secrets.
-SYSTEM = (
+READABLE_SYSTEM_PATHS = (
     "/usr",
     "/dev/null",
     "/dev/zero",
@@ -71,46 +86,50 @@ SYSTEM = (
     "/sys/devices/system",
 )
 #: Devices of GPUs, and files with information about the GPU driver.
-GPUS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
+GPU_DEVICE_PATTERNS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
 #: Folders in which libraries lock files, such as the list of domains of `urlextract`.
-LOCKED = ("urlextract/data",)
+LOCK_FILE_FOLDERS = ("urlextract/data",)
 _ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
 
 
-class ScorerServer(Server):
+class ScorerServer(ForkingServer):
     outputs: ClassVar[Mapping[int, str]] = {1: PRINTED, 2: TOLD}
 
-    def confine(self, order: Order) -> None:
+    def confine(self, order: ProgramOrder) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
         # Start the processes for the task's measures and for its program first.
         # After starting the others, this process gives up the right to start processes.
-        measured = _measuring(order) if order.arguments["runs_measures"] else not_here
+        measured = (
+            _start_measures_pool(order)
+            if order.arguments["runs_measures"]
+            else not_here
+        )
         program = order.arguments["program"]
-        run = _program_runner(program, order.limits) if program else not_here
-        use(partial(_by_kind, measured, run))
+        run = _start_program_pool(program, order.limits) if program else not_here
+        use(partial(_answer_call_by_kind, measured, run))
         if uses_kernel:
-            rights = _rights(order.arguments["words"])
-            give_up_files(rights)
-            give_up_calls(rights)
+            rights = _file_rights(order.arguments["words"])
+            restrict_file_access(rights)
+            filter_system_calls(rights)
 
-    def work(self, order: Order, shared: object) -> int:
+    def work(self, order: ProgramOrder, shared: object) -> int:
         from scoring.__main__ import main as offline
 
         try:
             code = offline(
                 order.arguments["words"],
-                next_step=partial(begin_next_step, order.limits),
+                next_step=partial(renew_cpu_limit, order.limits),
             )
             sys.stdout.flush()
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else 1
         except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
-            return told_and_code(error)
+            return log_and_get_exit_code(error)
         return code
 
 
-def _by_kind(
+def _answer_call_by_kind(
     measured: Callable[[Call], Floats],
     run: Callable[[ProgramCall], Floats],
     call: Call | ProgramCall,
@@ -118,24 +137,26 @@ def _by_kind(
     return run(call) if isinstance(call, ProgramCall) else measured(call)
 
 
-def _program_runner(text: str, limits: Limits) -> Callable[[ProgramCall], Floats]:
+def _start_program_pool(
+    text: str, limits: ResourceLimits
+) -> Callable[[ProgramCall], Floats]:
     folder = Path.cwd() / "program"
-    pool = program_sandbox.sandbox(text, root=ROOT, work_folder=folder)
-    pool.warm()
+    pool = program_sandbox.program_pool(text, root=REPOSITORY_ROOT, work_folder=folder)
+    pool.start_server()
     own = program_sandbox.limits_of_program(limits)
-    return partial(program_sandbox.computed, pool, own)
+    return partial(program_sandbox.run_program_twice, pool, own)
 
 
-def _measuring(order: Order) -> Callable[[Call], Floats]:
-    code = [ROOT / "platform", ROOT]
-    setup = Setup(
+def _start_measures_pool(order: ProgramOrder) -> Callable[[Call], Floats]:
+    code = [REPOSITORY_ROOT / "platform", REPOSITORY_ROOT]
+    setup = ForkServerSetup(
         path=code,
-        readable=CODE,
-        preload=MEASURING,
+        readable=CODE_FOLDERS,
+        preload=MEASURE_MODULES,
         means=MEANS if order.arguments["uses_kernel"] else (),
     )
-    pool = Pool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
-    pool.warm()
+    pool = SandboxPool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
+    pool.start_server()
     # Keep half of the time, so that a measure that never returns can be reported.
     seconds, wall = (
         max(1, order.limits.cpu_seconds // 2),
@@ -148,14 +169,16 @@ def _measuring(order: Order) -> Callable[[Call], Floats]:
         "steps": 1,
     }
     limits = replace(order.limits, cpu_seconds=seconds, wall_seconds=wall, **alone)
-    return partial(computed, pool, limits)
+    return partial(compute_measure_in_pool, pool, limits)
 
 
-def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
+def compute_measure_in_pool(
+    pool: SandboxPool, limits: ResourceLimits, call: Call
+) -> Floats:
     """Compute a measure that a task defines in a sandboxed process, which can read only
     the arguments of the call. Raises MeasureFailed.
     """
-    work = Work(
+    work = SandboxedWork(
         program=MEASURE,
         arguments={},
         limits=limits,
@@ -176,9 +199,9 @@ def computed(pool: Pool, limits: Limits, call: Call) -> Floats:
 
 
 def main() -> None:
-    with orders_of_sender() as orders:
+    with open_order_socket() as orders:
         die_with_parent()
-        preload(READY)
+        preload_modules(PRELOADED_MODULES)
         from scoring.__main__ import parser
         from scoring.metrics import metrics_of
         from tasks.types import task_types
@@ -192,7 +215,7 @@ def main() -> None:
         ScorerServer(orders, readable=(), means=()).serve()
 
 
-def _rights(arguments: Sequence[str]) -> Rights:
+def _file_rights(arguments: Sequence[str]) -> SandboxRights:
     home = Path.home()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     models: list[str | Path] = [os.environ.get("HF_HOME") or caches / "huggingface"]
@@ -216,11 +239,25 @@ def _rights(arguments: Sequence[str]) -> Rights:
     with suppress(OSError):
         # If the cache folder cannot be created, nothing is cached.
         writable_cache.mkdir(parents=True, exist_ok=True)
-    paths: list[str | Path] = [*SYSTEM, *prefixes, *CODE, *models, *named]
-    writable = [Path.cwd(), writable_cache, *(libraries / folder for folder in LOCKED)]
+    paths: list[str | Path] = [
+        *READABLE_SYSTEM_PATHS,
+        *prefixes,
+        *CODE_FOLDERS,
+        *models,
+        *named,
+    ]
+    writable = [
+        Path.cwd(),
+        writable_cache,
+        *(libraries / folder for folder in LOCK_FILE_FOLDERS),
+    ]
     # Programs need write access to these devices to use a GPU.
-    writable += [Path(path) for pattern in GPUS for path in Path("/").glob(pattern)]
-    return Rights(
+    writable += [
+        Path(path)
+        for pattern in GPU_DEVICE_PATTERNS
+        for path in Path("/").glob(pattern)
+    ]
+    return SandboxRights(
         readable=[Path(path) for path in paths],
         writable=writable,
         may_start_processes=True,

@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, confinement, storage
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import ENDLESS_TIME
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics.base import Floats
@@ -23,21 +23,25 @@ from scoring.metrics.official import ProgramCall
 from scoring.metrics.own import Call
 from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import PROGRAM, RUNS_MEASURES
-from scoring.results.board.comparisons import Unreadable
+from scoring.results.board.comparisons import UnreadableStatistics
 from scoring.worker import baseline_runs
-from scoring.worker.confined import computed
-from scoring.worker.local_copies import fetched
-from scoring.worker.rescoring import pack_gold, publish_packed, score_new
-from tasks.gold.early import nothing_early
-from tasks.gold.gold_files import KeptGold
+from scoring.worker.confined import compute_measure_in_pool
+from scoring.worker.local_copies import temporary_local_copy
+from scoring.worker.rescoring import pack_gold, publish_packed, rescore_on_new_gold
+from tasks.gold.early import refuse_early_disclosure
+from tasks.gold.gold_files import StoredGold
 from tasks.models import Gold, Phase, Season, Submission, Task
-from tasks.models.declarations import keep, may_be_run
-from tasks.models.seasons import bump_versions
-from tasks.seasons.file.export import structure_of
+from tasks.models.declarations import may_run_measures, store_declaration
+from tasks.models.seasons import increment_board_versions
+from tasks.seasons.file.export import season_file_structure
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.file.plan import BINDING
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
-from tasks.seasons.presets import forget
+from tasks.seasons.file.plan import STATUSES_FIXING_TYPE
+from tasks.seasons.own_measures import (
+    MeasuresRefused,
+    store_uploaded_measures,
+    store_uploaded_program,
+)
+from tasks.seasons.presets import remove_uninherited_settings
 from tasks.types import InputRefused, Problem, TaskType, task_types
 from tasks.types.declared.folder import CARD, SAMPLE, TOML
 from tasks.types.declared.official_program import PROGRAM as PROGRAM_FILE
@@ -47,8 +51,8 @@ from tasks.types.guarded.toml_reader import read_toml
 
 SPLIT, PHASE = "test", "open"
 #: The name under which the history records a change of a declaration.
-DECLARED_ANEW = "declared-anew"
-FORMS = {
+DECLARATION_CHANGED_KEY = "declared-anew"
+FORM_LABELS = {
     "labels": gettext_lazy("Labels: one or several for each instance"),
     "ranking": gettext_lazy("Ranking: candidates in order, the best first"),
     "text": gettext_lazy("Text: compared with references"),
@@ -59,11 +63,11 @@ FORMS = {
 }
 
 
-class NotDeclared(Refused):
+class DeclarationRefused(Refused):
     status = 422
 
 
-class NoMeasure(Unreadable, InputRefused):
+class MeasureNotComputed(UnreadableStatistics, InputRefused):
     """A measure of the task currently fails, so its runs have incomplete scores."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -71,9 +75,9 @@ class NoMeasure(Unreadable, InputRefused):
         self.evaluation = 0
 
 
-def compute(call: Call | ProgramCall) -> Floats:
+def compute_approved_measure(call: Call | ProgramCall) -> Floats:
     """Compute a measure that the organisers of a task wrote, in a sandboxed process.
-    Raises NoMeasure.
+    Raises MeasureNotComputed.
 
     Official programs run only when a run is scored, and never for a page, so a call of
     a program fails.
@@ -81,55 +85,63 @@ def compute(call: Call | ProgramCall) -> Floats:
     try:
         if isinstance(call, ProgramCall):
             raise failed("the official program runs when a run is scored")
-        if not may_be_run(call.text):
+        if not may_run_measures(call.text):
             raise failed("it is not approved by those who run the site")
-        return computed(confinement.pool(), confinement.limits_for_runs(), call)
+        return compute_measure_in_pool(
+            confinement.pool(), confinement.limits_for_runs(), call
+        )
     except MeasureFailed as reason:
-        raise NoMeasure(reason.problems) from reason
+        raise MeasureNotComputed(reason.problems) from reason
 
 
-def free_slug(season: Season, title: str) -> str:
-    """Return a slug for a new task with the given title. Raises NotDeclared."""
+def make_free_slug(season: Season, title: str) -> str:
+    """Return a slug for a new task with the given title. Raises DeclarationRefused."""
     if not (slug := slugify(title)[:60].strip("-")):
-        raise NotDeclared(_("the title has no letter that an address could have"))
+        raise DeclarationRefused(
+            _("the title has no letter that an address could have")
+        )
     if slug in task_types() or Task.objects.filter(season=season, slug=slug).exists():
-        raise NotDeclared(
+        raise DeclarationRefused(
             _("there is a task “%(name)s” already; give another title") % {"name": slug}
         )
     return slug
 
 
-def phase_tables(season: Season) -> list[dict[str, Any]]:
+def phase_tables_for_new_task(season: Season) -> list[dict[str, Any]]:
     """Return tables of a season file that define the phases of a new task.
 
     The tables are copied from the first task of the season that has phases, or
     otherwise from the phases planned for the season. In a public season, finished
     phases are left out, and phases release inputs only after they open.
     """
-    now, tasks = timezone.now(), structure_of(season)["tasks"]
+    now, tasks = timezone.now(), season_file_structure(season)["tasks"]
     tables = next((task["phases"] for task in tasks if task["phases"]), None)
     tables = tables or [dict(table) for table in season.planned_phases]
     for table in tables:
-        forget(Phase, table)
+        remove_uninherited_settings(Phase, table)
     if not season.is_public:
         return tables
     for table in tables:
-        if "inputs_from" in table and _table_instant(table, "inputs_from") <= now:
+        if "inputs_from" in table and _parse_table_date(table, "inputs_from") <= now:
             del table["inputs_from"]
-    return [table for table in tables if _table_instant(table, "closes") > now]
+    return [table for table in tables if _parse_table_date(table, "closes") > now]
 
 
-def begun(season: Season, tables: Iterable[Mapping[str, Any]]) -> list[str]:
+def phases_begun_at_creation(
+    season: Season, tables: Iterable[Mapping[str, Any]]
+) -> list[str]:
     """Return the slugs of the phases that open as soon as the task is created. If the
     season is not public, no phase opens when the task is created.
     """
     now = timezone.now()
     if not season.is_public:
         return []
-    return [table["slug"] for table in tables if _table_instant(table, "opens") <= now]
+    return [
+        table["slug"] for table in tables if _parse_table_date(table, "opens") <= now
+    ]
 
 
-def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
+def splits_of_phase_tables(tables: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of the splits that the phases use. The first split in the result
     is the default split for uploaded gold.
     """
@@ -137,42 +149,46 @@ def splits_of(tables: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted(splits or [SPLIT], key=lambda split: split != SPLIT)
 
 
-def _table_instant(table: Mapping[str, Any], key: str) -> dt.datetime:
-    value = table.get(key) or WITHOUT_END
+def _parse_table_date(table: Mapping[str, Any], key: str) -> dt.datetime:
+    value = table.get(key) or ENDLESS_TIME
     return value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
 
 
-def _phases_for(
+def _phase_tables_for_gold(
     season: Season, split: str, opens: dt.datetime | None, closes: dt.datetime | None
 ) -> list[dict[str, Any]]:
-    tables = phase_tables(season)
+    tables = phase_tables_for_new_task(season)
     if not tables:
         if opens is None or closes is None:
-            raise NotDeclared(_("the season has no phases; say when the task opens"))
+            raise DeclarationRefused(
+                _("the season has no phases; say when the task opens")
+            )
         facts = {"slug": PHASE, "title": "Open", "opens": opens, "closes": closes}
         tables = [{**facts, "split": split}]
-    elif split not in splits_of(tables):
+    elif split not in splits_of_phase_tables(tables):
         words = _("the phases of the season have the splits %(splits)s")
-        raise NotDeclared(words % {"splits": ", ".join(splits_of(tables))})
+        raise DeclarationRefused(
+            words % {"splits": ", ".join(splits_of_phase_tables(tables))}
+        )
     else:
-        late = begun(season, tables)
+        late = phases_begun_at_creation(season, tables)
         if late and opens is None:
-            raise NotDeclared(_("say when the task opens; the season is public"))
+            raise DeclarationRefused(_("say when the task opens; the season is public"))
         for table in tables:
             if table["slug"] in late:
                 table["opens"] = opens
-    if begun(season, tables):
-        raise NotDeclared(
+    if phases_begun_at_creation(season, tables):
+        raise DeclarationRefused(
             _("the season is public: its new task stays closed; give a later time")
         )
     return tables
 
 
-def new_task(
+def create_declared_task(
     *,
     season: Season,
     task_type: TaskType,
-    packed: KeptGold,
+    packed: StoredGold,
     split: str = "",
     opens: dt.datetime | None = None,
     closes: dt.datetime | None = None,
@@ -183,35 +199,35 @@ def new_task(
     """
     assert task_type.declared is not None
     slug = task_type.declared.name
-    split = split or splits_of(phase_tables(season))[0]
+    split = split or splits_of_phase_tables(phase_tables_for_new_task(season))[0]
     prefix = f"tasks.{slug}"
     values: dict[str, Any] = {
         f"{prefix}.title": task_type.title,
         f"{prefix}.type": task_type.slug,
     }
-    for table in _phases_for(season, split, opens, closes):
+    for table in _phase_tables_for_gold(season, split, opens, closes):
         values |= {
             f"{prefix}.phases.{table['slug']}.{key}": value
             for key, value in table.items()
             if key != "slug"
         }
-    with transaction.atomic(), nothing_early(season, by=by):
+    with transaction.atomic(), refuse_early_disclosure(season, by=by):
         change_settings(season=season, values=values, by=by)
         task = Task.objects.select_related("season").get(season=season, slug=slug)
-        task.declaration = keep(task_type)
+        task.declaration = store_declaration(task_type)
         Task.objects.filter(pk=task.pk).update(declaration=task.declaration)
         made = publish_packed(
             splits=[(task, split)], packed=[packed], reason=_("First release."), by=by
         )
-    score_new(made, by=by)
+    rescore_on_new_gold(made, by=by)
     if task_type.declared.baselines:
         phases = Phase.objects.filter(task=task, split=split)
         for phase in phases.select_related("task__season"):
-            baseline_runs.ask(phase=phase, by=by)
+            baseline_runs.request_baselines(phase=phase, by=by)
     return task
 
 
-def packed_gold(
+def pack_first_gold(
     season: Season,
     task_type: TaskType,
     stored: str,
@@ -219,16 +235,16 @@ def packed_gold(
     by: User,
     *,
     encoding: str = "",
-) -> KeptGold:
+) -> StoredGold:
     """Parse a file in the storage of gold as the gold of a task that is not saved yet."""
     assert task_type.declared is not None
     task = Task(season=season, slug=task_type.declared.name)
     return _pack_draft_gold(task, task_type, stored, filename, by, encoding=encoding)
 
 
-def packed_anew(
+def repack_latest_gold(
     task: Task, task_type: TaskType, by: User, *, keeps_reading: bool = False
-) -> dict[str, KeptGold]:
+) -> dict[str, StoredGold]:
     """Parse the newest gold of each split again, because the task type has changed.
 
     If the task has runs and ``keeps_reading`` is False, the newest version of the
@@ -237,7 +253,7 @@ def packed_anew(
     latest = {
         gold.split: gold for gold in Gold.objects.filter(task=task).order_by("number")
     }
-    keeps_reading = keeps_reading or not _has_runs(task)
+    keeps_reading = keeps_reading or not _has_binding_runs(task)
     return {
         split: _pack_draft_gold(
             task,
@@ -251,15 +267,17 @@ def packed_anew(
     }
 
 
-def _has_runs(task: Task) -> bool:
-    return Submission.objects.filter(phase__task=task, status__in=BINDING).exists()
+def _has_binding_runs(task: Task) -> bool:
+    return Submission.objects.filter(
+        phase__task=task, status__in=STATUSES_FIXING_TYPE
+    ).exists()
 
 
-def change_task(
+def change_declared_task(
     *,
     task: Task,
     task_type: TaskType,
-    packed: Mapping[str, KeptGold],
+    packed: Mapping[str, StoredGold],
     reason: str,
     by: User,
 ) -> bool:
@@ -271,14 +289,14 @@ def change_task(
     # Read the task again, because the trial before was rolled back.
     task = Task.objects.select_related("season", "declaration").get(pk=task.pk)
     season, is_other = task.season, task_type.slug != task.type
-    has_runs = _has_runs(task)
+    has_runs = _has_binding_runs(task)
     if is_other and has_runs and not reason:
-        raise NotDeclared(
+        raise DeclarationRefused(
             _("say why numbers change; teams read it beside the change of their scores")
         )
-    with transaction.atomic(), nothing_early(season, by=by):
+    with transaction.atomic(), refuse_early_disclosure(season, by=by):
         declaration, rules = (
-            keep(task_type),
+            store_declaration(task_type),
             [name for name in task.rules if name in task_type.rules],
         )
         if declaration == task.declaration:
@@ -306,19 +324,19 @@ def change_task(
             else []
         )
         audit.record(
-            DECLARED_ANEW,
+            DECLARATION_CHANGED_KEY,
             actor=by,
             subject=task,
             place=season,
             facts=named,
             changes=changes,
         )
-        bump_versions(season)
-    score_new(made, by=by)
+        increment_board_versions(season)
+    rescore_on_new_gold(made, by=by)
     return is_other and has_runs
 
 
-def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
+def restore_declaration(task: Task, before: Mapping[str, Any], by: User) -> None:
     """Restore the earlier declaration of a task and parse the gold of the task again,
     in the caller's transaction.
     """
@@ -326,23 +344,23 @@ def declare_as_before(task: Task, before: Mapping[str, Any], by: User) -> None:
     Task.objects.filter(pk=task.pk).update(**before)
     task.refresh_from_db()
     if is_other:
-        packed = packed_anew(task, task.task_type, by, keeps_reading=True)
+        packed = repack_latest_gold(task, task.task_type, by, keeps_reading=True)
         publish_packed(
             splits=[(task, split) for split in packed],
             packed=[*packed.values()],
             reason="",
             by=by,
         )
-    bump_versions(task.season)
+    increment_board_versions(task.season)
 
 
-def draft_of(task: Task) -> dict[str, Any]:
+def draft_of_task(task: Task) -> dict[str, Any]:
     declared = task.task_type.declared
     gold = Gold.objects.filter(task=task).order_by("-number").first()
     if declared is None:
         raise Http404(_("The task is a built-in type."))
     if gold is None:
-        raise NotDeclared(
+        raise DeclarationRefused(
             _("the task has no gold that its declaration could be tried on")
         )
     files = {
@@ -362,16 +380,16 @@ def draft_of(task: Task) -> dict[str, Any]:
     }
 
 
-def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
+def check_draft(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
     given = {
         name: draft[name] for name in ("filename", "form", "slug", "title", "task")
     }
     given |= {name: draft.get(name, "") for name in ("encoding", "delimiter")}
-    files = without_sample(draft["files"])
+    files = without_sample_files(draft["files"])
     given["files"] = {**files, **({CARD: draft["card"]} if draft["card"] else {})}
     if MEASURES in files:
         try:
-            bring_measures(
+            store_uploaded_measures(
                 files[MEASURES], by=by, season=Season.objects.get(pk=draft["season"])
             )
         except MeasuresRefused as refused:
@@ -381,15 +399,17 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
         given[RUNS_MEASURES] = True
     if PROGRAM_FILE in files:
         season = Season.objects.get(pk=draft["season"])
-        bring_program(files[PROGRAM_FILE], by=by, season=season)
+        store_uploaded_program(files[PROGRAM_FILE], by=by, season=season)
     limits = confinement.limits_for_organisers()
     with ExitStack() as fetching:
-        path = fetching.enter_context(fetched(storage.gold, draft["stored"]))
+        path = fetching.enter_context(
+            temporary_local_copy(storage.gold, draft["stored"])
+        )
         besides = {}
         if sample_run := draft.get(SAMPLE_RUN):
             given[SAMPLE_RUN] = sample_run["filename"]
             besides[SAMPLE_RUN] = fetching.enter_context(
-                fetched(storage.gold, sample_run["stored"])
+                temporary_local_copy(storage.gold, sample_run["stored"])
             )
         try:
             with confinement.read_upload(
@@ -404,7 +424,7 @@ def look_at(draft: Mapping[str, Any], by: User) -> dict[str, Any]:
             }
 
 
-def without_sample(files: Mapping[str, str]) -> dict[str, str]:
+def without_sample_files(files: Mapping[str, str]) -> dict[str, str]:
     return {
         name: text for name, text in files.items() if not name.startswith(f"{SAMPLE}/")
     }
@@ -419,14 +439,14 @@ def _pack_draft_gold(
     *,
     reading: int = READING_VERSION,
     encoding: str = "",
-) -> KeptGold:
+) -> StoredGold:
     draft = Task(
         season=task.season,
         slug=task.slug,
-        declaration=keep(task_type),
+        declaration=store_declaration(task_type),
         options=task.options,
     )
-    with fetched(storage.gold, stored) as path:
+    with temporary_local_copy(storage.gold, stored) as path:
         return pack_gold(
             [(draft, SPLIT)], [path], filename, by, reading=reading, encoding=encoding
         )[0]

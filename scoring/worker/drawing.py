@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.worker.rescoring import ask_for_phase
-from tasks.gold.early import nothing_early
+from scoring.worker.rescoring import request_rescoring_of_phase
+from tasks.gold.early import refuse_early_disclosure
 from tasks.models import Phase
-from tasks.models.seasons import bump_version
-from tasks.seasons.phase_acts import locked_phase
+from tasks.models.seasons import increment_board_version
+from tasks.seasons.phase_acts import lock_phase
 from tasks.types.digests import NONCE_BYTES
 
 
@@ -25,8 +25,8 @@ def draw_again(*, phase: Phase, by: User) -> Phase:
 
     Raises Refused if the seed is already secret, or if the phase accepts no more runs.
     """
-    with transaction.atomic(), nothing_early(phase.task.season, by=by):
-        drawn = locked_phase(phase)
+    with transaction.atomic(), refuse_early_disclosure(phase.task.season, by=by):
+        drawn = lock_phase(phase)
         if not drawn.has_guessable_part:
             words = _("the public part of %(phase)s was not drawn by a seed")
             raise Refused(words % {"phase": drawn})
@@ -45,7 +45,7 @@ def draw_again(*, phase: Phase, by: User) -> Phase:
         ]
         for own in redrawn:
             Phase.objects.filter(pk=own.pk).update(part_seed=None, part_nonce=nonce)
-            bump_version(own.pk)
+            increment_board_version(own.pk)
             facts = {"phase": f"{own.task}, {own}"}
             audit.record(
                 "part-drawn-again",
@@ -55,6 +55,6 @@ def draw_again(*, phase: Phase, by: User) -> Phase:
                 facts=facts,
             )
     for own in redrawn:
-        ask_for_phase(phase=own, by=by)
+        request_rescoring_of_phase(phase=own, by=by)
     drawn.refresh_from_db(fields=["part_seed", "part_nonce"])
     return drawn

@@ -43,14 +43,14 @@ from scoring.models import (
 )
 from scoring.worker.child import PairsPending
 from scoring.worker.ledger import (
-    GivenRows,
-    Imported,
-    in_parts,
-    look_up,
-    read_file,
-    rows_of,
-    share,
-    store,
+    ImportResult,
+    ParsedJudgements,
+    look_up_labels,
+    read_judgement_file,
+    share_judge,
+    split_into_batches,
+    store_judgements,
+    unwithdrawn_judgements_of,
 )
 from scoring.worker.local_copies import storage_in_use
 from tasks.jobs import engine
@@ -77,11 +77,11 @@ from tasks.types.stored_judges import (
 )
 
 #: The length of the column ``items`` if the premise is identified by a SHA-1 digest.
-WITH_SHA1 = 40 + 1 + 64
+SHA1_ITEMS_LENGTH = 40 + 1 + 64
 #: The ledger may have items of these kinds under digests of several forms of a text.
-WITH_FORMS = (SUPPORTS, ASSIGNS)
-#: DECIDES has a clause for each kind of label, which says what a judge decides.
-DECIDES = {
+KINDS_WITH_SEVERAL_FORMS = (SUPPORTS, ASSIGNS)
+#: JUDGEMENT_DESCRIPTIONS has a clause for each kind of label, which says what a judge decides.
+JUDGEMENT_DESCRIPTIONS = {
     ENTAILS: "whether passages entail claims",
     SUPPORTS: "how far documents support sentences",
     ASSIGNS: "which nuggets reports contain",
@@ -95,21 +95,25 @@ def import_labels(
     by: User | None,
     season: Season | None = None,
     model: str = "",
-) -> Imported:
+) -> ImportResult:
     """Store the labels of an uploaded file and resume the jobs that wait for these
     labels. Raises FileRefused.
     """
-    given = read_file(path, filename, model, by)
-    stored = store(given, season=season, by=by)
-    return replace(stored, resumed=go_on(stored, given))
+    given = read_judgement_file(path, filename, model, by)
+    stored = store_judgements(given, season=season, by=by)
+    return replace(stored, resumed=resume_jobs_after_import(stored, given))
 
 
-def go_on(stored: Imported, given: GivenRows) -> int:
-    has_other_forms = given.summary.has_sha1 or given.summary.kind in WITH_FORMS
-    return resume_waiting(stored.judge, is_unsure=has_other_forms and stored.added > 0)
+def resume_jobs_after_import(stored: ImportResult, given: ParsedJudgements) -> int:
+    has_other_forms = (
+        given.summary.has_sha1 or given.summary.kind in KINDS_WITH_SEVERAL_FORMS
+    )
+    return resume_jobs_waiting_for_judge(
+        stored.judge, is_unsure=has_other_forms and stored.added > 0
+    )
 
 
-def share_labels(*, season: Season, model: str, by: User) -> Imported:
+def share_labels(*, season: Season, model: str, by: User) -> ImportResult:
     """Make a model's labels in one season available to all seasons, and resume the jobs
     that wait for these labels.
 
@@ -124,11 +128,13 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
         shared_all = [
             one
             for kind in kinds
-            for one in share(season=season, name=model, kind=kind, by=by)
+            for one in share_judge(season=season, name=model, kind=kind, by=by)
         ]
     shared = shared_all[-1]
     resumed = sum(
-        resume_waiting(one.judge, is_unsure=_has_other_forms(one.source))
+        resume_jobs_waiting_for_judge(
+            one.judge, is_unsure=_has_labels_in_other_forms(one.source)
+        )
         for one in shared_all
     )
     added, known = (
@@ -137,17 +143,17 @@ def share_labels(*, season: Season, model: str, by: User) -> Imported:
     return replace(shared, added=added, known=known, resumed=resumed)
 
 
-def _has_other_forms(source: JudgementImport) -> bool:
-    return source.judge.kind in WITH_FORMS or has_sha1(source)
+def _has_labels_in_other_forms(source: JudgementImport) -> bool:
+    return source.judge.kind in KINDS_WITH_SEVERAL_FORMS or has_sha1_labels(source)
 
 
-def has_sha1(source: JudgementImport) -> bool:
+def has_sha1_labels(source: JudgementImport) -> bool:
     """Return True if some labels of the import identify the premise by a SHA-1 digest."""
     older = source.judgements.alias(length=Length("items"))
-    return older.filter(length=WITH_SHA1).exists()
+    return older.filter(length=SHA1_ITEMS_LENGTH).exists()
 
 
-def models_of_season(season: Season) -> list[str]:
+def judge_names_of_season(season: Season) -> list[str]:
     """Return the names of all judges in the options of the season's tasks."""
     return list(dict.fromkeys(judge.name for judge in judges_of_season(season)))
 
@@ -162,15 +168,15 @@ def judges_of_season(season: Season) -> list[StoredJudge]:
     return list(dict.fromkeys(judges))
 
 
-def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
+def label_file_lines(deciding: Sequence[Judge]) -> Iterator[str]:
     """For each pair, yield the label that scoring uses as a line of a label file, one
     judge after the other.
     """
     yield first_line(deciding[0].kind, deciding[0].name)
     for place, judge in enumerate(deciding):
-        rows = rows_of(judge, deciding[:place])
+        rows = unwithdrawn_judgements_of(judge, deciding[:place])
         has_several = rows.filter(~Q(by="") | Q(repeat__gt=0)).exists()
-        for some in in_parts(
+        for some in split_into_batches(
             rows.values_list("pk", "items", "label").iterator(chunk_size=5000)
         ):
             if has_several:
@@ -183,7 +189,7 @@ def label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
 
 def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterator[str]:
     pairs = {items for _pk, items, _label in rows}
-    found = dict(look_up([judge], pairs))
+    found = dict(look_up_labels([judge], pairs))
     firsts = set(
         Judgement.objects.standing()
         .filter(judge=judge, items__in=pairs)
@@ -197,13 +203,13 @@ def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterat
             yield label_line(judge.kind, items, decided.label)
 
 
-def archived_label_lines(deciding: Sequence[Judge]) -> Iterator[str]:
-    """Yield the lines of `label_lines`, and then lines with withdrawn labels of pairs
+def label_file_lines_with_withdrawn(deciding: Sequence[Judge]) -> Iterator[str]:
+    """Yield the lines of `label_file_lines`, and then lines with withdrawn labels of pairs
     that have no other label.
 
     Boards that were frozen before the labels were withdrawn still use the labels.
     """
-    yield from label_lines(deciding)
+    yield from label_file_lines(deciding)
     standing = Judgement.objects.standing().filter(
         judge__in=deciding, items=OuterRef("items")
     )
@@ -255,21 +261,23 @@ def wait_for_labels(
             deciding = deciding_judges(job, judges[kind])
             asked = found.pairs
             if len(judges) > 1:
-                asked = sum(1 for _pair in pairs_in(path)) + decided[kind]
+                asked = sum(1 for _pair in read_pending_pairs(path)) + decided[kind]
             waits_for.append(
                 _PairsOfJudge(deciding, path, _store_pairs(job, path), asked)
             )
         with transaction.atomic():
             reason = _reason(found, waits_for)
-            if is_kept := engine.defer(job, reason, until=timezone.now() + PATIENCE):
-                _replace(job, waits_for)
+            if is_kept := engine.defer_job(
+                job, reason, until=timezone.now() + PATIENCE
+            ):
+                _replace_pending_labels(job, waits_for)
     finally:
         if not is_kept:
             for one in waits_for:
                 storage.statistics.delete(one.name)
     for one in waits_for:
         for judge in one.deciding:
-            resume_waiting(judge)
+            resume_jobs_waiting_for_judge(judge)
     return is_kept
 
 
@@ -304,7 +312,8 @@ def _reason(found: PairsPending, waits_for: Sequence[_PairsOfJudge]) -> str:
         # Teams read the reason, and the number of nuggets is part of the gold.
         pending = "Pairs pending"
     decides = " and ".join(
-        f"{DECIDES[judge.kind]} is decided by {judge}" for judge in judges
+        f"{JUDGEMENT_DESCRIPTIONS[judge.kind]} is decided by {judge}"
+        for judge in judges
     )
     return (
         f"{pending}: {decides}, outside of this site. Scoring goes on by itself when the last label is "
@@ -326,14 +335,14 @@ def deciding_judges(job: Job, named: StoredJudge) -> list[Judge]:
     return list(Judge.objects.deciding(named.name, season, named.kind))
 
 
-def pairs_in(path: Path) -> Iterator[AskedItem]:
+def read_pending_pairs(path: Path) -> Iterator[AskedItem]:
     """Yield the pairs without a label that a scorer has written to a file."""
     # `splitlines` would also split at other line separators inside of passages.
     with path.open(encoding="utf-8", newline="\n") as lines:
-        yield from map(item_of, map(json.loads, lines))
+        yield from map(asked_item_of_line, map(json.loads, lines))
 
 
-def item_of(value: Mapping[str, Any]) -> AskedItem:
+def asked_item_of_line(value: Mapping[str, Any]) -> AskedItem:
     """Return the pair of a line with texts, with the digests of its other forms."""
     kind = value.get("kind", ENTAILS)
     texts = tuple(value[role] for role in KINDS[kind].items)
@@ -344,7 +353,7 @@ def item_of(value: Mapping[str, Any]) -> AskedItem:
     return AskedItem(kind, texts, others, unit=value.get("unit", ""))
 
 
-def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
+def resume_jobs_waiting_for_judge(judge: Judge, *, is_unsure: bool = False) -> int:
     """Delete the rows of pairs that have received a label of the judge, and resume the
     jobs that waited for these pairs. Return the number of resumed jobs.
     """
@@ -357,28 +366,28 @@ def resume_waiting(judge: Judge, *, is_unsure: bool = False) -> int:
     # Skip pairs for which a judge of higher precedence has answered without a label.
     # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(
-        _goes_before(judge), judge__name=judge.name, judge__kind=judge.kind
+        _has_higher_precedence(judge), judge__name=judge.name, judge__kind=judge.kind
     )
     with transaction.atomic():
         struck = PendingPair.objects.filter(
-            Exists(decided), ~Exists(first), waits__in=_waiting_for(judge)
+            Exists(decided), ~Exists(first), waits__in=_pending_labels_of_judge(judge)
         )
         concerned = set(struck.values_list("waits__job", flat=True).distinct())
         struck.delete()
     waiting = Job.objects.filter(
-        pending_labels__in=_waiting_for(judge), state=Job.State.WAITING
+        pending_labels__in=_pending_labels_of_judge(judge), state=Job.State.WAITING
     )
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
-    resumed = sum(engine.resume(job) for job in waiting.order_by("pk"))
+    resumed = sum(engine.resume_waiting_job(job) for job in waiting.order_by("pk"))
     # Delete the rows of jobs that were scored or cancelled meanwhile.
-    for ended in _waiting_for(judge).exclude(job__state__in=Job.MOVING):
+    for ended in _pending_labels_of_judge(judge).exclude(job__state__in=Job.MOVING):
         storage.statistics.delete(ended.file)
         ended.delete()
     return resumed
 
 
-def _goes_before(judge: Judge) -> Q:
+def _has_higher_precedence(judge: Judge) -> Q:
     later = Q(judge__season=judge.season_id, judge__pk__gt=judge.pk)
     if judge.season_id is not None:
         return later
@@ -400,11 +409,11 @@ def waiting_jobs() -> QuerySet[PendingLabels]:
     )
 
 
-def pairs_left(waiting: QuerySet[PendingLabels]) -> int:
+def count_open_pairs(waiting: QuerySet[PendingLabels]) -> int:
     return waiting.aggregate(all=Sum("left"))["all"] or 0
 
 
-def open_pairs(
+def read_open_pairs(
     waiting: Sequence[PendingLabels], *, is_next_only: bool = False
 ) -> Iterator[dict[str, str]]:
     shown: set[tuple[str, str]] = set()
@@ -416,7 +425,7 @@ def open_pairs(
         ):
             for line in lines:
                 value = json.loads(line)
-                pair = item_of(value)
+                pair = asked_item_of_line(value)
                 if (
                     (pair.kind, pair.items) in shown
                     or pair.items not in still_open
@@ -429,7 +438,7 @@ def open_pairs(
                 yield {**named, **pair.by_role}
 
 
-def _waiting_for(judge: Judge) -> QuerySet[PendingLabels]:
+def _pending_labels_of_judge(judge: Judge) -> QuerySet[PendingLabels]:
     waiting = PendingLabels.objects.filter(
         judge__name=judge.name, judge__kind=judge.kind
     )
@@ -438,7 +447,7 @@ def _waiting_for(judge: Judge) -> QuerySet[PendingLabels]:
     return waiting.filter(job__submission__phase__task__season=judge.season_id)
 
 
-def _replace(job: Job, waits_for: Sequence[_PairsOfJudge]) -> None:
+def _replace_pending_labels(job: Job, waits_for: Sequence[_PairsOfJudge]) -> None:
     before = PendingLabels.objects.filter(job=job)
     since = min((row.since for row in before), default=timezone.now())
     for row in before:
@@ -452,7 +461,7 @@ def _replace(job: Job, waits_for: Sequence[_PairsOfJudge]) -> None:
             file=one.name,
             since=since,
         )
-        for some in in_parts(pairs_in(one.path)):
+        for some in split_into_batches(read_pending_pairs(one.path)):
             PendingPair.objects.bulk_create(
                 PendingPair(waits=waits, items=pair.items) for pair in some
             )

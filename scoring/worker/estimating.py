@@ -16,13 +16,13 @@ from scoring.metrics import entailment
 from scoring.models import Judge
 from scoring.offline.estimated_units import KINDS
 from scoring.worker import child, local_copies
-from scoring.worker.entailment_labels import pairs_in
-from scoring.worker.ledger import look_up
+from scoring.worker.entailment_labels import read_pending_pairs
+from scoring.worker.ledger import look_up_labels
 from scoring.worker.scorers import (
     POLL_SECONDS,
-    limits_for,
+    make_scorer,
     option_arguments,
-    ready_scorer,
+    scoring_limits_for,
 )
 from tasks.jobs import interruptions
 from tasks.models import Gold, Phase, Submission
@@ -35,15 +35,17 @@ from tasks.types.stored_judges import (
     with_label_files,
 )
 
-FAULT = "The estimates failed by a fault of the scorer; the log says what happened."
+SCORER_FAULT_MESSAGE = (
+    "The estimates failed by a fault of the scorer; the log says what happened."
+)
 SHEET, PEOPLE, ASKED = "sheet.jsonl", "people.jsonl", "asked.jsonl"
-ROWS = "rows.jsonl"
+ROWS_FILE_NAME = "rows.jsonl"
 #: A number that is greater than the number of units of any run.
 ALL_UNITS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampling:
+class SampleParameters:
     """The parameters of a sample of units that people label.
 
     ``of`` is the kind of unit that people label, and ``labels`` is the number of units
@@ -59,16 +61,16 @@ class Sampling:
     runs: Sequence[Submission]
 
 
-def sheet_of(sampling: Sampling) -> bytes:
+def sample_sheet_bytes(sampling: SampleParameters) -> bytes:
     """Return the content of a file with sampled units that people label. Raises
     RunFailed if no units can be sampled.
     """
-    with closing(ready_scorer()) as scorer:
-        return _sheet(scorer, sampling).read_bytes()
+    with closing(make_scorer()) as scorer:
+        return _write_sample_sheet(scorer, sampling).read_bytes()
 
 
 @dataclass(frozen=True)
-class Computed:
+class ComputedEstimates:
     """The estimated scores, and people's labels as lines with pseudonyms and with
     digests in place of texts.
     """
@@ -77,90 +79,98 @@ class Computed:
     rows: bytes
 
 
-def estimates_of(sampling: Sampling, people: Path) -> Computed:
+def compute_estimates(sampling: SampleParameters, people: Path) -> ComputedEstimates:
     """Estimate scores from the labels in the file ``people``. Raises FileRefused or
     RunFailed.
     """
-    options = _options(sampling)
+    options = _task_options(sampling)
     # Only labels of the sampled kind of unit determine the estimates.
     labels = {
         judge.kind: _stored_labels(sampling, judge)
         for judge in stored_judges(options)
         if judge.kind == KINDS[sampling.of]
     }
-    with closing(ready_scorer()) as scorer:
+    with closing(make_scorer()) as scorer:
         path = scorer.folder / PEOPLE
         path.write_bytes(people.read_bytes())
-        options = _with_labels(scorer, options, labels)
-        arguments = _arguments(scorer, sampling, "scores", sampling.labels, options)
-        rows = scorer.folder / ROWS
+        options = _options_with_label_file(scorer, options, labels)
+        arguments = _estimate_arguments(
+            scorer, sampling, "scores", sampling.labels, options
+        )
+        rows = scorer.folder / ROWS_FILE_NAME
         arguments += [f"--people={path}", f"--rows={rows}"]
-        result = _result(scorer, sampling, arguments)
-        return Computed(result, rows.read_bytes())
+        result = _run_estimate_command(scorer, sampling, arguments)
+        return ComputedEstimates(result, rows.read_bytes())
 
 
-def _sheet(
+def _write_sample_sheet(
     scorer: child.Scorer,
-    sampling: Sampling,
+    sampling: SampleParameters,
     labels: int | None = None,
     asked: Path | None = None,
 ) -> Path:
     # To sample units, the scorer needs no labels of judges.
-    options = _with_labels(scorer, _options(sampling), {})
+    options = _options_with_label_file(scorer, _task_options(sampling), {})
     count = sampling.labels if labels is None else labels
     out = scorer.folder / SHEET
-    arguments = _arguments(scorer, sampling, "sheet", count, options)
+    arguments = _estimate_arguments(scorer, sampling, "sheet", count, options)
     if asked is not None:
         arguments.append(f"--asked={asked}")
-    _result(scorer, sampling, [*arguments, f"--out={out}"])
+    _run_estimate_command(scorer, sampling, [*arguments, f"--out={out}"])
     return out
 
 
-def _stored_labels(sampling: Sampling, judge: StoredJudge) -> list[str]:
+def _stored_labels(sampling: SampleParameters, judge: StoredJudge) -> list[str]:
     season = sampling.phase.task.season
     deciding = list(Judge.objects.deciding(judge.name, season, judge.kind))
     reader = _asked_forms if judge.kind == ASSIGNS else _forms_of_rows
     with reader(sampling) as forms:
         return [
             label_line(judge.kind, items, decision.settled.label)
-            for items, decision in look_up(deciding, forms)
+            for items, decision in look_up_labels(deciding, forms)
             if decision.settled.is_final(judge.kind)
         ]
 
 
 @contextmanager
-def _forms_of_rows(sampling: Sampling) -> Iterator[Iterator[str]]:
-    with all_rows(sampling) as rows:
-        yield (form for row in rows for form in forms_of(row))
+def _forms_of_rows(sampling: SampleParameters) -> Iterator[Iterator[str]]:
+    with open_all_unit_rows(sampling) as rows:
+        yield (form for row in rows for form in item_digests_of_row(row))
 
 
 @contextmanager
-def _asked_forms(sampling: Sampling) -> Iterator[Iterator[str]]:
+def _asked_forms(sampling: SampleParameters) -> Iterator[Iterator[str]]:
     """Yield an iterator over the digests under which the ledger may have the nuggets of
     the runs. Judges may have seen other forms of a nugget than people see.
     """
-    with closing(ready_scorer()) as scorer:
+    with closing(make_scorer()) as scorer:
         asked = scorer.folder / ASKED
-        _sheet(scorer, sampling, asked=asked)
-        yield (form for item in pairs_in(asked) for form in (item.items, *item.others))
+        _write_sample_sheet(scorer, sampling, asked=asked)
+        yield (
+            form
+            for item in read_pending_pairs(asked)
+            for form in (item.items, *item.others)
+        )
 
 
 @contextmanager
-def all_rows(sampling: Sampling) -> Iterator[Iterator[dict[str, Any]]]:
+def open_all_unit_rows(
+    sampling: SampleParameters,
+) -> Iterator[Iterator[dict[str, Any]]]:
     """Yield an iterator over all units of the runs, as rows of a file that people
     label. Raises RunFailed.
 
     The file is read line by line, because the texts of all pairs can take gigabytes of
     memory.
     """
-    with closing(ready_scorer()) as scorer, ExitStack() as files:
-        sheet = _sheet(scorer, sampling, ALL_UNITS)
+    with closing(make_scorer()) as scorer, ExitStack() as files:
+        sheet = _write_sample_sheet(scorer, sampling, ALL_UNITS)
         lines = files.enter_context(sheet.open(encoding="utf-8"))
         next(lines)
         yield map(json.loads, lines)
 
 
-def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
+def item_digests_of_row(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the digests under which the judgement ledger may have stored a pair. Older
     labels have a SHA-1 digest of the premise, and documents have several forms.
     """
@@ -175,7 +185,7 @@ def forms_of(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{sentence} {digest_of(form)}"
 
 
-def _with_labels(
+def _options_with_label_file(
     scorer: child.Scorer, options: dict[str, str], labels: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """Return the options with a file of labels in place of each judge of the ledger.
@@ -190,14 +200,14 @@ def _with_labels(
     return with_label_files(options, paths)
 
 
-def _options(sampling: Sampling) -> dict[str, str]:
+def _task_options(sampling: SampleParameters) -> dict[str, str]:
     task = sampling.phase.task
     return dict(task.task_type.checked_options(task.options))
 
 
-def _arguments(
+def _estimate_arguments(
     scorer: child.Scorer,
-    sampling: Sampling,
+    sampling: SampleParameters,
     command: str,
     labels: int,
     options: dict[str, str],
@@ -225,24 +235,26 @@ def _arguments(
     ]
 
 
-def _result(
-    scorer: child.Scorer, sampling: Sampling, arguments: list[str]
+def _run_estimate_command(
+    scorer: child.Scorer, sampling: SampleParameters, arguments: list[str]
 ) -> dict[str, Any]:
     command = child.ScorerCommand(
         arguments,
         doing="Estimating",
-        fault=FAULT,
-        refused=partial(_refusal, PEOPLE),
+        fault=SCORER_FAULT_MESSAGE,
+        refused=partial(_estimate_failure, PEOPLE),
     )
-    scorer.begin(command, limits_for(sampling.phase.task, len(sampling.runs)))
+    scorer.begin(command, scoring_limits_for(sampling.phase.task, len(sampling.runs)))
     while not scorer.ended(within=POLL_SECONDS):
-        interruptions.check()
+        interruptions.raise_if_stop_requested()
     for result in scorer.results():
         return result
     raise scorer.verdict(sampling.rules)
 
 
-def _refusal(filename: str, problems: Sequence[Any], more: int) -> child.RunFailed:
+def _estimate_failure(
+    filename: str, problems: Sequence[Any], more: int
+) -> child.RunFailed:
     return child.RunFailed(
         problems[0]["message"] if problems else f"{filename} cannot be read", problems
     )

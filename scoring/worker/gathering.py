@@ -20,11 +20,11 @@ from django.utils import timezone
 
 from citeboard.core.commits import after_commit
 from scoring.models import Evaluation, Judge, Receipt, UsedJudgements
-from scoring.models.ledger import LABEL_BYTES, short_digests, short_units
-from scoring.worker.entailment_labels import deciding_judges, pairs_in
-from scoring.worker.ledger import Decision, in_parts, look_up
+from scoring.models.ledger import BYTE_BY_LABEL, eight_byte_digests, short_units
+from scoring.worker.entailment_labels import deciding_judges, read_pending_pairs
+from scoring.worker.ledger import LabelDecision, look_up_labels, split_into_batches
 from tasks.models import Job
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types.ledger import AskedItem, Settled
 from tasks.types.stored_judges import (
     StoredJudge,
@@ -37,17 +37,17 @@ from tasks.types.stored_judges import (
 Versions = Mapping[int, int]
 
 
-def gathered_for(job: Job) -> Gathered | None:
+def new_judgement_collection(job: Job) -> GatheredJudgements | None:
     """Return an empty collection of judgements for a scoring job, or None if the job
     needs no judgements from the ledger.
     """
     judges = stored_judges(job.options)
     if job.kind != Job.Kind.SCORE or not judges:
         return None
-    return Gathered(job, judges)
+    return GatheredJudgements(job, judges)
 
 
-class Gathered:
+class GatheredJudgements:
     """The labels in the judgement ledger for the pairs of one run, by the kind of the
     labels. Each kind of labels has one judge.
     """
@@ -79,7 +79,7 @@ class Gathered:
         for own in self._by_kind.values():
             own.begin_search()
         before = self.decided
-        for pairs in in_parts(pairs_in(pending)):
+        for pairs in split_into_batches(read_pending_pairs(pending)):
             by_kind: dict[str, list[AskedItem]] = defaultdict(list)
             for pair in pairs:
                 by_kind[pair.kind].append(pair)
@@ -111,7 +111,7 @@ class _LabelsOfKind:
     def __init__(self, job: Job, judge: StoredJudge) -> None:
         self._job, self.judge = job, judge
         self._deciding = deciding_judges(job, judge)
-        self._seen: Versions = versions_of(self._deciding)
+        self._seen: Versions = judge_versions(self._deciding)
         #: The versions of the judges at the time of the first search for labels.
         self._since = self._seen
         #: The label of each pair, and a digest of the judgements that determined it.
@@ -136,7 +136,7 @@ class _LabelsOfKind:
     def begin_search(self) -> None:
         """Read which judges decide now, before labels are looked up."""
         self._deciding = deciding_judges(self._job, self.judge)
-        self._seen = versions_of(self._deciding)
+        self._seen = judge_versions(self._deciding)
         if not self._labels:
             self._since = self._seen
 
@@ -144,21 +144,21 @@ class _LabelsOfKind:
         units = {
             form: pair.unit for pair in pairs for form in (pair.items, *pair.others)
         }
-        for items, found in look_up(self._deciding, units):
+        for items, found in look_up_labels(self._deciding, units):
             if items not in self._labels:
                 self._keep(items, found, units[items])
 
-    def _keep(self, items: str, found: Decision, unit: str) -> None:
+    def _keep(self, items: str, found: LabelDecision, unit: str) -> None:
         self._labels[items] = found.settled
         # Runs have many pairs of few units, which share the name in memory.
         self._units.append(sys.intern(unit))
-        self._digests[items] = _digest(items, found)
+        self._digests[items] = _digest_of_decision(items, found)
         self._imports |= found.imports
         self._ties += found.settled.is_tie
 
     @property
     def is_outdated(self) -> bool:
-        return versions_of(deciding_judges(self._job, self.judge)) != self._seen
+        return judge_versions(deciding_judges(self._job, self.judge)) != self._seen
 
     def record(self, evaluation: Evaluation, receipt: Receipt) -> None:
         if not self._labels:
@@ -171,8 +171,8 @@ class _LabelsOfKind:
             digest=digest_of_rows(self._digests),
             rows=len(self._labels),
             ties=self._ties,
-            items=short_digests(self._labels).tobytes(),
-            labels=bytes(LABEL_BYTES[one.label] for one in self._labels.values()),
+            items=eight_byte_digests(self._labels).tobytes(),
+            labels=bytes(BYTE_BY_LABEL[one.label] for one in self._labels.values()),
             units=short_units(self._units).tobytes(),
         )
         used.imports.set(self._imports)
@@ -180,22 +180,22 @@ class _LabelsOfKind:
 
     def _check_again(self, used: UsedJudgements) -> None:
         deciding = deciding_judges(self._job, self.judge)
-        if versions_of(deciding) == self._since:
+        if judge_versions(deciding) == self._since:
             return
-        found = look_up(deciding, self._labels)
-        now = {items: _digest(items, one) for items, one in found}
+        found = look_up_labels(deciding, self._labels)
+        now = {items: _digest_of_decision(items, one) for items, one in found}
         if digest_of_rows(now) == used.digest:
             return
         with transaction.atomic():
             UsedJudgements.objects.filter(pk=used.pk).update(outdated_at=timezone.now())
-            bump_version(used.evaluation.phase_id)
+            increment_board_version(used.evaluation.phase_id)
 
 
-def versions_of(judges: list[Judge]) -> Versions:
+def judge_versions(judges: list[Judge]) -> Versions:
     return {judge.pk: judge.version for judge in judges}
 
 
-def _digest(items: str, found: Decision) -> bytes:
+def _digest_of_decision(items: str, found: LabelDecision) -> bytes:
     said = "".join(
         f"{items} {row.by}\0{row.repeat} {row.label}\n" for row in found.rows
     )

@@ -17,40 +17,40 @@ from django.db.models import F
 from django.utils import timezone
 
 from citeboard.core.refusals import Refused
-from scoring.judges.addressing import addressing
+from scoring.judges.addressing import find_judge_instruction
 from scoring.judges.asking import (
-    Answer,
     ChatAsker,
-    Row,
-    ask_all,
-    estimate,
-    most_per_question,
+    JudgeAnswer,
+    JudgeReply,
+    ask_all_questions,
+    estimate_cost,
+    max_cost_per_question,
 )
-from scoring.judges.chat import Endpoint
+from scoring.judges.chat import ChatEndpoint
 from scoring.judges.declared import ChatJudge, LocalJudge
-from scoring.judges.local import LocalModel, local_model, local_signature
+from scoring.judges.local import LocalModel, load_local_model, local_judge_signature
 from scoring.judges.questions import (
-    Prompt,
-    Question,
-    chat_signature,
+    JudgePrompt,
+    JudgeQuestion,
+    chat_judge_signature,
     digest_of_signature,
 )
 from scoring.models import BackgroundJob, PhaseJudge
-from scoring.models.judging import DIGITS
-from scoring.worker.entailment_labels import resume_waiting
+from scoring.models.judging import COST_DECIMAL_PLACES
+from scoring.worker.entailment_labels import resume_jobs_waiting_for_judge
 from scoring.worker.judging import (
     offered_judges,
     open_questions,
     pairs_open,
     refuse_second_instrument,
 )
-from scoring.worker.ledger import append, close_import, new_import
+from scoring.worker.ledger import append_judgements, close_import, create_import
 from tasks.jobs import engine, interruptions
 from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, Judgement
 from tasks.types.problems import Unavailable
 
 #: Maximum number of reported texts that seem to instruct the judge, per job.
-MAX_ADDRESSING = 20
+MAX_ADDRESSING_EXCERPTS = 20
 #: The number of questions that a local model answers before answers are stored.
 LOCAL_ROUND = 2_000
 
@@ -60,7 +60,7 @@ class JudgingStops(Exception):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgingOutcome:
     """The outcome of a job that asked a judge questions.
 
     The function ``has_more`` returns False if the judge has no questions left that can
@@ -72,34 +72,34 @@ class Judged:
     has_more: Callable[[], bool]
 
 
-def judged(job: BackgroundJob) -> Judged:
+def ask_judge_for_job(job: BackgroundJob) -> JudgingOutcome:
     """Ask a judge the questions of a background job that have no answer yet. Raises
     JudgingStops.
     """
-    row = _row_of(job)
+    row = _phase_judge_of_job(job)
     if row.ended_at is not None:
         raise JudgingStops("The organisers do not let this judge be asked any more.")
-    asking = _Asking(job, row)
+    asking = _JudgingRun(job, row)
     try:
-        return Judged(row, asking.run(), asking.has_more)
+        return JudgingOutcome(row, asking.run(), asking.has_more)
     except (Unavailable, Refused) as reason:
-        raise JudgingStops(_sentence(str(reason))) from reason
+        raise JudgingStops(_as_sentence(str(reason))) from reason
 
 
-def _row_of(job: BackgroundJob) -> PhaseJudge:
+def _phase_judge_of_job(job: BackgroundJob) -> PhaseJudge:
     rows = PhaseJudge.objects.select_related("phase__task__season", "source__judge")
     return rows.get(pk=job.given["judge"])
 
 
-def estimated(job: BackgroundJob) -> dict[str, Any]:
+def estimate_judging_cost(job: BackgroundJob) -> dict[str, Any]:
     """Return the number of questions that a judge has not answered yet, and their
     approximate cost. The function sends no question to the judge.
     """
-    row = _row_of(job)
+    row = _phase_judge_of_job(job)
     judge = offered_judges().judges.get(row.name)
     if isinstance(judge, ChatJudge):
-        prompt = Prompt(row.kind, row.prompt, row.answers)
-        found = estimate(judge, prompt, open_questions(row))
+        prompt = JudgePrompt(row.kind, row.prompt, row.answers)
+        found = estimate_cost(judge, prompt, open_questions(row))
         return {
             "questions": found.questions,
             "cost": str(round(found.cost, 4)),
@@ -109,12 +109,12 @@ def estimated(job: BackgroundJob) -> dict[str, Any]:
     return {"questions": sum(1 for _question in open_questions(row)), "currency": ""}
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
 @dataclass(frozen=True)
-class _Totals:
+class _JudgingTotals:
     """Totals over all questions to a judge, which are the cost, the number of replies,
     the questions without a label, and the failures by cause.
     """
@@ -125,24 +125,25 @@ class _Totals:
     failures: Mapping[str, int]
 
     @classmethod
-    def of(cls, row: PhaseJudge) -> _Totals:
+    def of(cls, row: PhaseJudge) -> _JudgingTotals:
         return cls(row.spent, row.replies, row.unlabelled, dict(row.failures))
 
-    def with_answers(self, answers: Sequence[Answer]) -> _Totals:
+    def with_answers(self, answers: Sequence[JudgeAnswer]) -> _JudgingTotals:
         spent, replies, failures = self.spent, self.replies, Counter(self.failures)
         for answer in answers:
-            spent = _rounded_up(spent + answer.cost)
+            spent = _round_cost_up(spent + answer.cost)
             replies += len(answer.rows)
             failures[answer.failure] += bool(answer.failure)
-        return _Totals(
+        return _JudgingTotals(
             spent=spent,
             replies=replies,
-            unlabelled=self.unlabelled + _counts(answers)["unlabelled"],
+            unlabelled=self.unlabelled
+            + _count_answers_by_outcome(answers)["unlabelled"],
             failures={cause: number for cause, number in failures.items() if number},
         )
 
 
-class _Asking:
+class _JudgingRun:
     """Asks one judge the questions of one background job."""
 
     def __init__(self, job: BackgroundJob, row: PhaseJudge) -> None:
@@ -155,7 +156,7 @@ class _Asking:
         self._total = pairs_open(row)
         self._reserved: dict[str, Decimal] = {}
         #: Totals of the last transaction, which only the job with the lease changes.
-        self._totals = _Totals.of(row)
+        self._totals = _JudgingTotals.of(row)
 
     def run(self) -> dict[str, Any]:
         judge = offered_judges().judges.get(self._row.name)
@@ -166,7 +167,7 @@ class _Asking:
             refuse_second_instrument(self._row, self._row.digest)
             self._settle_lost_requests()
             self._begin_import()
-            endpoint = Endpoint(judge, stopped=self._stopped)
+            endpoint = ChatEndpoint(judge, stopped=self._stopped)
             try:
                 self._ask_rounds(judge, endpoint)
             finally:
@@ -174,7 +175,7 @@ class _Asking:
                 self._end()
         else:
             self._ask_model(judge)
-        interruptions.check()
+        interruptions.raise_if_stop_requested()
         return {
             **self._numbers,
             "is_over_budget": self._is_over_budget,
@@ -182,25 +183,25 @@ class _Asking:
         }
 
     def _check_terms(self, judge: ChatJudge) -> None:
-        prompt = Prompt(self._row.kind, self._row.prompt, self._row.answers)
-        if digest_of_signature(chat_signature(judge, prompt)) != self._row.digest:
+        prompt = JudgePrompt(self._row.kind, self._row.prompt, self._row.answers)
+        if digest_of_signature(chat_judge_signature(judge, prompt)) != self._row.digest:
             raise JudgingStops(
                 "The operator has changed this judge since the organisers agreed; they must agree again."
             )
 
     def _settle_lost_requests(self) -> None:
         with transaction.atomic():
-            self._keep_lease()
+            self._renew_lease()
             own = PhaseJudge.objects.filter(pk=self._row.pk)
             own.update(spent=F("spent") + F("reserved"), reserved=Decimal(0))
-            self._totals = _Totals.of(own.get())
+            self._totals = _JudgingTotals.of(own.get())
 
     def _begin_import(self) -> None:
         source = self._row.source
         if source is not None and source.withdrawn_at is None:
             return
         with transaction.atomic():
-            self._row.source = new_import(
+            self._row.source = create_import(
                 self._row.ledger_judge(),
                 f"asked for {self._row.phase.slug}",
                 "",
@@ -214,36 +215,36 @@ class _Asking:
         source.refresh_from_db()
         if source.withdrawn_at is None:
             close_import(source)
-        self._let_runs_go_on()
+        self._resume_waiting_runs()
 
-    def _let_runs_go_on(self) -> None:
+    def _resume_waiting_runs(self) -> None:
         assert self._row.source is not None
-        resume_waiting(self._row.source.judge)
+        resume_jobs_waiting_for_judge(self._row.source.judge)
 
-    def _ask_rounds(self, judge: ChatJudge, endpoint: Endpoint) -> None:
-        prompt = Prompt(self._row.kind, self._row.prompt, self._row.answers)
+    def _ask_rounds(self, judge: ChatJudge, endpoint: ChatEndpoint) -> None:
+        prompt = JudgePrompt(self._row.kind, self._row.prompt, self._row.answers)
         asker = ChatAsker(judge, prompt, endpoint)
 
         def record(
-            answers: Sequence[Answer], wanted: Sequence[Question]
-        ) -> Sequence[Question]:
-            costs = [most_per_question(judge, prompt, one) for one in wanted]
+            answers: Sequence[JudgeAnswer], wanted: Sequence[JudgeQuestion]
+        ) -> Sequence[JudgeQuestion]:
+            costs = [max_cost_per_question(judge, prompt, one) for one in wanted]
             return interruptions.retry_on_database_error(
                 self._record, answers, list(zip(wanted, costs, strict=True))
             )
 
         while not (self._stopped.is_set() or self._is_over_budget):
-            questions = self._untried()
+            questions = self._open_untried_questions()
             if (first := next(questions, None)) is None:
                 return
-            ask_all(
+            ask_all_questions(
                 chain([first], questions),
                 asker,
                 at_once=judge.at_once,
                 record=record,
                 stopped=self._stopped,
             )
-            self._let_runs_go_on()
+            self._resume_waiting_runs()
 
     def has_more(self) -> bool:
         """Return True if runs wait for pairs that this job has not sent to the judge,
@@ -252,38 +253,44 @@ class _Asking:
         row = PhaseJudge.objects.get(pk=self._row.pk)
         if row.ended_at is not None:
             return False
-        if not self._has_terms_of(row):
+        if not self._has_same_signature(row):
             return True
-        return not self._is_over_budget and any(self._untried())
+        return not self._is_over_budget and any(self._open_untried_questions())
 
-    def _untried(self) -> Iterator[Question]:
+    def _open_untried_questions(self) -> Iterator[JudgeQuestion]:
         for question in open_questions(self._row):
             if question.items not in self._tried:
                 self._tried.add(question.items)
-                self._note_addressing(question)
+                self._collect_addressing_excerpts(question)
                 yield question
 
-    def _note_addressing(self, question: Question) -> None:
+    def _collect_addressing_excerpts(self, question: JudgeQuestion) -> None:
         kind = KINDS[question.kind]
         for role, text in zip(kind.items, question.texts, strict=True):
-            is_full = len(self._addressing) >= MAX_ADDRESSING
-            if role in kind.of_run and not is_full and (words := addressing(text)):
+            is_full = len(self._addressing) >= MAX_ADDRESSING_EXCERPTS
+            if (
+                role in kind.of_run
+                and not is_full
+                and (words := find_judge_instruction(text))
+            ):
                 self._addressing.append(words)
 
     def _record(
-        self, answers: Sequence[Answer], wanted: Sequence[tuple[Question, Decimal]]
-    ) -> list[Question]:
-        if interruptions.is_asked():
+        self,
+        answers: Sequence[JudgeAnswer],
+        wanted: Sequence[tuple[JudgeQuestion, Decimal]],
+    ) -> list[JudgeQuestion]:
+        if interruptions.is_stop_requested():
             self._stopped.set()
             wanted = ()
         with transaction.atomic():
-            self._keep_lease()
+            self._renew_lease()
             row = PhaseJudge.objects.select_for_update().get(pk=self._row.pk)
-            if row.ended_at is not None or not self._has_terms_of(row):
+            if row.ended_at is not None or not self._has_same_signature(row):
                 self._stopped.set()
                 wanted = ()
             totals = self._totals.with_answers(answers)
-            self._store(row, totals, answers)
+            self._store_answers(row, totals, answers)
             landed = {answer.question.items for answer in answers}
             reserved = {
                 items: most
@@ -297,33 +304,39 @@ class _Asking:
                     break
                 in_flight += most
                 reserved[question.items] = most
-            row.reserved = _rounded_up(in_flight)
+            row.reserved = _round_cost_up(in_flight)
             row.save()
         self._totals, self._reserved = totals, reserved
         # When running requests end, their reserved cost is free again for questions.
         self._is_over_budget = is_over and not reserved
-        self._numbers.update(_counts(answers))
+        self._numbers.update(_count_answers_by_outcome(answers))
         return [question for question, _most in wanted if question.items in reserved]
 
-    def _has_terms_of(self, row: PhaseJudge) -> bool:
+    def _has_same_signature(self, row: PhaseJudge) -> bool:
         return bool(row.signature == self._row.signature)
 
-    def _store(
-        self, row: PhaseJudge, totals: _Totals, answers: Sequence[Answer]
+    def _store_answers(
+        self, row: PhaseJudge, totals: _JudgingTotals, answers: Sequence[JudgeAnswer]
     ) -> None:
         # Assign the totals, because a repeated transaction would add the counts twice.
         row.spent, row.replies = totals.spent, totals.replies
         row.unlabelled, row.failures = totals.unlabelled, dict(totals.failures)
-        if self._has_terms_of(row):
+        if self._has_same_signature(row):
             # Store no answers to an earlier prompt or model, which must not be mixed.
-            self._append([one for answer in answers for one in self._rows(answer)])
+            self._append_judgements(
+                [
+                    one
+                    for answer in answers
+                    for one in self._judgements_of_answer(answer)
+                ]
+            )
 
-    def _append(self, rows: Sequence[Judgement]) -> None:
+    def _append_judgements(self, rows: Sequence[Judgement]) -> None:
         if rows:
             assert self._row.source is not None
-            append(self._row.source, rows)
+            append_judgements(self._row.source, rows)
 
-    def _rows(self, answer: Answer) -> Iterator[Judgement]:
+    def _judgements_of_answer(self, answer: JudgeAnswer) -> Iterator[Judgement]:
         at = timezone.now().isoformat()
         for one in answer.rows:
             yield Judgement(
@@ -338,9 +351,9 @@ class _Asking:
                 cost=None if one.cost is None else float(one.cost),
             )
 
-    def _keep_lease(self) -> None:
+    def _renew_lease(self) -> None:
         share = min(len(self._tried) / max(self._total, 1), 0.99)
-        if not engine.heartbeat(self._job.job, progress=share):
+        if not engine.renew_lease(self._job.job, progress=share):
             raise engine.JobLost
 
     def _ask_model(self, judge: LocalJudge) -> None:
@@ -348,37 +361,41 @@ class _Asking:
             raise JudgingStops(
                 "The operator has made this judge an entailment model, which answers yes or no alone."
             )
-        model = local_model(judge)
-        digest = digest_of_signature(local_signature(judge, model))
+        model = load_local_model(judge)
+        digest = digest_of_signature(local_judge_signature(judge, model))
         refuse_second_instrument(self._row, digest)
         self._row.digest = digest
         PhaseJudge.objects.filter(pk=self._row.pk).update(digest=digest)
         self._begin_import()
         try:
-            while some := list(islice(self._untried(), LOCAL_ROUND)):
-                self._label(model, some)
+            while some := list(islice(self._open_untried_questions(), LOCAL_ROUND)):
+                self._label_with_model(model, some)
                 if self._stopped.is_set():
                     break
         finally:
             self._end()
 
-    def _label(self, model: LocalModel, questions: Sequence[Question]) -> None:
+    def _label_with_model(
+        self, model: LocalModel, questions: Sequence[JudgeQuestion]
+    ) -> None:
         for batch in model.labels(questions):
             answers = [
-                Answer(question, (Row(0, label, None),), Decimal(0))
+                JudgeAnswer(question, (JudgeReply(0, label, None),), Decimal(0))
                 for question, label in batch
             ]
             interruptions.retry_on_database_error(self._record, answers, [])
-            interruptions.check()
+            interruptions.raise_if_stop_requested()
             if self._stopped.is_set():
                 return
 
 
-def _rounded_up(cost: Decimal) -> Decimal:
-    return cost.quantize(Decimal(1).scaleb(-DIGITS["decimal_places"]), ROUND_CEILING)
+def _round_cost_up(cost: Decimal) -> Decimal:
+    return cost.quantize(
+        Decimal(1).scaleb(-COST_DECIMAL_PLACES["decimal_places"]), ROUND_CEILING
+    )
 
 
-def _counts(answers: Sequence[Answer]) -> Mapping[str, int]:
+def _count_answers_by_outcome(answers: Sequence[JudgeAnswer]) -> Mapping[str, int]:
     counts = Counter[str]()
     for answer in answers:
         if answer.failure:

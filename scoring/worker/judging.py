@@ -19,13 +19,13 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from scoring.judges.asking import MAX_REPLIES
+from scoring.judges.asking import MAX_REPLIES_PER_QUESTION
 from scoring.judges.declared import ChatJudge, DeclaredJudge, read_judges
 from scoring.judges.questions import (
-    Prompt,
+    JudgePrompt,
+    JudgeQuestion,
     PromptRefused,
-    Question,
-    chat_signature,
+    chat_judge_signature,
     digest_of_signature,
 )
 from scoring.models import (
@@ -36,15 +36,21 @@ from scoring.models import (
     PendingPair,
     PhaseJudge,
 )
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from scoring.worker.entailment_labels import (
-    item_of,
-    open_pairs,
-    pairs_left,
-    resume_waiting,
+    asked_item_of_line,
+    count_open_pairs,
+    read_open_pairs,
+    resume_jobs_waiting_for_judge,
     waiting_jobs,
 )
-from scoring.worker.ledger import append, close_import, in_parts, look_up, new_import
+from scoring.worker.ledger import (
+    append_judgements,
+    close_import,
+    create_import,
+    look_up_labels,
+    split_into_batches,
+)
 from tasks.models import Job, Phase, Season
 from tasks.types.ledger import (
     ENTAILS,
@@ -59,7 +65,7 @@ from tasks.types.stored_judges import StoredJudge, stored_judges
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfferedJudges:
     """The judges that the operator's file declares, or the error if the file is
     invalid.
     """
@@ -68,17 +74,17 @@ class Offer:
     fault: str = ""
 
 
-def offered_judges() -> Offer:
+def offered_judges() -> OfferedJudges:
     """Read the operator's file. If the operator has no file of judges, the site offers
     no judge.
     """
     path = settings.JUDGES_FILE
     if not path.exists():
-        return Offer({})
+        return OfferedJudges({})
     try:
-        return Offer(read_judges(path))
+        return OfferedJudges(read_judges(path))
     except (InputRefused, Unavailable) as fault:
-        return Offer({}, str(fault))
+        return OfferedJudges({}, str(fault))
 
 
 def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
@@ -102,7 +108,7 @@ def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
     raise Refused(words % {"kind": kind[:80]})
 
 
-def agreed_judges(phase: Phase) -> QuerySet[PhaseJudge]:
+def judges_with_consent(phase: Phase) -> QuerySet[PhaseJudge]:
     """Return the judges that the organisers of the phase allow the site to ask."""
     named = Q(pk__in=())
     for judge in stored_judges(phase.task.options):
@@ -115,13 +121,13 @@ def agreed_judge(phase: Phase, kind: str = "") -> QuerySet[PhaseJudge]:
     site to ask. Raises Refused if the options do not determine the judge.
     """
     judge = named_judge(phase, kind)
-    return agreed_judges(phase).filter(kind=judge.kind if judge else "")
+    return judges_with_consent(phase).filter(kind=judge.kind if judge else "")
 
 
-def agree(
+def record_judge_consent(
     *,
     phase: Phase,
-    prompt: Prompt | None,
+    prompt: JudgePrompt | None,
     budget: Decimal | None,
     by: User | None,
     kind: str = "",
@@ -137,7 +143,7 @@ def agree(
     judge = offered_judges().judges.get(named.name) if named else None
     if named is None or judge is None:
         raise Refused(_("the operator of the site offers no judge of this name"))
-    terms = _terms(judge, named.kind, prompt, budget)
+    terms = _judge_terms(judge, named.kind, prompt, budget)
     now = timezone.now()
     with transaction.atomic():
         row, is_new = PhaseJudge.objects.select_for_update().get_or_create(
@@ -149,7 +155,7 @@ def agree(
         is_same = row.ended_at is None and row.signature == terms["signature"]
         if is_new or not is_same:
             refuse_second_instrument(row, terms["digest"])
-            _refuse_other_phases(row, terms["digest"])
+            _refuse_different_terms_in_phases(row, terms["digest"])
             row.agreed_at, row.ended_at, row.source = now, None, None
             row.agreed_by = by
         elif not row.sends_texts:
@@ -169,8 +175,8 @@ def agree(
     return row
 
 
-def _terms(
-    judge: DeclaredJudge, kind: str, prompt: Prompt | None, budget: Decimal | None
+def _judge_terms(
+    judge: DeclaredJudge, kind: str, prompt: JudgePrompt | None, budget: Decimal | None
 ) -> dict[str, Any]:
     terms: dict[str, Any] = {
         "instrument": judge.kind,
@@ -204,12 +210,12 @@ def _terms(
         }
     if judge.price and budget is None:
         raise Refused(_("a judge with a price needs a budget"))
-    prompt = prompt or Prompt.default(kind)
+    prompt = prompt or JudgePrompt.default(kind)
     try:
         prompt.check()
     except PromptRefused as refused:
         raise Refused(str(refused)) from refused
-    signature = chat_signature(judge, prompt)
+    signature = chat_judge_signature(judge, prompt)
     return {
         **terms,
         "host": judge.host,
@@ -239,7 +245,7 @@ def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
         )
 
 
-def _refuse_other_phases(row: PhaseJudge, digest: str) -> None:
+def _refuse_different_terms_in_phases(row: PhaseJudge, digest: str) -> None:
     others = PhaseJudge.objects.agreed().filter(
         name=row.name, kind=row.kind, phase__task__season=row.phase.task.season
     )
@@ -285,7 +291,9 @@ def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
     """
     season = row.phase.task.season
     given = {"judge": row.pk}
-    return ask(Kind.JUDGE, season, given, by=None, phase=row.phase, queue=Job.JUDGES)
+    return queue_background_job(
+        Kind.JUDGE, season, given, by=None, phase=row.phase, queue=Job.JUDGES
+    )
 
 
 def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
@@ -294,14 +302,16 @@ def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
     """
     given = {"judge": row.pk, "dry_run": True}
     season = row.phase.task.season
-    return ask(Kind.JUDGE, season, given, by=by, phase=row.phase, queue=Job.JUDGES)
+    return queue_background_job(
+        Kind.JUDGE, season, given, by=by, phase=row.phase, queue=Job.JUDGES
+    )
 
 
 def ask_where_agreed(job: Job) -> None:
     """After a run has started to wait for labels, queue questions to the judge if the
     organisers have consented.
     """
-    for row in agreed_judges(job.submission.phase):
+    for row in judges_with_consent(job.submission.phase):
         ask_for_judging(row)
 
 
@@ -323,7 +333,7 @@ def pairs_open(row: PhaseJudge) -> int:
     """Return the number of pairs of waiting runs about which the site may ask the
     judge.
     """
-    return pairs_left(waiting_for(row))
+    return count_open_pairs(waiting_for(row))
 
 
 def unlabelled_pairs(phase: Phase, kind: str = "") -> QuerySet[PendingPair, str]:
@@ -365,7 +375,7 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
     rows: defaultdict[Judge, list[LedgerRow]] = defaultdict(list)
     digests = {judge.pk: judge.digest for judge in deciding if judge.season_id}
     with transaction.atomic():
-        for items, found in look_up(deciding, pairs):
+        for items, found in look_up_labels(deciding, pairs):
             # Judgements that all seasons share stay as they are.
             digest = digests.get(found.judge, "")
             judge, _is_new = Judge.objects.get_or_create(
@@ -377,9 +387,9 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
                 )
             )
         for judge, own in rows.items():
-            source = new_import(judge, f"left out in {phase.slug}", "", by)
-            for some in in_parts(own):
-                append(source, some)
+            source = create_import(judge, f"left out in {phase.slug}", "", by)
+            for some in split_into_batches(own):
+                append_judgements(source, some)
             close_import(source)
         audit.record(
             "pairs-left-out",
@@ -390,7 +400,7 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
         )
     for judge in rows:
         # Another form of a document may have the label under which a run waits.
-        resume_waiting(judge, is_unsure=True)
+        resume_jobs_waiting_for_judge(judge, is_unsure=True)
     return len(pairs)
 
 
@@ -419,18 +429,20 @@ def texts_to_judge(phase: Phase, kind: str) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def open_questions(row: PhaseJudge) -> Iterator[Question]:
+def open_questions(row: PhaseJudge) -> Iterator[JudgeQuestion]:
     """Yield the pairs that the scorers of waiting runs need next and that the judge was
     not yet asked about.
     """
-    pairs = open_pairs(list(waiting_for(row)), is_next_only=True)
-    for some in in_parts(pairs):
-        asked = [item_of(pair) for pair in some]
-        questions = [Question(one.kind, one.texts) for one in asked]
+    pairs = read_open_pairs(list(waiting_for(row)), is_next_only=True)
+    for some in split_into_batches(pairs):
+        asked = [asked_item_of_line(pair) for pair in some]
+        questions = [JudgeQuestion(one.kind, one.texts) for one in asked]
         yield from _unanswered(row, questions)
 
 
-def _unanswered(row: PhaseJudge, questions: Sequence[Question]) -> Iterator[Question]:
+def _unanswered(
+    row: PhaseJudge, questions: Sequence[JudgeQuestion]
+) -> Iterator[JudgeQuestion]:
     rows = Judgement.objects.standing().filter(
         judge__kind=row.kind,
         judge__name=row.name,
@@ -444,7 +456,7 @@ def _unanswered(row: PhaseJudge, questions: Sequence[Question]) -> Iterator[Ques
             replies[items] += 1
         else:
             decided.add(items)
-    most = MAX_REPLIES if row.sends_texts else 1
+    most = MAX_REPLIES_PER_QUESTION if row.sends_texts else 1
     for one in questions:
         if one.items not in decided and replies[one.items] < most:
             yield replace(one, replies=replies[one.items])

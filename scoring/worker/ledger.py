@@ -32,7 +32,7 @@ from citeboard.core.database import update_statistics
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.models import Judge, Judgement, JudgementImport, UsedJudgements
-from scoring.models.ledger import short_digests
+from scoring.models.ledger import eight_byte_digests
 from scoring.offline.ledger import (
     Placed,
     Summary,
@@ -41,10 +41,10 @@ from scoring.offline.ledger import (
     read_judgements,
     row_line,
 )
-from scoring.worker.local_copies import FileRefused, sent
-from scoring.worker.reading import ROWS
+from scoring.worker.local_copies import FileRefused, open_parsed_upload
+from scoring.worker.reading import ROWS_FILE_NAME
 from tasks.models import Season
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.submissions.uploads import safe_filename
 from tasks.types import Problem
 from tasks.types.ledger import (
@@ -60,16 +60,18 @@ from tasks.types.ledger import (
 from tasks.types.problems import Problems, TooManyProblems
 
 #: Rows per SQL statement.
-AT_ONCE = 500
+ROWS_PER_STATEMENT = 500
 #: Number of new judgements after which the statistics of the query planner are updated.
-LARGE = 10_000
-SAME_ROW = {name: OuterRef(name) for name in ("items", "by", "repeat")}
+MIN_ROWS_FOR_STATISTICS = 10_000
+SAME_JUDGEMENT_FIELDS = {name: OuterRef(name) for name in ("items", "by", "repeat")}
 
 
 T = TypeVar("T")
 
 
-def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+def split_into_batches(
+    values: Iterable[T], size: int = ROWS_PER_STATEMENT
+) -> Iterator[list[T]]:
     """Split an iterable into batches."""
     left = iter(values)
     while part := list(islice(left, size)):
@@ -77,7 +79,7 @@ def in_parts(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Imported:
+class ImportResult:
     """The result of an import, with the judge, the row of the import, and the numbers
     of new judgements, of judgements that existed already, and of resumed runs.
     """
@@ -89,7 +91,7 @@ class Imported:
     resumed: int = 0
 
 
-class GivenRows:
+class ParsedJudgements:
     """The judgements of a parsed file, which are stored in a temporary file. The
     temporary file is closed when the object is garbage-collected.
     """
@@ -101,11 +103,11 @@ class GivenRows:
         self._handle, self._skips_unlabelled = handle, False
         weakref.finalize(self, os.close, handle)
 
-    def labelled(self) -> GivenRows:
+    def labelled(self) -> ParsedJudgements:
         """Return only the rows that have a label, because people may leave lines of a
         form empty.
         """
-        rows = GivenRows(
+        rows = ParsedJudgements(
             os.dup(self._handle),
             self.summary,
             filename=self.filename,
@@ -122,23 +124,27 @@ class GivenRows:
                     yield placed
 
 
-def read_file(path: Path, filename: str, judge: str, by: User | None) -> GivenRows:
+def read_judgement_file(
+    path: Path, filename: str, judge: str, by: User | None
+) -> ParsedJudgements:
     """Parse an uploaded file of judgements. Raises FileRefused.
 
     ``judge`` is the name of the judge if the file itself names no judge.
     """
-    handle, summary = _sent(path, filename, by) if by else _read(path, filename)
+    handle, summary = (
+        _read_confined(path, filename, by) if by else _read_unconfined(path, filename)
+    )
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    given = GivenRows(handle, summary, filename=filename, sha256=sha256)
-    problems = summary.problems or _refusals(given, judge)
+    given = ParsedJudgements(handle, summary, filename=filename, sha256=sha256)
+    problems = summary.problems or _judge_name_problems(given, judge)
     if problems:
         raise FileRefused(problems)
     given.summary = replace(summary, judge=summary.judge or judge)
     return given
 
 
-def _refusals(given: GivenRows, judge: str) -> list[Problem]:
+def _judge_name_problems(given: ParsedJudgements, judge: str) -> list[Problem]:
     said, message, expected = given.summary, "", ""
     name = said.judge or judge
     if not said.rows:
@@ -158,31 +164,35 @@ def _refusals(given: GivenRows, judge: str) -> list[Problem]:
     return [Problem(file=given.filename, message=message, expected=expected)]
 
 
-def _read(path: Path, filename: str) -> tuple[int, Summary]:
+def _read_unconfined(path: Path, filename: str) -> tuple[int, Summary]:
     handle, name = tempfile.mkstemp(prefix="citeboard-rows-")
     Path(name).unlink()
     with os.fdopen(os.dup(handle), "w", encoding="utf-8") as out:
         return handle, read_judgements(path, filename, out)
 
 
-def _sent(path: Path, filename: str, by: User) -> tuple[int, Summary]:
+def _read_confined(path: Path, filename: str, by: User) -> tuple[int, Summary]:
     program = "scoring.worker.reading:judgements"
-    with sent(program, path, filename, by) as done:
-        handle = os.open(done.file(ROWS), os.O_RDONLY)
+    with open_parsed_upload(program, path, filename, by) as done:
+        handle = os.open(done.file(ROWS_FILE_NAME), os.O_RDONLY)
         return handle, Summary(**done.result)
 
 
 def import_judgements(
     *, path: Path, filename: str, by: User | None, season: Season | None, judge: str
-) -> Imported:
+) -> ImportResult:
     """Store the judgements of a file, except judgements that exist already. If a
     judgement of the file contradicts a stored judgement, nothing is stored. Raises
     FileRefused.
     """
-    return store(read_file(path, filename, judge, by), season=season, by=by)
+    return store_judgements(
+        read_judgement_file(path, filename, judge, by), season=season, by=by
+    )
 
 
-def store(given: GivenRows, *, season: Season | None, by: User | None) -> Imported:
+def store_judgements(
+    given: ParsedJudgements, *, season: Season | None, by: User | None
+) -> ImportResult:
     """Store the new judgements of a parsed file. Raises FileRefused if a judgement of
     the file contradicts a stored judgement.
     """
@@ -201,14 +211,18 @@ def store(given: GivenRows, *, season: Season | None, by: User | None) -> Import
             .filter(**same)
             .order_by(F("season_id").asc(nulls_last=True))
         )
-        source = new_import(judges[0], given.filename, given.sha256, by)
+        source = create_import(judges[0], given.filename, given.sha256, by)
         added = known = 0
         contradictions = Problems()
         try:
-            for rows in in_parts(given):
-                before = _known(judges, rows)
+            for rows in split_into_batches(given):
+                before = _stored_labels(judges, rows)
                 contradictions += _contradictions(rows, before, given.filename)
-                new = [placed.row for placed in rows if _key(placed.row) not in before]
+                new = [
+                    placed.row
+                    for placed in rows
+                    if _judgement_key(placed.row) not in before
+                ]
                 known += len(rows) - len(new)
                 added += len(new)
                 if not contradictions:
@@ -217,17 +231,17 @@ def store(given: GivenRows, *, season: Season | None, by: User | None) -> Import
             raise FileRefused(many.problems) from many
         if contradictions:
             raise FileRefused(contradictions)
-        _count(source, added=added, known=known)
+        _update_counts(source, added=added, known=known)
         if added and season is not None:
             facts = {"labels": added, "model": judges[0]}
             audit.record(
                 "labels-imported", actor=by, subject=source, place=season, facts=facts
             )
     judges[0].refresh_from_db()
-    return Imported(judge=judges[0], source=source, added=added, known=known)
+    return ImportResult(judge=judges[0], source=source, added=added, known=known)
 
 
-def new_import(
+def create_import(
     judge: Judge, filename: str, sha256: str, by: User | None
 ) -> JudgementImport:
     return JudgementImport.objects.create(
@@ -240,7 +254,7 @@ def new_import(
     )
 
 
-def append(source: JudgementImport, rows: Sequence[Row]) -> None:
+def append_judgements(source: JudgementImport, rows: Sequence[Row]) -> None:
     """In the caller's transaction, add judgements to an import that is not closed yet.
 
     Judgements that are stored already are skipped. Raises Refused if the import was
@@ -254,7 +268,7 @@ def append(source: JudgementImport, rows: Sequence[Row]) -> None:
         judge=judge, items__in={row.items for row in rows}
     )
     keys = set(stored.values_list("items", "by", "repeat"))
-    new = [row for row in rows if _key(row) not in keys]
+    new = [row for row in rows if _judgement_key(row) not in keys]
     _insert_rows(source, new)
     source.added += len(new)
     source.save(update_fields=["added"])
@@ -276,10 +290,10 @@ def close_import(source: JudgementImport) -> None:
     source.sha256 = digest.hexdigest()
     source.save(update_fields=["sha256"])
     if source.added:
-        _mark_outdated(source)
+        _mark_scores_outdated(source)
 
 
-COLUMNS = (
+JUDGEMENT_COLUMNS = (
     "judge_id",
     "source_id",
     "items",
@@ -296,8 +310,8 @@ COLUMNS = (
 
 def _insert_rows(source: JudgementImport, rows: Sequence[Row]) -> None:
     table = connection.ops.quote_name(Judgement._meta.db_table)  # noqa: SLF001  (public by name)
-    columns = ", ".join(map(connection.ops.quote_name, COLUMNS))
-    places = ", ".join(["%s"] * len(COLUMNS))
+    columns = ", ".join(map(connection.ops.quote_name, JUDGEMENT_COLUMNS))
+    places = ", ".join(["%s"] * len(JUDGEMENT_COLUMNS))
     statement = f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608  (names of ours)
     with connection.cursor() as cursor:
         cursor.executemany(
@@ -312,7 +326,7 @@ def _insert_rows(source: JudgementImport, rows: Sequence[Row]) -> None:
                     row.label,
                     row.score,
                     row.rationale,
-                    _instant(row.at),
+                    _database_date_time(row.at),
                     row.cost,
                     True,
                 )
@@ -321,39 +335,39 @@ def _insert_rows(source: JudgementImport, rows: Sequence[Row]) -> None:
         )
 
 
-def _instant(text: str | None) -> Any:
+def _database_date_time(text: str | None) -> Any:
     if text is None:
         return None
     return connection.ops.adapt_datetimefield_value(dt.datetime.fromisoformat(text))
 
 
-def _count(source: JudgementImport, *, added: int, known: int) -> None:
+def _update_counts(source: JudgementImport, *, added: int, known: int) -> None:
     source.added, source.known = added, known
     source.save(update_fields=["added", "known"])
     if added:
         Judge.objects.filter(pk=source.judge_id).update(
             decided=F("decided") + added, version=F("version") + 1
         )
-        if added >= LARGE:
+        if added >= MIN_ROWS_FOR_STATISTICS:
             after_commit(update_statistics, Judgement._meta.db_table)  # noqa: SLF001  (public by name)
         # Imports look for scores, and scorers for imports, after their own commits.
-        after_commit(_mark_outdated, source)
+        after_commit(_mark_scores_outdated, source)
 
 
 Key = tuple[str, str, int]
 
 
-def _key(row: Row | Judgement) -> Key:
+def _judgement_key(row: Row | Judgement) -> Key:
     return row.items, row.by, row.repeat
 
 
-def _known(judges: Sequence[Judge], rows: Sequence[Placed]) -> dict[Key, str]:
+def _stored_labels(judges: Sequence[Judge], rows: Sequence[Placed]) -> dict[Key, str]:
     if not any(judge.decided for judge in judges):
         return {}
     found = Judgement.objects.standing().filter(
         judge__in=judges, items__in={placed.row.items for placed in rows}
     )
-    wanted = {_key(placed.row) for placed in rows}
+    wanted = {_judgement_key(placed.row) for placed in rows}
     known: dict[int, dict[Key, str]] = defaultdict(dict)
     for judge, items, by, repeat, label in found.values_list(
         "judge", "items", "by", "repeat", "label"
@@ -370,7 +384,7 @@ def _contradictions(
     rows: Sequence[Placed], known: Mapping[Key, str], filename: str
 ) -> Iterator[Problem]:
     for line, row in rows:
-        label = known.get(_key(row), row.label)
+        label = known.get(_judgement_key(row), row.label)
         if label == row.label:
             continue
         message = _("these items are stored as “%(label)s”") % {"label": label}
@@ -385,7 +399,9 @@ def _contradictions(
         yield Problem(file=filename, line=line, message=message, expected=expected)
 
 
-def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
+def share_judge(
+    *, season: Season, name: str, kind: str, by: User
+) -> list[ImportResult]:
     """Make a judge's judgements in one season available to all seasons. Raises
     FileRefused.
 
@@ -398,7 +414,7 @@ def share(*, season: Season, name: str, kind: str, by: User) -> list[Imported]:
         return [_share_judgements(judge, season, by) for judge in own]
 
 
-def _share_judgements(own: Judge, season: Season, by: User) -> Imported:
+def _share_judgements(own: Judge, season: Season, by: User) -> ImportResult:
     same: dict[str, Any] = {
         "kind": own.kind,
         "name": own.name,
@@ -408,7 +424,7 @@ def _share_judgements(own: Judge, season: Season, by: User) -> Imported:
     Judge.objects.get_or_create(**same)
     shared = Judge.objects.select_for_update().get(**same)
     rows = Judgement.objects.standing().filter(judge=own)
-    there = Judgement.objects.standing().filter(judge=shared, **SAME_ROW)
+    there = Judgement.objects.standing().filter(judge=shared, **SAME_JUDGEMENT_FIELDS)
     otherwise = there.filter(~Q(label=OuterRef("label")))
     if contradicted := rows.filter(Exists(otherwise)).count():
         message = _(
@@ -420,25 +436,25 @@ def _share_judgements(own: Judge, season: Season, by: User) -> Imported:
         )
     known = rows.filter(Exists(there)).count()
     digest = hashlib.sha256()
-    for line in ledger_lines([own]):
+    for line in judgement_file_lines([own]):
         digest.update(line.encode())
-    source = new_import(shared, f"labels of {season.slug}", digest.hexdigest(), by)
+    source = create_import(shared, f"labels of {season.slug}", digest.hexdigest(), by)
     added = last = 0
     new = rows.exclude(Exists(there)).order_by("pk")
-    while some := list(new.filter(pk__gt=last)[:AT_ONCE]):
+    while some := list(new.filter(pk__gt=last)[:ROWS_PER_STATEMENT]):
         added, last = added + len(some), some[-1].pk
         for row in some:
             row.pk, row.judge, row.source = None, shared, source
             # A rationale may quote gold that organisers of other seasons may not see.
             row.rationale = ""
         Judgement.objects.bulk_create(some)
-    _count(source, added=added, known=known)
+    _update_counts(source, added=added, known=known)
     facts = {"labels": added, "model": shared}
     audit.record("labels-shared", actor=by, subject=source, place=season, facts=facts)
-    return Imported(judge=shared, source=source, added=added, known=known)
+    return ImportResult(judge=shared, source=source, added=added, known=known)
 
 
-def withdraw(
+def withdraw_judgements(
     *,
     source: JudgementImport,
     reason: str,
@@ -467,7 +483,7 @@ def withdraw(
         phases = set(used.values_list("evaluation__phase", flat=True))
         used.filter(outdated_at=None).update(outdated_at=now)
         for phase in phases:
-            bump_version(phase)
+            increment_board_version(phase)
         place = season or judge.season
         if place is not None:
             facts = {"labels": gone, "model": judge, "why": reason}
@@ -480,7 +496,7 @@ def withdraw(
             )
 
 
-def ledger_lines(judges: Sequence[Judge]) -> Iterator[str]:
+def judgement_file_lines(judges: Sequence[Judge]) -> Iterator[str]:
     """Yield the judgements of the judges that are not withdrawn, as lines of a file.
     Judgements of the season itself come before judgements that all seasons share.
 
@@ -492,18 +508,18 @@ def ledger_lines(judges: Sequence[Judge]) -> Iterator[str]:
     digests = {judge.digest for judge in judges}
     first = judges[0]
     yield header_line(first.kind, first.name, first.digest if len(digests) == 1 else "")
-    for judge, row in standing_rows(judges):
+    for judge, row in merged_judgements(judges):
         yield row_line(row, **({"digest": judge.digest} if len(digests) > 1 else {}))
 
 
-def standing_rows(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
+def merged_judgements(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
     """Yield the judgements of the judges, one judge after the other.
 
     If several judges have judged the same texts, yield only the judgements of the first
     of these judges.
     """
     for place, judge in enumerate(judges):
-        rows = rows_of(judge, judges[:place]).values_list(
+        rows = unwithdrawn_judgements_of(judge, judges[:place]).values_list(
             "items", "by", "repeat", "label", "score", "rationale", "at", "cost"
         )
         for items, by, repeat, label, score, rationale, at, cost in rows.iterator(
@@ -525,7 +541,9 @@ def standing_rows(judges: Sequence[Judge]) -> Iterator[tuple[Judge, Row]]:
             yield judge, said
 
 
-def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
+def unwithdrawn_judgements_of(
+    judge: Judge, before: Sequence[Judge]
+) -> QuerySet[Judgement]:
     """Return the judgements of a judge that are not withdrawn. Leave out judgements of
     texts that a judge in ``before`` has also judged.
     """
@@ -539,7 +557,7 @@ def rows_of(judge: Judge, before: Sequence[Judge]) -> QuerySet[Judgement]:
 
 
 @dataclass(frozen=True)
-class Decision:
+class LabelDecision:
     """The judgements of one pair of texts, with the label that results from them and
     with their imports.
     """
@@ -550,9 +568,9 @@ class Decision:
     imports: frozenset[int]
 
 
-def look_up(
+def look_up_labels(
     deciding: Sequence[Judge], items: Iterable[str]
-) -> Iterator[tuple[str, Decision]]:
+) -> Iterator[tuple[str, LabelDecision]]:
     """For each pair of texts that at least one of the judges has judged, yield the
     resulting label.
 
@@ -560,7 +578,7 @@ def look_up(
     The pairs are looked up in batches.
     """
     places = {judge.pk: place for place, judge in enumerate(deciding)}
-    for some in in_parts(items):
+    for some in split_into_batches(items):
         rows = Judgement.objects.standing().filter(judge__in=places, items__in=some)
         by_items: dict[str, dict[int, list[tuple[GivenLabel, int]]]] = defaultdict(
             lambda: defaultdict(list)
@@ -574,7 +592,7 @@ def look_up(
             given = [one for one, _source in by_judge[first]]
             yield (
                 of,
-                Decision(
+                LabelDecision(
                     judge=first,
                     settled=settled(deciding[places[first]].kind, given),
                     rows=tuple(sorted(given)),
@@ -583,7 +601,7 @@ def look_up(
             )
 
 
-def _mark_outdated(source: JudgementImport) -> None:
+def _mark_scores_outdated(source: JudgementImport) -> None:
     judge = source.judge
     used = UsedJudgements.objects.filter(
         kind=judge.kind, name=judge.name, is_current=True, outdated_at=None
@@ -596,8 +614,8 @@ def _mark_outdated(source: JudgementImport) -> None:
     new = np.unique(
         np.concatenate(
             [
-                short_digests(some)
-                for some in in_parts(rows.iterator(chunk_size=5000), 5000)
+                eight_byte_digests(some)
+                for some in split_into_batches(rows.iterator(chunk_size=5000), 5000)
             ]
         )
     )
@@ -605,28 +623,31 @@ def _mark_outdated(source: JudgementImport) -> None:
     phases = set()
     for one in used.select_related("evaluation__phase__task__season").iterator():
         concerned = np.intersect1d(new, np.frombuffer(bytes(one.items), np.uint64))
-        if len(concerned) and _decides(source, concerned, one):
+        if len(concerned) and _decides_any_used_label(source, concerned, one):
             UsedJudgements.objects.filter(pk=one.pk).update(outdated_at=now)
             phases.add(one.evaluation.phase_id)
     with transaction.atomic():
         for phase in phases:
-            bump_version(phase)
+            increment_board_version(phase)
 
 
-def _decides(
+def _decides_any_used_label(
     source: JudgementImport, concerned: NDArray[np.uint64], used: UsedJudgements
 ) -> bool:
     wanted = set(concerned.tolist())
     season = used.evaluation.phase.task.season
     deciding = list(Judge.objects.deciding(used.name, season, used.kind))
     rows = source.judgements.values_list("items", flat=True).iterator(chunk_size=5000)
-    for some in in_parts(rows):
-        digests = short_digests(some).tolist()
+    for some in split_into_batches(rows):
+        digests = eight_byte_digests(some).tolist()
         own = [
             items
             for items, digest in zip(some, digests, strict=True)
             if digest in wanted
         ]
-        if any(found.judge == source.judge_id for _of, found in look_up(deciding, own)):
+        if any(
+            found.judge == source.judge_id
+            for _of, found in look_up_labels(deciding, own)
+        ):
             return True
     return False

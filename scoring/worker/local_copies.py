@@ -13,13 +13,13 @@ from typing import Any
 from django.conf import settings
 
 from citeboard.core import storage
-from citeboard.core.confined.pool import Done
+from citeboard.core.confined.pool import FinishedWork
 from citeboard.core.confinement import (
     UploadUnreadable,
     limits_for_organisers,
     read_upload,
 )
-from citeboard.core.env import private_folder
+from citeboard.core.env import create_private_folder
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.worker import child
@@ -29,7 +29,7 @@ from tasks.types import Problem
 from tasks.types.problems import from_values
 
 #: Beyond this number of cached files with gold, the least recently used is deleted.
-MAX_GOLD = 40
+MAX_LOCAL_GOLD_FILES = 40
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def storage_in_use() -> Iterator[None]:
         yield
     except Exception as reason:
         raise ScorerWaits(
-            f"{storage.words_of(reason)}; scoring goes on by itself when it does."
+            f"{storage.describe_storage_failure(reason)}; scoring goes on by itself when it does."
         ) from reason
 
 
@@ -55,7 +55,7 @@ class FileRefused(Refused):
         super().__init__("; ".join(str(problem) for problem in self.problems[:3]))
 
 
-def read_sent(
+def parse_uploaded_file(
     program: str,
     path: Path,
     filename: str,
@@ -65,19 +65,19 @@ def read_sent(
     """Parse a file that an organiser has uploaded in a confined process, and return the
     result. Raises FileRefused or PoolFull.
     """
-    with sent(program, path, filename, by, files) as done:
+    with open_parsed_upload(program, path, filename, by, files) as done:
         found: dict[str, Any] = done.result
     return found
 
 
 @contextmanager
-def sent(
+def open_parsed_upload(
     program: str,
     path: Path,
     filename: str,
     by: User | None,
     files: Mapping[str, bytes] | None = None,
-) -> Iterator[Done]:
+) -> Iterator[FinishedWork]:
     """Yield the result of a confined process that parsed an uploaded file, with the
     files that the process wrote. The files that the process wrote are deleted at the
     end of the `with` block.
@@ -95,24 +95,24 @@ def sent(
 
 
 @contextmanager
-def fetched(kept: storage.FolderStorage, name: str) -> Iterator[Path]:
+def temporary_local_copy(kept: storage.FolderStorage, name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citeboard-fetched-") as folder:
         yield storage.local_copy(kept, name, Path(folder))
 
 
 def work_folder() -> Path:
-    return private_folder(settings.WORK_DIR)
+    return create_private_folder(settings.WORK_DIR)
 
 
 def gold_copy(gold: Gold) -> Path:
     """Return the path of a local copy of the gold, which is downloaded if it is
     missing. Several workers may call the function for the same gold at the same time.
     """
-    return stored_gold(gold.file)
+    return local_copy_of_stored_gold(gold.file)
 
 
-def stored_gold(stored: str) -> Path:
-    path = _place_of(stored)
+def local_copy_of_stored_gold(stored: str) -> Path:
+    path = _local_gold_path(stored)
     with suppress(FileNotFoundError):
         os.utime(path)
         return path
@@ -126,17 +126,19 @@ def stored_gold(stored: str) -> Path:
         except OSError:  # Some file systems have no hard links.
             copy.rename(path)
     copies = [copy for copy in path.parent.iterdir() if copy.is_file()]
-    for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[:-MAX_GOLD]:
+    for old in sorted(copies, key=lambda copy: copy.stat().st_mtime)[
+        :-MAX_LOCAL_GOLD_FILES
+    ]:
         old.unlink(missing_ok=True)
     return path
 
 
-def forget_gold(gold: Gold) -> None:
+def delete_local_gold(gold: Gold) -> None:
     for stored in (gold.file, gold.public):
-        _place_of(stored).unlink(missing_ok=True)
+        _local_gold_path(stored).unlink(missing_ok=True)
 
 
-def _place_of(stored: str) -> Path:
+def _local_gold_path(stored: str) -> Path:
     folder = work_folder() / "gold"
     folder.mkdir(mode=0o700, exist_ok=True)
     name = hashlib.sha256(stored.encode()).hexdigest()[:32]
@@ -149,7 +151,7 @@ def run_copy(submission: Submission, folder: Path) -> Path:
     In the new folder, the name of the file cannot conflict with other files. Raises
     RunFailed if the file in the storage is damaged.
     """
-    path = copied_run(submission, folder)
+    path = run_copy_path(submission, folder)
     with storage_in_use():
         path.parent.mkdir(mode=0o700)
         copy = storage.local_copy(storage.runs, submission.file, path.parent)
@@ -162,7 +164,7 @@ def run_copy(submission: Submission, folder: Path) -> Path:
     return copy.rename(path)
 
 
-def copied_run(submission: Submission, folder: Path) -> Path:
+def run_copy_path(submission: Submission, folder: Path) -> Path:
     # Task types recognise the format of a run by the suffix of its file name.
     return folder / "run" / f"run{PurePosixPath(submission.filename).suffix.lower()}"
 

@@ -24,8 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from citeboard.core.confined.limits import Limits, exit_code_of
-from citeboard.core.confined.pool import LimitExceeded, Pool, ProgramFailed, Setup, Work
+from citeboard.core.confined.limits import ResourceLimits, exit_code_of
+from citeboard.core.confined.pool import (
+    ForkServerSetup,
+    LimitExceeded,
+    ProgramFailed,
+    SandboxedWork,
+    SandboxPool,
+)
 from citeboard.core.confined.rights import MEANS
 from scoring.metrics import official
 from scoring.metrics.base import Floats
@@ -34,10 +40,10 @@ from tasks.types.declared.official_program import imported, program_of
 
 #: Names of the file with the pickled arguments and of the folder with the program.
 CALL, APP = "call", "app"
-ENTRY = "scoring.worker.program_sandbox:answer"
+ENTRY_POINT = "scoring.worker.program_sandbox:answer"
 #: If a program imports one of these packages, the server imports the package first.
 #: The process later runs as the user `nobody`, who may not be able to read packages.
-READY = (
+PRELOADABLE_MODULES = (
     "nltk",
     "numpy",
     "pandas",
@@ -50,7 +56,7 @@ READY = (
     "sklearn.metrics",
 )
 #: Modules that are imported before the process loses access to the site's folders.
-OURS = ("scoring.worker.program_sandbox", "csv", "pickle")
+PRELOADED_SITE_MODULES = ("scoring.worker.program_sandbox", "csv", "pickle")
 #: Packages of the site, which an official program cannot import.
 SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 #: Limits on the sizes and the number of files that an official program may write.
@@ -58,24 +64,27 @@ SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
 #: A run of a program gets the time limit of the scorer divided by this number.
 #: The program runs twice, and the scorer needs time to report the result.
-SHARE_OF_TIME = 4
+TIME_LIMIT_DIVISOR = 4
 
 
-def sandbox(text: str, *, root: Path, work_folder: Path) -> Pool:
+def program_pool(text: str, *, root: Path, work_folder: Path) -> SandboxPool:
     """Return a process pool that can run the official program of a task. ``root`` is
     the folder with the source code of the site.
     """
     heads = {name.partition(".")[0] for name in imported(program_of(text))}
-    ready = [name for name in READY if name.partition(".")[0] in heads]
-    setup = Setup(
+    ready = [name for name in PRELOADABLE_MODULES if name.partition(".")[0] in heads]
+    setup = ForkServerSetup(
         path=[root / "platform", root],
         readable=[],
-        preload=[*OURS, *(name for name in ready if _is_installed(name))],
+        preload=[
+            *PRELOADED_SITE_MODULES,
+            *(name for name in ready if _is_installed(name)),
+        ],
         means=MEANS,
         # A fixed hash seed gives sets the same order in both runs of the program.
         variables={"PYTHONHASHSEED": "0"},
     )
-    return Pool(size=1, work_folder=work_folder, setup=setup)
+    return SandboxPool(size=1, work_folder=work_folder, setup=setup)
 
 
 def _is_installed(name: str) -> bool:
@@ -84,14 +93,14 @@ def _is_installed(name: str) -> bool:
     return False
 
 
-def limits_of_program(limits: Limits) -> Limits:
+def limits_of_program(limits: ResourceLimits) -> ResourceLimits:
     """Return the limits on time, memory and files for one run of an official program.
     ``limits`` are the limits of the scorer that calls the program.
     """
     return replace(
         limits,
-        cpu_seconds=max(1, limits.cpu_seconds // SHARE_OF_TIME),
-        wall_seconds=limits.wall_seconds / SHARE_OF_TIME,
+        cpu_seconds=max(1, limits.cpu_seconds // TIME_LIMIT_DIVISOR),
+        wall_seconds=limits.wall_seconds / TIME_LIMIT_DIVISOR,
         file_mb=FILE_MB,
         total_mb=TOTAL_MB,
         total_files=TOTAL_FILES,
@@ -101,22 +110,26 @@ def limits_of_program(limits: Limits) -> Limits:
     )
 
 
-def computed(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
+def run_program_twice(
+    pool: SandboxPool, limits: ResourceLimits, call: official.ProgramCall
+) -> Floats:
     """Return the scores that the official program of a task computes, as an array of
     shape (columns,). Raises ProgramFailed.
 
     The function runs the program twice and raises an exception if the two results
     differ.
     """
-    first, second = (_run(pool, limits, call) for _ in range(2))
+    first, second = (_run_program(pool, limits, call) for _ in range(2))
     if not np.array_equal(first, second):
         raise official.differs()
     return first
 
 
-def _run(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
-    work = Work(
-        program=ENTRY,
+def _run_program(
+    pool: SandboxPool, limits: ResourceLimits, call: official.ProgramCall
+) -> Floats:
+    work = SandboxedWork(
+        program=ENTRY_POINT,
         arguments={},
         limits=limits,
         files={CALL: pickle.dumps(call)},
@@ -124,7 +137,7 @@ def _run(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
     )
     try:
         with pool.done(work) as done:
-            return _believed(call, done.result)
+            return _parse_program_output(call, done.result)
     except LimitExceeded as reason:
         raise official.failed(f"the official program was ended: {reason}") from reason
     except ProgramFailed as reason:
@@ -132,11 +145,11 @@ def _run(pool: Pool, limits: Limits, call: official.ProgramCall) -> Floats:
         raise official.failed(words) from reason
 
 
-def _believed(call: official.ProgramCall, told: Any) -> Floats:
+def _parse_program_output(call: official.ProgramCall, told: Any) -> Floats:
     match told:
         case {"scores": dict() as scores}:
             return official.numbers_of(call, numbers_in(scores))
-        case {"failed": str() as kind} if kind in _ERRORS:
+        case {"failed": str() as kind} if kind in _BUILTIN_EXCEPTION_NAMES:
             raise official.failed(f"the official program ended in {kind}")
         case {"failed": "exit"}:
             raise official.failed("the official program ended with an exit code")
@@ -146,14 +159,14 @@ def _believed(call: official.ProgramCall, told: Any) -> Floats:
 
 
 #: Only names of built-in exceptions are shown, because a program can name classes.
-_ERRORS = frozenset(
+_BUILTIN_EXCEPTION_NAMES = frozenset(
     name
     for name, kind in vars(builtins).items()
     if isinstance(kind, type) and issubclass(kind, Exception)
 )
 
 
-class _OwnModules(MetaPathFinder, Loader):
+class _ProgramModuleImporter(MetaPathFinder, Loader):
     """Imports the modules of an official program by relative paths. The import system
     of Python would convert relative paths to absolute paths.
     """
@@ -187,7 +200,7 @@ def _run_as_main(path: str) -> None:
     exec(compile(Path(path).read_bytes(), path, "exec"), main.__dict__)  # noqa: S102
 
 
-def _can_be_opened(path: str) -> bool:
+def _can_open_folder(path: str) -> bool:
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
     except OSError:
@@ -219,7 +232,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)
     app.mkdir()
     path = str(Path.cwd() / APP)
-    seen_as = path if _can_be_opened(path) else ".."
+    seen_as = path if _can_open_folder(path) else ".."
     if seen_as == "..":
         # With a relative working directory, `os.path.abspath` returns paths that open.
         os.getcwd = lambda: "."
@@ -235,7 +248,7 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     site_modules = _forget_site_modules()
     own_folder = placed.entry.rpartition("/")[0]
     sys.path[:] = [own_folder, *folders]
-    sys.meta_path.append(_OwnModules(own_folder))
+    sys.meta_path.append(_ProgramModuleImporter(own_folder))
     sys.argv[:] = [placed.entry, *placed.arguments]
     ended: dict[str, Any] | None = None
     try:

@@ -14,24 +14,24 @@ from django.core.files.base import File
 from citeboard.core import storage
 from scoring.models import Evaluation
 from scoring.worker import local_copies
-from scoring.worker.baseline_runs import keep_written
+from scoring.worker.baseline_runs import store_baseline_run
 from scoring.worker.checking import accept_checked
 from scoring.worker.child import Scorer, ScorerDied
-from scoring.worker.gathering import Gathered
+from scoring.worker.gathering import GatheredJudgements
 from scoring.worker.recording import record_scores
-from scoring.worker.release import told_of
-from scoring.worker.scorers import WRITTEN, statistics_file
+from scoring.worker.release import select_published_scores
+from scoring.worker.scorers import WRITTEN_RUN_FILE_NAME, statistics_file_name
 from tasks.jobs import leases
 from tasks.jobs.interruptions import retry_on_database_error
 from tasks.models import Job
 
 
-def publish(
+def publish_job_result(
     job: Job,
     scorer: Scorer,
     result: Mapping[str, Any],
     seconds: float,
-    gathered: Gathered | None = None,
+    gathered: GatheredJudgements | None = None,
 ) -> bool:
     """Store the result of a scorer for a job, and end the job. Return False if another
     worker took over the job.
@@ -40,9 +40,9 @@ def publish(
     """
     if job.kind == Job.Kind.WRITE:
         rests_on = str(result.get("rests_on", ""))
-        return keep_written(job, scorer.folder / WRITTEN, rests_on)
+        return store_baseline_run(job, scorer.folder / WRITTEN_RUN_FILE_NAME, rests_on)
     if result["gold"]["sha256"] != job.gold.plain_digest:
-        local_copies.forget_gold(job.gold)
+        local_copies.delete_local_gold(job.gold)
         raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
     if job.kind == Job.Kind.CHECK:
         return accept_checked(job, scorer, result)
@@ -54,11 +54,11 @@ def _publish_scores(
     scorer: Scorer,
     result: Mapping[str, Any],
     seconds: float,
-    gathered: Gathered | None,
+    gathered: GatheredJudgements | None,
 ) -> bool:
-    path = scorer.folder / statistics_file(job)
-    told = told_of(job, result, path)
-    name = keep_statistics(job, path)
+    path = scorer.folder / statistics_file_name(job)
+    told = select_published_scores(job, result, path)
+    name = store_statistics_file(job, path)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     is_published = False
@@ -73,14 +73,14 @@ def _publish_scores(
             answers=digest,
             gathered=gathered,
         )
-        is_published = retry_on_database_error(leases.complete, job, record)
+        is_published = retry_on_database_error(leases.complete_job, job, record)
     finally:
         if not is_published:
-            retry_on_database_error(discard_statistics, name)
+            retry_on_database_error(delete_unused_statistics, name)
     return is_published
 
 
-def keep_statistics(job: Job, path: Path) -> str:
+def store_statistics_file(job: Job, path: Path) -> str:
     """Store the file with the statistics of a scored run, and return the name of the
     stored file.
     """
@@ -90,7 +90,7 @@ def keep_statistics(job: Job, path: Path) -> str:
         return storage.statistics.save(name, File(content))
 
 
-def discard_statistics(name: str) -> None:
+def delete_unused_statistics(name: str) -> None:
     """Delete a file of statistics unless an evaluation refers to the file.
 
     If the connection was lost, the transaction that saved an evaluation may still have

@@ -6,27 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.offline.ledger import read_judgements
-from scoring.tools.baselines.clsumm import annotated_by_several
+from scoring.tools.baselines.clsumm import select_multiply_annotated_topics
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tasks.types.problems import as_values
 
 #: Name of the file to which the confined process writes the parsed judgements.
-ROWS = "rows.jsonl"
+ROWS_FILE_NAME = "rows.jsonl"
 
 
 def judgements(given: Mapping[str, Any]) -> dict[str, Any]:
-    with Path(ROWS).open("w", encoding="utf-8") as out:
-        summary = read_judgements(Path(UPLOAD), given["filename"], out)
+    with Path(ROWS_FILE_NAME).open("w", encoding="utf-8") as out:
+        summary = read_judgements(Path(UPLOAD_FILE_NAME), given["filename"], out)
     return {**vars(summary), "problems": as_values(summary.problems)}
 
 
 def has_several_annotators(given: Mapping[str, Any]) -> bool:
-    files = open_input(Path(UPLOAD), shown="gold.zip", reading=given["reading"])
+    files = open_input(
+        Path(UPLOAD_FILE_NAME), shown="gold.zip", reading=given["reading"]
+    )
     return bool(
-        annotated_by_several(
+        select_multiply_annotated_topics(
             task_type(given["task_type"]).read_gold(files, given["options"])
         )
     )

@@ -19,9 +19,12 @@ from scoring.models import (
 from scoring.receipts.log import write_receipt
 from scoring.results.board import comparison_state
 from scoring.stats.signature import LABEL_PARTS, provenance_of, shared_form
-from scoring.worker.gathering import Gathered
-from scoring.worker.release import Told, by_ladder, ranking_of
-from scoring.worker.same_answers import mark_same_answers, tell_same_answers
+from scoring.worker.gathering import GatheredJudgements
+from scoring.worker.release import PublishedScores, apply_ladder, ranking_metric_name
+from scoring.worker.same_answers import (
+    mark_runs_with_same_answers,
+    warn_of_same_answers,
+)
 from tasks.models import Job, Submission
 
 
@@ -31,27 +34,29 @@ def record_scores(
     result: Mapping[str, Any],
     statistics: str,
     seconds: float,
-    told: Told | None = None,
+    told: PublishedScores | None = None,
     answers: str = "",
-    gathered: Gathered | None = None,
+    gathered: GatheredJudgements | None = None,
 ) -> Evaluation:
     """Save the scores that a job has computed. If ``told`` is None, publish all scores
     of the result.
     """
     if told is None:
-        told = Told(metrics=result["metrics"], breakdowns=result["breakdowns"])
-    told = by_ladder(job, told)
+        told = PublishedScores(
+            metrics=result["metrics"], breakdowns=result["breakdowns"]
+        )
+    told = apply_ladder(job, told)
     same = {
         name: getattr(job, name)
         for name in ("submission", "gold", "rules", "options_digest")
     }
-    before = _numbers_of(same)
+    before = _stored_score_values(same)
     evaluation, is_new = Evaluation.objects.update_or_create(
         **same,
         defaults={
             "options": job.options,
             "phase_id": job.submission.phase_id,
-            "team_id": _current_team(job.submission),
+            "team_id": _lock_and_read_team(job.submission),
             "rank_value": rank_value(told.metrics, job.submission.phase.task.rank_by),
             "submitted_at": job.submission.submitted_at,
             "statistics": statistics,
@@ -78,18 +83,18 @@ def record_scores(
             if any(classes.values())
         ]
     )
-    if not is_new and _numbers_of(same) != before:
+    if not is_new and _stored_score_values(same) != before:
         Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
-    tell_same_answers(evaluation)
+    warn_of_same_answers(evaluation)
     receipt = write_receipt(evaluation, {**result, "metrics": told.metrics})
     if gathered is not None:
         gathered.record(evaluation, receipt)
     Comparison.objects.filter(Q(first=evaluation) | Q(second=evaluation)).delete()
-    _on_commit(evaluation)
+    _queue_actions_on_commit(evaluation)
     return evaluation
 
 
-def _current_team(submission: Submission) -> int | None:
+def _lock_and_read_team(submission: Submission) -> int | None:
     rows = Submission.objects.select_for_update().filter(pk=submission.pk)
     return rows.values_list("team_id", flat=True).get()
 
@@ -115,7 +120,7 @@ def _labels_digest(provenance: Sequence[Mapping[str, str]]) -> str:
     return " ".join(f"{part}:{digest}" for part, digest in digests.items())
 
 
-def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
+def _stored_score_values(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
     scores = Score.objects.filter(
         **{f"evaluation__{name}": value for name, value in same.items()}
     ).order_by()
@@ -124,13 +129,15 @@ def _numbers_of(same: Mapping[str, Any]) -> set[tuple[Any, ...]]:
     )
 
 
-def _on_commit(evaluation: Evaluation) -> None:
-    after_commit(_forget_earlier_attempts, evaluation.statistics)
-    after_commit(mark_same_answers, evaluation)
-    after_commit(comparison_state.ask, evaluation.phase_id, evaluation.rules)
+def _queue_actions_on_commit(evaluation: Evaluation) -> None:
+    after_commit(_delete_statistics_of_attempts, evaluation.statistics)
+    after_commit(mark_runs_with_same_answers, evaluation)
+    after_commit(
+        comparison_state.queue_comparison, evaluation.phase_id, evaluation.rules
+    )
 
 
-def _forget_earlier_attempts(statistics: str) -> None:
+def _delete_statistics_of_attempts(statistics: str) -> None:
     folder, _, current = statistics.partition("/")
     job_prefix = "-".join(current.split("-")[:2])
     for other in storage.statistics.listdir(folder)[1]:
@@ -146,7 +153,7 @@ def rank_value(
 
     Return None if the value of the ranking metric is undefined or infinite.
     """
-    metric = metrics[ranking_of(metrics, rank_by)]
+    metric = metrics[ranking_metric_name(metrics, rank_by)]
     value: float | None = metric["value"]
     return (
         -value if value is not None and metric["higher_is_better"] is False else value
@@ -163,7 +170,7 @@ def save_scores(
             scale=float(0 if metric.get("is_count") else metric["scale"]),
             position=position,
             text=shared_form(
-                metric["signature"], evaluation.own_parts | {"n": metric["n"]}
+                metric["signature"], evaluation.own_signature_parts | {"n": metric["n"]}
             ),
         )
         for position, (name, metric) in enumerate(metrics.items())

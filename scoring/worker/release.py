@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from citeboard.core import storage
 from scoring.metrics import Metric, known_metric
 from scoring.metrics.base import Floats, unit_rows
-from scoring.models import FEW_ANSWERS, Evaluation, Withheld
+from scoring.models import FEW_ANSWERS_SUPPORT, Evaluation, WithholdingReason
 from scoring.offline.evaluate import Statistics, load_statistics
-from scoring.results.board.differences import too_small
+from scoring.results.board.differences import classes_to_hide
 from scoring.stats.breakdown import classes
 from scoring.stats.leakage import (
     correlation_of_rows,
@@ -32,7 +32,7 @@ from scoring.stats.leakage import (
 )
 from scoring.stats.signature import withheld_signature
 from tasks.models import Job, Phase, Submission
-from tasks.models.seasons import LADDER, PARTS
+from tasks.models.seasons import LADDER_RESTRICTION, SPLIT_PART_NAMES
 from tasks.registration.entries import lock_entry
 from tasks.types.digests import NONCE_BYTES
 
@@ -40,21 +40,21 @@ log = logging.getLogger(__name__)
 
 Metrics = Mapping[str, Mapping[str, Any]]
 #: Fields of a withheld score that are stored for the organisers.
-KEPT = ("value", "low", "high", "n", "scale")
+ORGANISER_SCORE_FIELDS = ("value", "low", "high", "n", "scale")
 #: A run is compared with at most EARLIER older runs of the same team.
 #: A run with more than MAX_ROWS instances is not compared with older runs.
 EARLIER, MAX_ROWS = 4, 20_000
 #: If a run answers at most this share of instances, its score reveals their gold.
-SMALL_SHARE = 0.02
+FEW_ANSWERS_SHARE = 0.02
 #: A run that differs from an earlier run in at most this share is nearly a copy.
-NEAR_COPY = 0.01
+NEAR_COPY_SHARE = 0.01
 #: Minimum number of instances for which the correlation of two runs is computed.
 MIN_UNITS = 20
 #: A run seems random if its rows correlate less than this with several earlier runs.
 UNRELATED, MIN_UNRELATED = 0.2, 3
 
 
-def drawn_part(phase: Phase) -> str:
+def part_scored_now(phase: Phase) -> str:
     """Return the name of the part of the split on which runs of the phase are scored
     now.
 
@@ -70,14 +70,14 @@ def drawn_part(phase: Phase) -> str:
         else:
             undrawn.update(part_seed=drawn.part_seed, part_nonce=drawn.part_nonce)
     phase.refresh_from_db(fields=["part_seed", "part_nonce"])
-    part = phase.part_at(timezone.now())
+    part = phase.scored_part_at(timezone.now())
     if not phase.part_nonce or not part:
         return part
     return f"{part.rpartition('-')[0]}-{phase.part_nonce}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class PublishedScores:
     """The scores of a run that are published, and the reasons for withholding scores.
 
     ``untold`` has the scores that only organisers see, and ``step`` is the rounded
@@ -95,37 +95,39 @@ class Told:
     instances: int = 0
 
 
-def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
+def select_published_scores(
+    job: Job, result: Mapping[str, Any], path: Path
+) -> PublishedScores:
     """Select the scores of a result that are published.
 
     The caller must call the function before the transaction that saves the scores. In
-    the transaction that saves the scores, `by_ladder` may withhold more scores.
+    the transaction that saves the scores, `apply_ladder` may withhold more scores.
     """
     phase, run = job.submission.phase, job.submission
     # Use the part that the scorer reports, because the phase may have closed meanwhile.
     part = result.get("part", "")
-    told = Told(
+    told = PublishedScores(
         metrics=result["metrics"], breakdowns=result["breakdowns"], release=part
     )
     if run.kind == Submission.Kind.HUMAN:
         return told
     words = [
         word
-        for word in phase.release_at(timezone.now()).split()
-        if not word.startswith(PARTS)
+        for word in phase.score_restrictions_at(timezone.now()).split()
+        if not word.startswith(SPLIT_PART_NAMES)
     ]
     release = " ".join([part, *words] if part else words)
     told = replace(
         told,
         release=release,
-        untold=_kept_members(result["other_part"]["metrics"]) if part else {},
+        untold=_organiser_only_scores(result["other_part"]["metrics"]) if part else {},
     )
     is_secret = run.team_id is not None and not phase.shows_instances
-    is_watched = is_secret and ranks(job) and job.gold.instances <= MAX_ROWS
+    is_watched = is_secret and is_ranking_job(job) and job.gold.instances <= MAX_ROWS
     if not (words or is_watched):
         return told
     kind = phase.task.task_type
-    name = ranking_of(told.metrics, phase.task.rank_by)
+    name = ranking_metric_name(told.metrics, phase.task.rank_by)
     metric = known_metric(kind, name, job.rules, kind.checked_options(job.options))
     assert metric is not None, f"{name} has just been computed"
     with path.open("rb") as kept:
@@ -134,43 +136,47 @@ def told_of(job: Job, result: Mapping[str, Any], path: Path) -> Told:
     told = replace(told, instances=len(answered))
     if is_watched:
         try:
-            told = replace(told, probe=probe(job, metric, statistics, part))
+            told = replace(told, probe=find_probe_signs(job, metric, statistics, part))
         except Exception:
             # The check for probing is only a hint, so its errors must not stop the run.
             log.exception(
                 "Job %s: whether the run looks like a probe is not known", job.pk
             )
     if phase.min_answered:
-        few = Withheld.FEW_ANSWERS if answered.sum() < phase.min_answered else ""
-        shown = _with_enough(told.breakdowns, statistics, answered, phase.min_answered)
+        few = (
+            WithholdingReason.FEW_ANSWERS if answered.sum() < phase.min_answered else ""
+        )
+        shown = _hide_classes_with_few_answers(
+            told.breakdowns, statistics, answered, phase.min_answered
+        )
         told = replace(told, breakdowns={} if few else shown, withheld=few)
     if 100 * answered.sum() < (phase.min_answered_share or 0) * len(answered):
-        reason = Withheld.FEW_ANSWERS
+        reason = WithholdingReason.FEW_ANSWERS
         return replace(
             told,
             metrics=_withheld_metrics(told, reason),
             breakdowns={},
             withheld=reason,
         )
-    if LADDER in words:
+    if LADDER_RESTRICTION in words:
         by = statistics.units if metric.per_unit else statistics.resampled[1]
         rows = unit_rows(metric, statistics.matrices[metric.statistic], by)
         told = replace(told, step=ladder_step(metric, rows))
     return told
 
 
-def ranking_of(metrics: Mapping[str, Any], rank_by: str) -> str:
+def ranking_metric_name(metrics: Mapping[str, Any], rank_by: str) -> str:
     """Return the metric ``rank_by``, or the first metric if the scores do not include
     ``rank_by``.
     """
     return rank_by if rank_by in metrics else next(iter(metrics))
 
 
-def ranks(job: Job) -> bool:
+def is_ranking_job(job: Job) -> bool:
     return job.rules == job.submission.phase.task.ranking_rules
 
 
-def by_ladder(job: Job, told: Told) -> Told:
+def apply_ladder(job: Job, told: PublishedScores) -> PublishedScores:
     """Publish only the score of the ranking metric, rounded, and only if the score is
     more than one step better than the team's best published score. The method is the
     Ladder mechanism (Blum and Hardt 2015), which is applied in the transaction that
@@ -179,24 +185,24 @@ def by_ladder(job: Job, told: Told) -> Told:
     The function locks the row of the team in the phase, so that two concurrent runs
     cannot both exceed the same best score.
     """
-    if LADDER not in told.release.split():
+    if LADDER_RESTRICTION not in told.release.split():
         return told
     known = Evaluation.objects.filter(
         phase=job.submission.phase_id, rules=job.rules, gold=job.gold
     )
-    known = known.filter(release__contains=LADDER)
+    known = known.filter(release__contains=LADDER_RESTRICTION)
     part = told.release.split()[0]
-    if part.startswith(PARTS):
+    if part.startswith(SPLIT_PART_NAMES):
         # Scores on different samples of the public part are not comparable.
         known = known.filter(release__startswith=f"{part} ")
-    name = ranking_of(told.metrics, job.submission.phase.task.rank_by)
+    name = ranking_metric_name(told.metrics, job.submission.phase.task.rank_by)
     said = told.metrics[name]
-    metrics = _withheld_metrics(told, Withheld.RANKING_ONLY)
-    if ranks(job):
+    metrics = _withheld_metrics(told, WithholdingReason.RANKING_ONLY)
+    if is_ranking_job(job):
         team, sign = job.submission.team, -1 if said["higher_is_better"] is False else 1
         if team is not None:
             lock_entry(job.submission.phase, team)
-        metrics[name]["withheld"] = told.withheld or Withheld.LADDER
+        metrics[name]["withheld"] = told.withheld or WithholdingReason.LADDER
         best = (
             known.filter(team=team)
             .exclude(submission=job.submission_id)
@@ -212,18 +218,23 @@ def by_ladder(job: Job, told: Told) -> Told:
             # A run that is scored again keeps its value and so reveals nothing new.
             value = None if before.rank_value is None else sign * before.rank_value
         if value is not None:
-            signature = f"{metrics[name]['signature']}|{LADDER}:{told.step:g}"
+            signature = (
+                f"{metrics[name]['signature']}|{LADDER_RESTRICTION}:{told.step:g}"
+            )
             metrics[name] |= {"value": value, "withheld": "", "signature": signature}
-    reason = told.withheld or Withheld.RANKING_ONLY
-    untold = told.untold or _kept_members(told.metrics)
+    reason = told.withheld or WithholdingReason.RANKING_ONLY
+    untold = told.untold or _organiser_only_scores(told.metrics)
     return replace(told, metrics=metrics, breakdowns={}, withheld=reason, untold=untold)
 
 
-def _kept_members(metrics: Metrics) -> dict[str, dict[str, Any]]:
-    return {name: {key: said[key] for key in KEPT} for name, said in metrics.items()}
+def _organiser_only_scores(metrics: Metrics) -> dict[str, dict[str, Any]]:
+    return {
+        name: {key: said[key] for key in ORGANISER_SCORE_FIELDS}
+        for name, said in metrics.items()
+    }
 
 
-def _withheld_metrics(told: Told, reason: str) -> dict[str, dict[str, Any]]:
+def _withheld_metrics(told: PublishedScores, reason: str) -> dict[str, dict[str, Any]]:
     """Return the metrics without their values, and without counts and parts of
     signatures from which values could be computed.
     """
@@ -245,7 +256,7 @@ def _withheld_metrics(told: Told, reason: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _with_enough(
+def _hide_classes_with_few_answers(
     breakdowns: Mapping[str, Any],
     statistics: Statistics,
     answered: NDArray[np.bool_],
@@ -257,10 +268,10 @@ def _with_enough(
     shown = {}
     for dimension, numbers in breakdowns.items():
         rows = classes(statistics.features.get(dimension, ()))
-        hidden = too_small(
+        hidden = classes_to_hide(
             {label: int(answered[own].sum()) for label, own in rows.items()}, least
         )
-        untold = {"value": None, "n": FEW_ANSWERS}
+        untold = {"value": None, "n": FEW_ANSWERS_SUPPORT}
         shown[dimension] = {
             label: dict.fromkeys(number, untold) if label in hidden else number
             for label, number in numbers.items()
@@ -268,24 +279,24 @@ def _with_enough(
     return shown
 
 
-def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
+def find_probe_signs(job: Job, metric: Metric, run: Statistics, part: str) -> str:
     """Return the reason for which the run seems to be submitted to find out the gold,
     or an empty text for other runs.
     """
     count, total = int(run.answered.sum()), len(run.answered)
-    if count <= max(1, SMALL_SHARE * total) < total:
+    if count <= max(1, FEW_ANSWERS_SHARE * total) < total:
         return f"few {count} {total}"
     if not MIN_UNITS <= total <= MAX_ROWS:
         return ""
     stats = run.matrices[metric.statistic]
     earlier = [
         (number, before)
-        for number, before in _earlier_statistics(job, metric, part)
+        for number, before in _statistics_of_earlier_runs(job, metric, part)
         if len(before) == len(stats)
     ]
     for number, before in earlier:
         differing = count_differing_rows(metric, stats, before)
-        if 0 < differing <= max(1, NEAR_COPY * total):
+        if 0 < differing <= max(1, NEAR_COPY_SHARE * total):
             return f"copy {number} {differing} {total}"
     if len(earlier) < MIN_UNRELATED:
         return ""
@@ -295,7 +306,7 @@ def probe(job: Job, metric: Metric, run: Statistics, part: str) -> str:
     return f"random {unrelated}" if unrelated >= MIN_UNRELATED else ""
 
 
-def _earlier_statistics(
+def _statistics_of_earlier_runs(
     job: Job, metric: Metric, part: str
 ) -> list[tuple[int, Floats]]:
     """Return the numbers and statistics of the latest earlier runs of the team on the

@@ -20,44 +20,53 @@ from citeboard.core.release import release
 from citeboard.teams.models import User
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation, Rescore, Score, UsedJudgements
-from scoring.results.board.counting import told_otherwise, unsettled
-from scoring.results.board.snapshots import UNSETTLED
+from scoring.results.board.counting import (
+    has_outdated_release,
+    runs_without_outcome_on_gold,
+)
+from scoring.results.board.snapshots import UNSETTLED_RUN_STATES
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
 from scoring.stats.signature import INTERVAL_VERSION
-from tasks.gold.early import nothing_early
+from tasks.gold.early import refuse_early_disclosure
 from tasks.gold.gold_files import (
-    KeptGold,
+    StoredGold,
     gold_change,
-    keep_uploaded_gold,
-    kit_of,
-    note_kit,
-    record_gold,
+    kit_checksums_of,
+    record_gold_version,
+    record_kit_change,
+    store_uploaded_gold,
 )
-from tasks.jobs.leases import check_again, create_jobs, options_digest, rescore, restart
+from tasks.jobs.leases import (
+    create_scoring_jobs,
+    digest_of_options,
+    queue_missing_scorings,
+    restart_job,
+    retry_failed_check,
+)
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types import InputRefused, Problem
 from tasks.types.files import READING_VERSION
 from tasks.types.positional_citations.parsing import RULES
 from tasks.types.problems import capped
 
 State, Status = Job.State, Submission.Status
-WAITING = (State.QUEUED, State.WAITING)
-_DEFAULT_INTERVAL = f"|interval:{WILSON_JACKKNIFE}|"
+WAITING_JOB_STATES = (State.QUEUED, State.WAITING)
+_DEFAULT_INTERVAL_SIGNATURE = f"|interval:{WILSON_JACKKNIFE}|"
 #: Maximum number of queued jobs that score runs again, so that new runs need not wait.
-MAX_WAITING = 100
+MAX_QUEUED_RESCORINGS = 100
 #: The number of runs whose jobs are created in one transaction.
 AT_A_TIME = 25
 #: Runs whose intervals have an earlier version than this are scored again.
 CHANGED_INTERVALS = 3
 #: Seconds after which a phase is checked again for outdated versions of metrics.
-SECONDS = 24 * 3600
+STALE_CHECK_SECONDS = 24 * 3600
 #: States of a single run that organisers may request to score again.
-ENDED = (Status.SCORED, Status.FAILED)
+ENDED_RUN_STATES = (Status.SCORED, Status.FAILED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class RescoringProgress:
     phase: Phase
     gold: Gold | None
     runs: int
@@ -81,7 +90,7 @@ class Progress:
         return self.left > 0 and not self.is_moving
 
 
-def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
+def request_rescoring_of_phase(*, phase: Phase, by: User | None) -> Rescore:
     with transaction.atomic():
         asked = {"asked_by": by, "asked_at": database_now()}
         order, is_new = Rescore.objects.get_or_create(
@@ -90,35 +99,37 @@ def ask_for_phase(*, phase: Phase, by: User | None) -> Rescore:
         if is_new or order.stopped_at is not None:
             Rescore.objects.filter(pk=order.pk).update(stopped_at=None)
             _record_in_history(phase, by, "rescore-asked")
-    fill_up(phase)
+    queue_rescoring_jobs(phase)
     order.refresh_from_db()
     return order
 
 
 def rescore_at_once(phase: Phase) -> list[Job]:
     Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
-    jobs = rescore(phase)
+    jobs = queue_missing_scorings(phase)
     if (gold := Gold.objects.current(phase)) is not None:
-        jobs += [job for job in _asked_again(phase, gold) if restart(job)]
+        jobs += [
+            job for job in _jobs_to_restart_on_request(phase, gold) if restart_job(job)
+        ]
     return jobs
 
 
-def ask_for_season(*, season: Season, by: User | None) -> list[Rescore]:
+def request_rescoring_of_season(*, season: Season, by: User | None) -> list[Rescore]:
     sent = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = Phase.objects.filter(Exists(sent), task__season=season).select_related(
         "task__season"
     )
     return [
-        ask_for_phase(phase=phase, by=by)
+        request_rescoring_of_phase(phase=phase, by=by)
         for phase in phases
         if Gold.objects.current(phase)
     ]
 
 
-def score_again(*, submission: Submission, by: User | None) -> int:
+def rescore_run(*, submission: Submission, by: User | None) -> int:
     phase = submission.phase
     gold = Gold.objects.current(phase)
-    if submission.status not in ENDED or gold is None:
+    if submission.status not in ENDED_RUN_STATES or gold is None:
         words = _("a run that is %(status)s cannot be rescored")
         raise Refused(words % {"status": submission.get_status_display()})
     if submission.status == Status.FAILED and submission.problems:
@@ -136,25 +147,25 @@ def score_again(*, submission: Submission, by: User | None) -> int:
             )
         )
     with transaction.atomic():
-        if not (queued := int(check_again(submission, gold))):
+        if not (queued := int(retry_failed_check(submission, gold))):
             jobs = submission.jobs.order_by("pk")
             if submission.is_unwritten:
                 jobs = jobs.filter(kind=Job.Kind.WRITE)
             else:
                 queued, digest = (
-                    len(create_jobs(submission, gold)),
-                    options_digest(phase.task.options),
+                    len(create_scoring_jobs(submission, gold)),
+                    digest_of_options(phase.task.options),
                 )
                 jobs = jobs.filter(
                     gold=gold, rules__in=phase.task.rules, options_digest=digest
                 )
-            queued += sum(restart(job) for job in jobs)
+            queued += sum(restart_job(job) for job in jobs)
         if queued:
             _record_in_history(phase, by, "run-rescored", run=str(submission))
     return queued
 
 
-def stop(*, phase: Phase, by: User | None) -> int:
+def stop_rescoring(*, phase: Phase, by: User | None) -> int:
     """Delete queued rescoring jobs. Running rescoring jobs finish."""
     with transaction.atomic():
         going = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
@@ -162,21 +173,21 @@ def stop(*, phase: Phase, by: User | None) -> int:
         scored = Evaluation.objects.filter(
             submission=OuterRef("submission"), rules=OuterRef("rules")
         )
-        waiting = Job.objects.filter(Exists(scored), state__in=WAITING)
+        waiting = Job.objects.filter(Exists(scored), state__in=WAITING_JOB_STATES)
         again = waiting.filter(
             submission__phase=phase, submission__status=Status.SCORED
         )
-        if taken := sum(_revoke(job) for job in again.order_by("pk")):
+        if taken := sum(_revoke_rescoring_job(job) for job in again.order_by("pk")):
             stopped = {"asked_by": by, "stopped_at": timezone.now()}
             Rescore.objects.get_or_create(phase=phase, ended_at=None, defaults=stopped)
         if taken or was_going:
             _record_in_history(phase, by, "rescore-stopped")
             # A cached page of the board may say that runs are being scored again.
-            bump_version(phase.pk, 0)
+            increment_board_version(phase.pk, 0)
     return taken
 
 
-def fill_up(*phases: Phase) -> int:
+def queue_rescoring_jobs(*phases: Phase) -> int:
     """Queue jobs that score runs again, until the maximum number of such jobs is
     queued. Return the number of jobs that were queued.
 
@@ -189,27 +200,29 @@ def fill_up(*phases: Phase) -> int:
         orders = orders.filter(phase__in=phases)
     if not (orders := orders.order_by("pk")):
         return 0
-    before = _waiting()
+    before = _count_queued_rescorings()
     for order in orders:
         gold = Gold.objects.current(order.phase)
         going = Rescore.objects.filter(pk=order.pk, stopped_at=None)
-        while _waiting() < MAX_WAITING and going.exists():
-            if gold is not None and rescore(order.phase, most=AT_A_TIME):
+        while _count_queued_rescorings() < MAX_QUEUED_RESCORINGS and going.exists():
+            if gold is not None and queue_missing_scorings(order.phase, most=AT_A_TIME):
                 continue
             # The request restarts each job with outdated scores once, and then ends.
             done = (
-                _asked_again(order.phase, gold).filter(started_at__lt=order.asked_at)
+                _jobs_to_restart_on_request(order.phase, gold).filter(
+                    started_at__lt=order.asked_at
+                )
                 if gold
                 else ()
             )
-            if not sum([restart(job) for job in done[:AT_A_TIME]]):
+            if not sum([restart_job(job) for job in done[:AT_A_TIME]]):
                 going.update(ended_at=timezone.now())
-                bump_version(order.phase.pk, 0)
+                increment_board_version(order.phase.pk, 0)
                 break
-    return _waiting() - before
+    return _count_queued_rescorings() - before
 
 
-def follow_release() -> int:
+def request_rescoring_of_stale_phases() -> int:
     """Request that runs of all stale phases are scored again, and return the number of
     stale phases.
 
@@ -235,39 +248,41 @@ def follow_release() -> int:
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
-        moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED)
+        moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED_RUN_STATES)
         if phase.takes_runs_until <= now and moving.exists():
             # The final board is stored only when no run is waiting for its scores.
             continue
-        if gold is not None and _is_stale(phase, gold):
-            ask_for_phase(phase=phase, by=None)
-            bump_version(phase.pk)
+        if gold is not None and _must_rescore_phase(phase, gold):
+            request_rescoring_of_phase(phase=phase, by=None)
+            increment_board_version(phase.pk)
             asked += 1
     return asked
 
 
-def _is_stale(phase: Phase, gold: Gold) -> bool:
+def _must_rescore_phase(phase: Phase, gold: Gold) -> bool:
     """Return True if the site must score runs of the phase again without a request."""
-    if _done(phase, gold, told_or_parsed_otherwise(phase, gold)).exists():
+    if _finished_jobs_of(
+        phase, gold, evaluations_with_outdated_release(phase, gold)
+    ).exists():
         return True
     key = f"versions:{release()}:{phase.pk}:{gold.pk}"
     if phase.takes_runs_until <= timezone.now() or cache.get(key):
         return False
-    is_stale = _done_and_outdated(phase, gold).exists()
+    is_stale = _outdated_finished_jobs(phase, gold).exists()
     # From now on, new runs are scored with the metric versions of this release.
-    cache.set(key, not is_stale, SECONDS)
+    cache.set(key, not is_stale, STALE_CHECK_SECONDS)
     return is_stale
 
 
-def progress(phase: Phase) -> Progress:
+def rescoring_progress(phase: Phase) -> RescoringProgress:
     gold = Gold.objects.current(phase)
     runs = Submission.objects.filter(phase=phase, status=Status.SCORED)
     jobs = Job.objects.filter(submission__in=runs, gold=gold)
-    return Progress(
+    return RescoringProgress(
         phase=phase,
         gold=gold,
         runs=runs.count(),
-        left=unsettled(phase, gold).count() if gold else 0,
+        left=runs_without_outcome_on_gold(phase, gold).count() if gold else 0,
         failed=jobs.filter(state=State.FAILED).values("submission").distinct().count(),
         waiting=jobs.filter(state__in=Job.MOVING).count(),
         order=Rescore.objects.filter(phase=phase, ended_at=None)
@@ -276,16 +291,16 @@ def progress(phase: Phase) -> Progress:
     )
 
 
-def _of_today(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def _evaluations_with_current_options(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     return Evaluation.objects.filter(
         phase=phase,
         gold=gold,
-        options_digest=options_digest(phase.task.options),
+        options_digest=digest_of_options(phase.task.options),
         submission__status=Status.SCORED,
     )
 
 
-def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def evaluations_with_outdated_release(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Return evaluations of which the site would now publish other scores, or whose
     parser has been replaced by a better parser.
     """
@@ -300,10 +315,14 @@ def told_or_parsed_otherwise(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
                     scores__shared__metric=metric.name,
                     scores__shared__column__contains=metric.replaces,
                 )
-    return _of_today(phase, gold).filter(replaced | told_otherwise(phase)).distinct()
+    return (
+        _evaluations_with_current_options(phase, gold)
+        .filter(replaced | has_outdated_release(phase))
+        .distinct()
+    )
 
 
-def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Return the evaluations of scored runs that must be computed again.
 
     The scores of these evaluations lack the current version of a metric or interval,
@@ -312,7 +331,7 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """
     task = phase.task
     options = task.task_type.checked_options(task.options)
-    own = _of_today(phase, gold)
+    own = _evaluations_with_current_options(phase, gold)
     found = Q(pk__in=())
     for rules in task.rules:
         metrics = metrics_of(task.task_type, rules, options)
@@ -326,7 +345,9 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
                 of_today &= ~Q(scores__shared__column__contains=metric.replaces)
             if metric.interval_version >= CHANGED_INTERVALS:
                 text = f"|{INTERVAL_VERSION}:{metric.interval_version}|"
-                is_default = Q(scores__shared__text__contains=_DEFAULT_INTERVAL)
+                is_default = Q(
+                    scores__shared__text__contains=_DEFAULT_INTERVAL_SIGNATURE
+                )
                 of_today &= Q(scores__shared__text__contains=text) | ~is_default
             current |= of_today
         up_to_date = (
@@ -337,29 +358,35 @@ def outdated(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
     used = UsedJudgements.objects.filter(is_current=True)
     withdrawn = used.filter(imports__withdrawn_at__isnull=False).values("evaluation")
-    return own.filter(found | told_otherwise(phase) | Q(pk__in=withdrawn))
+    return own.filter(found | has_outdated_release(phase) | Q(pk__in=withdrawn))
 
 
-def _judged_since(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def _evaluations_with_newer_judgements(
+    phase: Phase, gold: Gold
+) -> QuerySet[Evaluation]:
     """Return the evaluations that were computed before newer judgements of the same
     pairs. Evaluations that lack newer judgements are computed again only on request.
     """
     used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
-    return _of_today(phase, gold).filter(pk__in=used.values("evaluation"))
+    return _evaluations_with_current_options(phase, gold).filter(
+        pk__in=used.values("evaluation")
+    )
 
 
-def _done_and_outdated(phase: Phase, gold: Gold) -> QuerySet[Job]:
-    return _done(phase, gold, outdated(phase, gold))
+def _outdated_finished_jobs(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    return _finished_jobs_of(phase, gold, outdated_evaluations(phase, gold))
 
 
-def _asked_again(phase: Phase, gold: Gold) -> QuerySet[Job]:
+def _jobs_to_restart_on_request(phase: Phase, gold: Gold) -> QuerySet[Job]:
     """Return the finished jobs that a request to score runs again restarts."""
-    either = Q(pk__in=outdated(phase, gold).values("pk"))
-    either |= Q(pk__in=_judged_since(phase, gold).values("pk"))
-    return _done(phase, gold, Evaluation.objects.filter(either))
+    either = Q(pk__in=outdated_evaluations(phase, gold).values("pk"))
+    either |= Q(pk__in=_evaluations_with_newer_judgements(phase, gold).values("pk"))
+    return _finished_jobs_of(phase, gold, Evaluation.objects.filter(either))
 
 
-def _done(phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]) -> QuerySet[Job]:
+def _finished_jobs_of(
+    phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]
+) -> QuerySet[Job]:
     """Return the finished jobs of the given evaluations.
 
     Return no job while the board is frozen, because new scores would replace the scores
@@ -375,15 +402,15 @@ def _done(phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]) -> QueryS
     return done.select_related("submission").order_by("pk")
 
 
-def _waiting() -> int:
+def _count_queued_rescorings() -> int:
     return Job.objects.filter(
         state=State.QUEUED, submission__status=Status.SCORED
     ).count()
 
 
-def _revoke(job: Job) -> int:
+def _revoke_rescoring_job(job: Job) -> int:
     # If a worker claims the job at the same time, the query matches no row.
-    waiting = Job.objects.filter(pk=job.pk, state__in=WAITING)
+    waiting = Job.objects.filter(pk=job.pk, state__in=WAITING_JOB_STATES)
     evaluation = Evaluation.objects.filter(
         submission=job.submission_id,
         gold=job.gold_id,
@@ -431,7 +458,7 @@ class GoldRefused(Refused):
 
 
 @dataclass(frozen=True)
-class NewGold:
+class PublishedGold:
     gold: Gold
     is_new: bool
     phases: list[Phase]
@@ -445,11 +472,11 @@ def pack_gold(
     *,
     reading: int = READING_VERSION,
     encoding: str = "",
-) -> list[KeptGold]:
+) -> list[StoredGold]:
     """Read the gold of each split from an uploaded file or archive. Raises GoldRefused."""
     try:
         return [
-            keep_uploaded_gold(
+            store_uploaded_gold(
                 task=task,
                 path=path,
                 filename=filename,
@@ -467,19 +494,19 @@ def publish_gold(
     *,
     season: Season | Task,
     splits: Sequence[tuple[Task, str]],
-    packed: Sequence[KeptGold],
+    packed: Sequence[StoredGold],
     reason: str,
     by: User,
     again: bool = False,
     read_again: bool = False,
-) -> list[NewGold]:
+) -> list[PublishedGold]:
     """Store gold (reference answers) as the next version of the gold of each split. One
     uploaded file may contain the gold of several splits.
 
     If the content equals the current version, no new version is stored unless
     ``read_again`` is True, which parses the content with the current rules.
     """
-    with transaction.atomic(), nothing_early(splits[0][0].season, by=by):
+    with transaction.atomic(), refuse_early_disclosure(splits[0][0].season, by=by):
         made = publish_packed(
             splits=splits,
             packed=packed,
@@ -488,30 +515,30 @@ def publish_gold(
             again=again,
             anew=read_again,
         )
-    score_new(made, by=by)
+    rescore_on_new_gold(made, by=by)
     return made
 
 
 def publish_packed(
     *,
     splits: Sequence[tuple[Task, str]],
-    packed: Sequence[KeptGold],
+    packed: Sequence[StoredGold],
     reason: str,
     by: User,
     again: bool = False,
     anew: bool = False,
-) -> list[NewGold]:
+) -> list[PublishedGold]:
     made = []
     for (task, split), kept in zip(splits, packed, strict=True):
         before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        kit_before = kit_of(before) if before is not None else {}
-        gold, is_new = record_gold(
+        kit_before = kit_checksums_of(before) if before is not None else {}
+        gold, is_new = record_gold_version(
             task=task, split=split, kept=kept, reason=reason, again=again, anew=anew
         )
         phases = list(
             Phase.objects.filter(task=task, split=split).select_related("task__season")
         )
-        made.append(NewGold(gold, is_new, phases))
+        made.append(PublishedGold(gold, is_new, phases))
         if is_new:
             facts, place = (
                 {"version": gold.number, "task": task, "reason": reason, "anew": anew},
@@ -527,11 +554,11 @@ def publish_packed(
                 changes=changes,
             )
         if before is not None:
-            note_kit(gold, kit_before, by)
+            record_kit_change(gold, kit_before, by)
     return made
 
 
-def score_new(made: Sequence[NewGold], *, by: User) -> None:
+def rescore_on_new_gold(made: Sequence[PublishedGold], *, by: User) -> None:
     for new in made:
         for phase in new.phases if new.is_new else ():
-            ask_for_phase(phase=phase, by=by)
+            request_rescoring_of_phase(phase=phase, by=by)

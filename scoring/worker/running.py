@@ -12,13 +12,13 @@ from django.conf import settings
 
 from scoring.worker.child import PairsPending, Scorer
 from scoring.worker.ending import end_job, end_without_result
-from scoring.worker.gathering import gathered_for
-from scoring.worker.publishing import publish
+from scoring.worker.gathering import new_judgement_collection
+from scoring.worker.publishing import publish_job_result
 from scoring.worker.scorers import (
     POLL_SECONDS,
-    limits_for,
-    pending_file,
+    pending_file_name,
     scorer_command,
+    scoring_limits_for,
 )
 from tasks.jobs import engine, interruptions
 from tasks.jobs.interruptions import (
@@ -43,7 +43,7 @@ class RunJobs:
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.all = tuple(jobs)
         self.unfinished = list(jobs)
-        self._gathered = retry_on_database_error(gathered_for, self.all[0])
+        self._gathered = retry_on_database_error(new_judgement_collection, self.all[0])
 
     def score(self, scorer: Scorer) -> None:
         """Wait until the scorer ends, publish each of its results and end the job of
@@ -55,20 +55,20 @@ class RunJobs:
         """
         command = scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task
-        scorer.begin(command, limits_for(task, len(self.all)))
+        scorer.begin(command, scoring_limits_for(task, len(self.all)))
         heartbeat_seconds = min(HEARTBEAT_SECONDS, settings.LEASE_SECONDS / 4)
         last_heartbeat = step_began = time.monotonic()
         has_ended = is_logged = False
         while not has_ended:
             has_ended = scorer.ended(within=POLL_SECONDS)
             if scorer.pid and not is_logged:
-                self._log_process(scorer.pid)
+                self._log_process_id(scorer.pid)
                 is_logged = True
             for result in scorer.results():
-                for job in self._jobs_of(result):
+                for job in self._jobs_of_result(result):
                     self.unfinished.remove(job)
                     publishing = partial(
-                        publish,
+                        publish_job_result,
                         job,
                         scorer,
                         result,
@@ -78,18 +78,18 @@ class RunJobs:
                     _publish_or_end(job, publishing)
                     step_began = time.monotonic()
                     scorer.begin_step()
-            interruptions.check()
+            interruptions.raise_if_stop_requested()
             if time.monotonic() - last_heartbeat > heartbeat_seconds:
                 self._renew_leases(scorer)
                 if not self.unfinished:
                     return
                 last_heartbeat = time.monotonic()
-        if self._has_more(scorer):
+        if self._has_new_judgements(scorer):
             return
         self._log_last_words(scorer)
         self._end_without_results(scorer)
 
-    def _has_more(self, scorer: Scorer) -> bool:
+    def _has_new_judgements(self, scorer: Scorer) -> bool:
         """Look up the judgements in the ledger that the scorer lacked. Return True if
         the ledger has at least one of these judgements.
         """
@@ -97,7 +97,7 @@ class RunJobs:
         if self._gathered is None:
             return has_more
         for job in self.unfinished:
-            pending = scorer.folder / pending_file(job)
+            pending = scorer.folder / pending_file_name(job)
             is_pending = isinstance(scorer.verdict(base_rules(job.rules)), PairsPending)
             if is_pending and retry_on_database_error(self._gathered.add, pending):
                 has_more = True
@@ -107,7 +107,7 @@ class RunJobs:
         while self.unfinished:
             end_job(self.unfinished.pop(0), reason)
 
-    def _jobs_of(self, result: Mapping[str, Any]) -> list[Job]:
+    def _jobs_of_result(self, result: Mapping[str, Any]) -> list[Job]:
         """Return the unfinished jobs to which a result of the scorer belongs."""
         if len(self.all) == 1:
             # Results of checks and of baselines contain no name of a rule set.
@@ -120,7 +120,7 @@ class RunJobs:
         worker has taken over.
         """
         for job in list(self.unfinished):
-            heartbeat = partial(engine.heartbeat, job, progress=scorer.progress)
+            heartbeat = partial(engine.renew_lease, job, progress=scorer.progress)
             if not default_on_database_error(heartbeat, otherwise=True):
                 self.unfinished.remove(job)
                 end_job(job, engine.JobLost())
@@ -134,31 +134,31 @@ class RunJobs:
         is_under_way = True
         while self.unfinished:
             job = self.unfinished.pop(0)
-            if is_under_way or scorer.has_refused_all:
+            if is_under_way or scorer.has_refused_all_runs:
                 end_without_result(job, scorer, self._gathered)
                 is_under_way = False
             else:
-                requeue = partial(engine.requeue, is_counted=False)
+                requeue = partial(engine.requeue_job, is_counted=False)
                 reason = "The scorer ended with another rule set of the run."
                 retry_on_database_error(requeue, job, reason)
 
-    def _log_process(self, pid: int) -> None:
+    def _log_process_id(self, pid: int) -> None:
         for job in self.all:
             log.info(
                 "Job %s is scored by process %s",
                 job.pk,
                 pid,
-                extra=engine.described(job),
+                extra=engine.job_log_fields(job),
             )
 
     def _log_last_words(self, scorer: Scorer) -> None:
-        if scorer.last_words:
+        if scorer.last_output_lines:
             job = self.all[0]
             log.warning(
                 "The scorer of job %s said: %s",
                 job.pk,
-                scorer.last_words,
-                extra=engine.described(job),
+                scorer.last_output_lines,
+                extra=engine.job_log_fields(job),
             )
 
 

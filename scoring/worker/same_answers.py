@@ -4,17 +4,17 @@ from django.db.models import QuerySet
 
 from scoring.models import Evaluation
 from tasks.models import Submission
-from tasks.submissions.alike import mark_alike
+from tasks.submissions.alike import mark_same_content
 from tasks.types import Problem
 
 
-def tell_same_answers(evaluation: Evaluation) -> None:
+def warn_of_same_answers(evaluation: Evaluation) -> None:
     """Warn a team if an earlier run of the team has the same answers in a different
     file.
     """
     run = evaluation.submission
     earlier = (
-        _with_same_answers(evaluation)
+        _evaluations_with_same_answers(evaluation)
         .filter(
             phase=evaluation.phase_id,
             team=evaluation.team_id,
@@ -34,18 +34,18 @@ def tell_same_answers(evaluation: Evaluation) -> None:
         run.save(update_fields=["warnings"])
 
 
-def mark_same_answers(evaluation: Evaluation) -> None:
+def mark_runs_with_same_answers(evaluation: Evaluation) -> None:
     """Mark the runs of different teams that have the same answers.
 
     Runs of different teams with identical files have the same mark. The caller must
     have committed the evaluation before the call, so that concurrent transactions can
     read it.
     """
-    same = _with_same_answers(evaluation)
-    mark_alike(Submission.objects.filter(pk__in=same.values("submission")))
+    same = _evaluations_with_same_answers(evaluation)
+    mark_same_content(Submission.objects.filter(pk__in=same.values("submission")))
 
 
-def _with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:
+def _evaluations_with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:
     return Evaluation.objects.filter(
         answers_digest=evaluation.answers_digest,
         gold=evaluation.gold_id,

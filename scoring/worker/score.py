@@ -4,15 +4,15 @@ results.
 
 from contextlib import closing
 
-from citeboard.core.confinement import why_nothing_is_read
-from citeboard.core.instruments import span
+from citeboard.core.confinement import reason_for_refusing_uploads
+from citeboard.core.instruments import trace_span
 from scoring.worker.child import ScorerWaits
 from scoring.worker.running import RunJobs
-from scoring.worker.scorers import ready_scorer
+from scoring.worker.scorers import make_scorer
 from tasks.jobs import leases
 from tasks.jobs.interruptions import (
     DATABASE_ERRORS,
-    Stopping,
+    WorkerStopping,
     retry_on_database_error,
 )
 from tasks.jobs.work import take_job, take_jobs
@@ -26,23 +26,23 @@ def score_run(job: Job) -> None:
     """Score the run of a job for all of its rule sets in one process. Each job ends
     separately.
     """
-    if undecided := why_nothing_is_read():
+    if undecided := reason_for_refusing_uploads():
         raise ScorerWaits(f"{undecided[:1].upper()}{undecided[1:]}.")
-    jobs = RunJobs([job, *retry_on_database_error(leases.claim_others, job)])
+    jobs = RunJobs([job, *retry_on_database_error(leases.claim_other_rule_sets, job)])
     try:
         while jobs.unfinished:
-            _run_scorer(jobs)
+            _run_scorer_process(jobs)
     except DATABASE_ERRORS:
         raise
     except Exception as reason:  # noqa: BLE001  (the jobs report any failure)
         jobs.end_unfinished(reason)
 
 
-def _run_scorer(jobs: RunJobs) -> None:
-    with closing(ready_scorer()) as scorer:
+def _run_scorer_process(jobs: RunJobs) -> None:
+    with closing(make_scorer()) as scorer:
         try:
-            with span("scorer", rule_sets=len(jobs.all)):
+            with trace_span("scorer", rule_sets=len(jobs.all)):
                 jobs.score(scorer)
-        except Stopping as reason:
+        except WorkerStopping as reason:
             # End the jobs first, because a stopping worker has little time left.
             jobs.end_unfinished(reason)

@@ -8,49 +8,49 @@ from typing import Any
 
 from django.conf import settings
 
-from citeboard.core.confined.limits import Limits
-from scoring.results.board.gold_keys import key_arguments
+from citeboard.core.confined.limits import ResourceLimits
+from scoring.results.board.gold_keys import gold_key_options
 from scoring.tools.baselines import baseline
 from scoring.worker import child, local_copies
-from scoring.worker.gathering import Gathered
-from scoring.worker.release import drawn_part
+from scoring.worker.gathering import GatheredJudgements
+from scoring.worker.release import part_scored_now
 from tasks.models import Job, Submission, Task
-from tasks.models.declarations import may_be_run
-from tasks.seasons.own_measures import why_program_waits
+from tasks.models.declarations import may_run_measures
+from tasks.seasons.own_measures import reason_program_waits
 from tasks.types.base import base_rules
 
 #: Seconds between two looks at the state of a scorer.
 POLL_SECONDS = 0.25
 #: Name of the file to which a baseline writes its run.
-WRITTEN = "written.jsonl"
+WRITTEN_RUN_FILE_NAME = "written.jsonl"
 
-WHOLE_SPLIT_ALONE = (
+PROGRAM_NEEDS_WHOLE_SPLIT = (
     "The official program is not run in a phase with a public and a private part: "
     "its numbers are of the whole split."
 )
-SCORING_FAULT = (
+SCORING_FAULT_MESSAGE = (
     "The scorer failed on this run by a fault of its own. Your file need not be at fault: "
     "the organisers can see what happened and score the run again."
 )
-CHECK_FAULT = (
+CHECK_FAULT_MESSAGE = (
     "The check of this run failed by a fault of its own. Your file need not be at fault: "
     "the organisers can see what happened and have the run checked again."
 )
 
 
-def ready_scorer() -> child.Scorer:
+def make_scorer() -> child.Scorer:
     with local_copies.storage_in_use():
         return child.Scorer(local_copies.work_folder())
 
 
-def limits_for(task: Task, rule_sets: int = 1) -> Limits:
+def scoring_limits_for(task: Task, rule_sets: int = 1) -> ResourceLimits:
     seconds = min(
         task.max_seconds or settings.SCORING_TIMEOUT, settings.SCORING_TIMEOUT
     )
     memory_mb = min(
         task.max_memory_mb or settings.SCORING_MEMORY_MB, settings.SCORING_MEMORY_MB
     )
-    return Limits(
+    return ResourceLimits(
         cpu_seconds=seconds,
         # On a busy machine, a run takes more wall time than CPU time.
         wall_seconds=2 * seconds,
@@ -60,16 +60,16 @@ def limits_for(task: Task, rule_sets: int = 1) -> Limits:
     )
 
 
-def statistics_file(job: Job) -> str:
+def statistics_file_name(job: Job) -> str:
     return f"statistics-{job.pk}.npz"
 
 
-def pending_file(job: Job) -> str:
+def pending_file_name(job: Job) -> str:
     return f"pending-{job.pk}.jsonl"
 
 
 def scorer_command(
-    jobs: Sequence[Job], folder: Path, gathered: Gathered | None = None
+    jobs: Sequence[Job], folder: Path, gathered: GatheredJudgements | None = None
 ) -> child.ScorerCommand:
     """Return the command of the scorer for jobs that belong to the same run and have
     the same kind.
@@ -100,7 +100,7 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
     source = (
         local_copies.gold_copy(job.gold)
         if chosen.learns_from_gold
-        else local_copies.stored_gold(job.gold.public)
+        else local_copies.local_copy_of_stored_gold(job.gold.public)
     )
     options = {
         option.name: job.options[option.name]
@@ -114,7 +114,7 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
             *named,
             f"--gold={source}",
             f"--reading={job.gold.reading_version}",
-            f"--out={folder / WRITTEN}",
+            f"--out={folder / WRITTEN_RUN_FILE_NAME}",
             *option_arguments(options),
         ],
         doing="Computing the baseline",
@@ -124,11 +124,11 @@ def _baseline_command(job: Job, folder: Path) -> child.ScorerCommand:
             "The baseline could not be computed",
             "it cannot read the files of this phase",
         ),
-        unavailable=_cannot_be_computed,
+        unavailable=_baseline_unavailable_failure,
     )
 
 
-def _cannot_be_computed(missing: str) -> child.RunFailed:
+def _baseline_unavailable_failure(missing: str) -> child.RunFailed:
     """Return the failure of a baseline for which a package or model is missing.
     Organisers can start the baseline again later.
     """
@@ -145,7 +145,7 @@ def _human_line_command(jobs: Sequence[Job], folder: Path) -> child.ScorerComman
             "human-line",
             job.submission.phase.task.task_type.reference,
             f"--gold={local_copies.gold_copy(job.gold)}",
-            *key_arguments(job.gold),
+            *gold_key_options(job.gold),
             *_rule_set_arguments(jobs, folder),
             *option_arguments(job.options),
         ],
@@ -163,18 +163,18 @@ def _check_command(job: Job, folder: Path) -> child.ScorerCommand:
     return child.ScorerCommand(
         ["check", *_file_arguments(job, folder), *option_arguments(job.options)],
         doing="Checking",
-        fault=CHECK_FAULT,
-        refused=partial(child.refusal, run_name=job.submission.filename),
+        fault=CHECK_FAULT_MESSAGE,
+        refused=partial(child.failure_of_problems, run_name=job.submission.filename),
     )
 
 
 def _score_command(
-    jobs: Sequence[Job], folder: Path, gathered: Gathered | None
+    jobs: Sequence[Job], folder: Path, gathered: GatheredJudgements | None
 ) -> child.ScorerCommand:
     job = jobs[0]
     files = _file_arguments(job, folder)
     own_measures = job.submission.phase.task.task_type.own_measures
-    if own_measures and not may_be_run(own_measures):
+    if own_measures and not may_run_measures(own_measures):
         raise child.ScorerWaits(
             "Measures of this task's own wait until those who run the site approve them."
         )
@@ -182,18 +182,18 @@ def _score_command(
     arguments += option_arguments(gathered.options(folder) if gathered else job.options)
     is_judged = job.submission.phase.task.task_type.is_judged
     if is_judged or gathered:
-        arguments += [f"--pending={folder / pending_file(job)}" for job in jobs]
+        arguments += [f"--pending={folder / pending_file_name(job)}" for job in jobs]
     return child.ScorerCommand(
         arguments,
         doing="Scoring",
-        fault=SCORING_FAULT,
-        refused=partial(child.refusal, run_name=job.submission.filename),
+        fault=SCORING_FAULT_MESSAGE,
+        refused=partial(child.failure_of_problems, run_name=job.submission.filename),
         runs_measures=bool(own_measures),
-        program=_program_of(jobs),
+        program=_official_program_of(jobs),
     )
 
 
-def _program_of(jobs: Sequence[Job]) -> str:
+def _official_program_of(jobs: Sequence[Job]) -> str:
     """Return the source code of the task's official program, or an empty text if no
     rule set of the jobs uses a program. Raises ScorerWaits.
     """
@@ -201,10 +201,10 @@ def _program_of(jobs: Sequence[Job]) -> str:
     if not any(task_type.runs_program(job.rules) for job in jobs):
         return ""
     assert task_type.declared is not None
-    if drawn_part(jobs[0].submission.phase):
+    if part_scored_now(jobs[0].submission.phase):
         # A score on the whole split would reveal the score on the part that is hidden.
-        raise child.ScorerWaits(WHOLE_SPLIT_ALONE)
-    if reason := why_program_waits(task_type.declared.program):
+        raise child.ScorerWaits(PROGRAM_NEEDS_WHOLE_SPLIT)
+    if reason := reason_program_waits(task_type.declared.program):
         raise child.ScorerWaits(f"{reason[:1].upper()}{reason[1:]}.")
     return task_type.declared.program
 
@@ -214,7 +214,7 @@ def _file_arguments(job: Job, folder: Path) -> list[str]:
     return [
         submission.phase.task.task_type.reference,
         f"--gold={local_copies.gold_copy(job.gold)}",
-        *key_arguments(job.gold),
+        *gold_key_options(job.gold),
         f"--run={local_copies.run_copy(submission, folder)}",
         f"--run-name={submission.filename}",
     ]
@@ -222,8 +222,8 @@ def _file_arguments(job: Job, folder: Path) -> list[str]:
 
 def _rule_set_arguments(jobs: Sequence[Job], folder: Path) -> list[str]:
     arguments = [f"--rules={base_rules(job.rules)}" for job in jobs]
-    arguments += [f"--statistics={folder / statistics_file(job)}" for job in jobs]
-    drawn = drawn_part(jobs[0].submission.phase)
+    arguments += [f"--statistics={folder / statistics_file_name(job)}" for job in jobs]
+    drawn = part_scored_now(jobs[0].submission.phase)
     return [*arguments, f"--part={drawn}"] if drawn else arguments
 
 

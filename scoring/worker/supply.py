@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.metrics import metrics_of
 from scoring.metrics.base import Requirement
 from scoring.models import Judge
@@ -11,14 +11,14 @@ from tasks.types import OptionRefused, Problem
 from tasks.types.judge_views import judges_asked
 from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
 
-NAMES_OF_LABELS = {
+LABEL_NAMES_BY_KIND = {
     ENTAILS: "entailment labels",
     SUPPORTS: "support labels",
     ASSIGNS: "nugget labels",
 }
 
 
-def needs_of(task: Task) -> list[Requirement]:
+def requirements_of_task(task: Task) -> list[Requirement]:
     """Return each package or model that the rule sets of a task need once, and whether
     this machine has it.
     """
@@ -33,13 +33,15 @@ def needs_of(task: Task) -> list[Requirement]:
     for judge in judges_asked(task.rules, options):
         deciding = Judge.objects.deciding(judge.name, task.season, judge.kind)
         place = _("stored by this site: %(labels)s")
-        place %= {"labels": counted(sum(kept.decided for kept in deciding), "label")}
-        kind = NAMES_OF_LABELS[judge.kind]
+        place %= {
+            "labels": count_with_noun(sum(kept.decided for kept in deciding), "label")
+        }
+        kind = LABEL_NAMES_BY_KIND[judge.kind]
         wanted[Requirement(kind=kind, name=judge.name, place=place)] = None
     return list(wanted)
 
 
-def supply_warnings(task: Task) -> list[Problem]:
+def warn_of_missing_requirements(task: Task) -> list[Problem]:
     """Return a warning for each missing package or model for which runs of the task
     have to wait.
     """
@@ -49,6 +51,6 @@ def supply_warnings(task: Task) -> list[Problem]:
     )
     return [
         Problem(message=words % {"missing": need.missing}, fatal=False)
-        for need in needs_of(task)
+        for need in requirements_of_task(task)
         if need.missing
     ]

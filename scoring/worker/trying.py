@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.metrics import Metric, Unavailable, metrics_of
 from scoring.metrics.base import Floats, finite, value_of
 from scoring.offline.evaluate import counted_stats, details_of, numbered
@@ -32,7 +32,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     # Leave out options with files, which contain parses of the sample's answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
-        file = open_input(Path(UPLOAD), shown=name)
+        file = open_input(Path(UPLOAD_FILE_NAME), shown=name)
         answers, problems = read_run(kind, file, split.index, options, name=name)
     except InputRefused as refused:
         return {"problems": as_values(in_order(refused.problems))}
@@ -64,11 +64,11 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "problems": [],
         "shown": asdict(shown[0]),
-        "details": _metric_details(kind, pairs, given["rules"][0], options).get(
-            shown[0].name, {}
-        ),
+        "details": _instance_details_by_metrics(
+            kind, pairs, given["rules"][0], options
+        ).get(shown[0].name, {}),
         "values": {
-            rules: _metric_values(
+            rules: _instance_scores(
                 kind,
                 kind.pairs_of(split, answers, rules, options),
                 rules,
@@ -80,7 +80,7 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metric_details(
+def _instance_details_by_metrics(
     kind: TaskType, pairs: Pairs, rules: str, options: Options
 ) -> Mapping[str, Any]:
     try:
@@ -89,7 +89,7 @@ def _metric_details(
         return {}
 
 
-def _metric_values(
+def _instance_scores(
     kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str
 ) -> dict[str, Any]:
     rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
@@ -97,13 +97,13 @@ def _metric_values(
     return {
         metric.name: {
             "scale": metric.scale,
-            **_metric_value(metric, pairs, rows, units),
+            **_instance_score(metric, pairs, rows, units),
         }
         for metric in metrics_of(kind, rules, options)
     }
 
 
-def _metric_value(
+def _instance_score(
     metric: Metric, pairs: Pairs, rows: list[int], units: Any
 ) -> dict[str, Any]:
     """Return the score of the answer by one metric.

@@ -9,7 +9,7 @@ from tasks.models import Phase, Season
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdrawn:
+class WithdrawalResult:
     """The result of withdrawing an import of judgements.
 
     ``runs`` is the number of runs whose scores used these judgements, and ``frozen`` is
@@ -27,12 +27,12 @@ def withdraw_import(
     reason: str,
     by: User | None,
     season: Season | None = None,
-) -> Withdrawn:
+) -> WithdrawalResult:
     """Withdraw an import of judgements and request that the affected runs are scored
     again. Frozen boards keep scores from withdrawn judgements and mention the
     withdrawal.
     """
-    ledger.withdraw(source=source, reason=reason, by=by, season=season)
+    ledger.withdraw_judgements(source=source, reason=reason, by=by, season=season)
     used = UsedJudgements.objects.filter(imports=source, is_current=True)
     phases = list(
         Phase.objects.filter(pk__in=used.values("evaluation__phase")).select_related(
@@ -42,5 +42,5 @@ def withdraw_import(
     going = [phase for phase in phases if not phase.is_frozen()]
     runs = used.values("evaluation__submission").distinct().count()
     for phase in going:
-        rescoring.ask_for_phase(phase=phase, by=by)
-    return Withdrawn(source=source, runs=runs, frozen=len(phases) - len(going))
+        rescoring.request_rescoring_of_phase(phase=phase, by=by)
+    return WithdrawalResult(source=source, runs=runs, frozen=len(phases) - len(going))

@@ -9,7 +9,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, chance
+from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, seeded_random
 from scoring.metrics import metrics_of
 from scoring.metrics.entailed import CitationMetric
 from scoring.metrics.entailment import Pair
@@ -143,7 +143,7 @@ def _sentences(paper: Paper, dataset: str) -> list[Parts]:
 
 
 def answer(paper: Paper, dataset: str, system: str, quality: float) -> str:
-    drawn = chance("answer", system, paper.key, dataset)
+    drawn = seeded_random("answer", system, paper.key, dataset)
     sentences = []
     for parts in _sentences(paper, dataset):
         texts = []
@@ -263,13 +263,15 @@ def write_people(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) 
 
 def _labelled(row: Record) -> Record:
     pair = Pair(row["texts"]["premise"], row["texts"]["hypothesis"])
-    differs = chance("people", pair.premise, pair.hypothesis).random() < PEOPLE_DIFFER
+    differs = (
+        seeded_random("people", pair.premise, pair.hypothesis).random() < PEOPLE_DIFFER
+    )
     label = YES if is_entailed(pair) != differs else NO
     return {**row, "label": label}
 
 
 def _judged(pair: Pair, judge: str, errors: float) -> bool:
-    errs = chance(judge, pair.premise, pair.hypothesis).random() < errors
+    errs = seeded_random(judge, pair.premise, pair.hypothesis).random() < errors
     return is_entailed(pair) != errs
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from citeboard.demo.systems import FIELD_SYSTEMS, System, chance
+from citeboard.demo.systems import FIELD_SYSTEMS, DemoSystem, seeded_random
 from scripts.demo import retrieval
 from scripts.demo.papers import PAPERS, Paper, Work, write_lines
 
 Record = dict[str, Any]
 #: Arguments: a row of the gold, the system, and its random draws.
-Answer = Callable[[Record, System, Random], Record]
+Answer = Callable[[Record, DemoSystem, Random], Record]
 
 INTENTS = ("Background", "Uses", "CompareOrContrast", "Motivation", "Extends", "Future")
 #: Venues of the references that systems verify.
@@ -45,12 +45,12 @@ def _write_runs(folder: Path, rows: Iterable[Record], answer: Answer) -> None:
     for system in FIELD_SYSTEMS:
         lines = []
         for number, row in enumerate(rows):
-            drawn = chance(system.name, folder.name, number)
+            drawn = seeded_random(system.name, folder.name, number)
             lines.append(answer(row, system, drawn))
         write_lines(folder / f"{system.slug}.jsonl", lines)
 
 
-def _is_right(system: System, drawn: Random) -> bool:
+def _is_right(system: DemoSystem, drawn: Random) -> bool:
     return drawn.random() < system.quality
 
 
@@ -82,7 +82,7 @@ def intents_of_six() -> Iterator[Record]:
 
 
 def _label(labels: tuple[str, ...]) -> Answer:
-    def answer(row: Record, system: System, drawn: Random) -> Record:
+    def answer(row: Record, system: DemoSystem, drawn: Random) -> Record:
         right = _is_right(system, drawn)
         return {
             "id": row["id"],
@@ -110,7 +110,7 @@ def worthiness() -> Iterator[Record]:
             }
 
 
-def _worthy(row: Record, system: System, drawn: Random) -> Record:
+def _worthy(row: Record, system: DemoSystem, drawn: Random) -> Record:
     is_right = _is_right(system, drawn)
     label = row["label"] if is_right else drawn.choice(("yes", "no"))
     sure = round(0.5 + drawn.random() * (0.5 if is_right else 0.3), 2)
@@ -144,7 +144,7 @@ def spans() -> Iterator[Record]:
             }
 
 
-def _spans(row: Record, system: System, drawn: Random) -> Record:
+def _spans(row: Record, system: DemoSystem, drawn: Random) -> Record:
     found = []
     for start, end in row["spans"]:
         if _is_right(system, drawn):
@@ -167,7 +167,7 @@ def references() -> Iterator[Record]:
         "invented_title",
     )
     for number, work in enumerate(retrieval.works().values(), start=1):
-        drawn = chance("reference", work.id)
+        drawn = seeded_random("reference", work.id)
         venue = drawn.choice(VENUES)
         published = f"{work.year}-{drawn.randrange(1, 13):02}-15"
         row: Record = {
@@ -211,7 +211,7 @@ def _faults(work: Work, drawn: Random) -> dict[str, dict[str, str]]:
     }
 
 
-def _verified(row: Record, system: System, drawn: Random) -> Record:
+def _verified(row: Record, system: DemoSystem, drawn: Random) -> Record:
     is_right = _is_right(system, drawn)
     labels = ("HALLUCINATED", "VALID")
     label = row["label"] if is_right else drawn.choice(labels)
@@ -235,7 +235,7 @@ def similarities() -> Iterator[Record]:
     for place, paper in enumerate(PAPERS.values()):
         other = PAPERS[keys[(place + 4) % len(keys)]]
         for turn, (label, sentence, claim) in enumerate(_claims(paper)):
-            restated = 4 + chance("alike", paper.key, turn).randrange(2)
+            restated = 4 + seeded_random("alike", paper.key, turn).randrange(2)
             pairs = [
                 (paper.abstract[sentence - 1], restated if label == "SUPPORT" else 2),
                 (paper.abstract[sentence % len(paper.abstract)], 1),
@@ -251,7 +251,7 @@ def similarities() -> Iterator[Record]:
                 }
 
 
-def _similar(row: Record, system: System, drawn: Random) -> Record:
+def _similar(row: Record, system: DemoSystem, drawn: Random) -> Record:
     value = row["score"] + drawn.gauss(0, 2.6 * (1 - system.quality))
     return {"id": row["id"], "score": round(min(5.0, max(0.0, value)), 2)}
 
@@ -272,7 +272,7 @@ def _write_claims(folder: Path) -> None:
     claims: list[Record] = []
     for number, paper in enumerate(PAPERS.values(), start=1):
         for label, sentence, claim in _claims(paper):
-            other = 1 + chance("beside", claim).randrange(len(keys))
+            other = 1 + seeded_random("beside", claim).randrange(len(keys))
             evidence = {str(number): [{"sentences": [sentence - 1], "label": label}]}
             claims.append(
                 {
@@ -298,7 +298,7 @@ def _write_claims(folder: Path) -> None:
     _write_runs(folder, claims, _evidence)
 
 
-def _evidence(row: Record, system: System, drawn: Random) -> Record:
+def _evidence(row: Record, system: DemoSystem, drawn: Random) -> Record:
     right = {
         document: {"sentences": sets[0]["sentences"], "label": sets[0]["label"]}
         for document, sets in row["evidence"].items()
@@ -332,7 +332,7 @@ def _write_posts(folder: Path) -> None:
     lines += ["\t".join(post.values()) for post in posts]
     (gold / "gold.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def ranking(row: Record, system: System, drawn: Random) -> Record:
+    def ranking(row: Record, system: DemoSystem, drawn: Random) -> Record:
         others = [work for work in works if work != row["cord_uid"]]
         ranked = drawn.sample(others, LONGEST)
         place = (

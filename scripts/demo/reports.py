@@ -9,7 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from citeboard.demo.systems import JUDGES, WRITERS, System, chance
+from citeboard.demo.systems import (
+    REPORT_JUDGES,
+    REPORT_WRITERS,
+    DemoSystem,
+    seeded_random,
+)
 from scripts.demo.papers import PAPERS, write_lines
 from tasks.types.cited_reports.judgements import ASSIGNS, CREDITS, SUPPORTS, digest
 
@@ -132,8 +137,8 @@ class Sentence:
     has_half: bool = False
 
 
-def report(system: System, track: str, topic: Topic) -> list[Sentence]:
-    drawn = chance(system.name, track, topic.id)
+def report(system: DemoSystem, track: str, topic: Topic) -> list[Sentence]:
+    drawn = seeded_random(system.name, track, topic.id)
     care = CITES.get(system.name, 0.4 + system.quality / 2)
     sentences = []
     for fact in topic.facts:
@@ -158,7 +163,7 @@ def report(system: System, track: str, topic: Topic) -> list[Sentence]:
     return sentences or [Sentence(_NO_FACT[0], ())]
 
 
-def _line(system: System, track: str, topic: Topic) -> Record:
+def _line(system: DemoSystem, track: str, topic: Topic) -> Record:
     sentences = report(system, track, topic)
     cited = list(dict.fromkeys(name for each in sentences for name in each.cited))
     metadata = {
@@ -196,7 +201,7 @@ def _line(system: System, track: str, topic: Topic) -> Record:
 
 def _seen(labels: Sequence[str], right: str, judge: str, *names: object) -> str:
     """Return a judge's label; its errors are lenient or strict, by the judge's care."""
-    drawn = chance(judge, *names)
+    drawn = seeded_random(judge, *names)
     share, kindness = CARE["assessor" if judge in PEOPLE else judge]
     if drawn.random() < share:
         return right
@@ -208,7 +213,9 @@ def _seen(labels: Sequence[str], right: str, judge: str, *names: object) -> str:
 _ASSIGNED, _SUPPORTED = tuple(CREDITS[ASSIGNS]), tuple(CREDITS[SUPPORTS])
 
 
-def assigned(judge: str, system: System, track: str, topic: Topic, fact: Fact) -> str:
+def assigned(
+    judge: str, system: DemoSystem, track: str, topic: Topic, fact: Fact
+) -> str:
     found = next(
         (each for each in report(system, track, topic) if each.fact == fact.number),
         None,
@@ -219,13 +226,13 @@ def assigned(judge: str, system: System, track: str, topic: Topic, fact: Fact) -
 
 def _judged_by_people(names: Sequence[object]) -> list[str]:
     """Return one person, or two who disagree at times."""
-    drawn = chance("who", *names)
+    drawn = seeded_random("who", *names)
     return drawn.sample(PEOPLE, 1 if drawn.random() < 0.6 else 2)
 
 
-def _answered() -> Iterator[tuple[System, Topic]]:
+def _answered() -> Iterator[tuple[DemoSystem, Topic]]:
     for topic in TOPICS:
-        for system in WRITERS:
+        for system in REPORT_WRITERS:
             yield system, topic
 
 
@@ -348,7 +355,7 @@ def _leaderboard(judge: str) -> Iterator[Record]:
             }
 
 
-def _mean_credit(judge: str, system: System, track: str, topic: Topic) -> float:
+def _mean_credit(judge: str, system: DemoSystem, track: str, topic: Topic) -> float:
     """Return the mean credit of the system's facts; people are averaged."""
     judges = PEOPLE if judge == "people" else (judge,)
     return fmean(
@@ -368,7 +375,7 @@ LEANS_LEFT = {"magpie-judge": 0.12}
 
 def _battles(judges: Sequence[str], at_once: int) -> Iterator[Record]:
     """Return judgements of pairs of reports; ``at_once`` judges compare each pair."""
-    for place, (one, other) in enumerate(combinations(WRITERS, 2)):
+    for place, (one, other) in enumerate(combinations(REPORT_WRITERS, 2)):
         for meeting in range(MEETINGS):
             number = place * MEETINGS + meeting
             topic = TOPICS[number % len(TOPICS)]
@@ -384,8 +391,10 @@ def _battles(judges: Sequence[str], at_once: int) -> Iterator[Record]:
                 }
 
 
-def _preferred(judge: str, left: System, right: System, topic: Topic) -> str:
-    noise = chance("battle", judge, left.name, right.name, topic.id).gauss(0, 0.15)
+def _preferred(judge: str, left: DemoSystem, right: DemoSystem, topic: Topic) -> str:
+    noise = seeded_random("battle", judge, left.name, right.name, topic.id).gauss(
+        0, 0.15
+    )
     apart = (
         _mean_credit(judge, left, RAG, topic)
         - _mean_credit(judge, right, RAG, topic)
@@ -407,7 +416,7 @@ def write_reports(folder: Path) -> None:
             for name, each in DOCUMENTS.items()
         )
         write_lines(gold / "documents.jsonl", documents)
-        for system in WRITERS:
+        for system in REPORT_WRITERS:
             lines = (_line(system, track, topic) for topic in TOPICS)
             write_lines(folder / track / f"{system.slug}.jsonl", lines)
     rag, ragtime = folder / RAG / "gold", folder / RAGTIME / "gold"
@@ -416,8 +425,8 @@ def write_reports(folder: Path) -> None:
     write_lines(ragtime / "assignments.jsonl", _assignments_of_people(RAGTIME))
     write_lines(ragtime / "supports.jsonl", _supports(RAGTIME, "magpie-judge"))
     write_lines(folder / RAG / "battles-people.jsonl", _battles(PEOPLE, 2))
-    programs = [judge.name for judge in JUDGES if judge.name != COUNTER]
+    programs = [judge.name for judge in REPORT_JUDGES if judge.name != COUNTER]
     write_lines(folder / RAG / "battles-programs.jsonl", _battles(programs, 2))
     write_lines(folder / "judges" / "gold" / "truth.jsonl", _leaderboard("people"))
-    for judge in JUDGES:
+    for judge in REPORT_JUDGES:
         write_lines(folder / "judges" / f"{judge.slug}.jsonl", _leaderboard(judge.name))

@@ -7,7 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from citeboard.demo.systems import LEAD, SPLIT, SYSTEMS, System, chance, of_split
+from citeboard.demo.systems import (
+    DEMO_SPLIT,
+    LEAD_SYSTEM,
+    SYSTEMS_BY_TASK,
+    DemoSystem,
+    seeded_random,
+    task_folder_of_split,
+)
 from scripts.demo import answers, retrieval
 from scripts.demo.papers import PAPERS, citances, write_lines
 from scripts.demo.topics import TOPICS, Topic, read_topics, write_topics
@@ -25,31 +32,34 @@ LEAD_SENTENCES = (2, 3, *range(5, 13))
 
 
 def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
-    writers: dict[tuple[str, str], Callable[[System], Iterator[Record]]] = {
-        ("2", SPLIT): partial(_summaries, topics=topics[SPLIT]),
-        ("citation-texts", SPLIT): _texts,
+    writers: dict[tuple[str, str], Callable[[DemoSystem], Iterator[Record]]] = {
+        ("2", DEMO_SPLIT): partial(_summaries, topics=topics[DEMO_SPLIT]),
+        ("citation-texts", DEMO_SPLIT): _texts,
         **{
             ("recommendation", split): partial(_recommended, split=split)
             for split in retrieval.SPLITS
         },
-        ("resolution", SPLIT): _resolved,
-        ("positional", SPLIT): _answers,
+        ("resolution", DEMO_SPLIT): _resolved,
+        ("positional", DEMO_SPLIT): _answers,
     }
     for split, of_it in topics.items():
         writers |= {
             (task, split): partial(_spans, topics=of_it) for task in ("1a", "1b")
         }
     for (task, split), records in writers.items():
-        for system in (*SYSTEMS[task], LEAD):
+        for system in (*SYSTEMS_BY_TASK[task], LEAD_SYSTEM):
             write_lines(
-                folder / of_split(task, split) / f"{system.slug}.jsonl", records(system)
+                folder / task_folder_of_split(task, split) / f"{system.slug}.jsonl",
+                records(system),
             )
 
 
-def _spans(system: System, topics: Topics) -> Iterator[Record]:
+def _spans(system: DemoSystem, topics: Topics) -> Iterator[Record]:
     for topic in topics:
         for citance in topic.citances:
-            drawn = chance(system.name, topic.name, citance.citing, citance.marker)
+            drawn = seeded_random(
+                system.name, topic.name, citance.citing, citance.marker
+            )
             sentences = []
             for right in citance.sentences:
                 sid = right
@@ -61,7 +71,7 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
                 sentences.append(sid)
             if sentences != list(citance.sentences):
                 sentences = sentences[:MOST_SPANS]
-            if system is LEAD:
+            if system is LEAD_SYSTEM:
                 sentences, facets = ["1"], [FACETS[0]]
             elif drawn.random() < system.quality + 0.1:
                 facets = list(citance.facets)
@@ -77,12 +87,12 @@ def _spans(system: System, topics: Topics) -> Iterator[Record]:
             }
 
 
-def _summaries(system: System, topics: Topics) -> Iterator[Record]:
+def _summaries(system: DemoSystem, topics: Topics) -> Iterator[Record]:
     for topic in topics:
-        drawn = chance(system.name, topic.name)
+        drawn = seeded_random(system.name, topic.name)
         everything = list(topic.sentences)
         picked = {everything[place - 1] for place in LEAD_SENTENCES}
-        if system is not LEAD:
+        if system is not LEAD_SYSTEM:
             good = [sid for sid in topic.community if sid in topic.sentences][:LONGEST]
             picked = {
                 sid if drawn.random() < system.quality else drawn.choice(everything)
@@ -93,12 +103,12 @@ def _summaries(system: System, topics: Topics) -> Iterator[Record]:
 
 
 #: The sentence of an abstract that each system copies.
-_COPIED = {"last-word": -1, "copycat": 0, LEAD.name: 0}
+_COPIED = {"last-word": -1, "copycat": 0, LEAD_SYSTEM.name: 0}
 
 
-def _texts(system: System) -> Iterator[Record]:
+def _texts(system: DemoSystem) -> Iterator[Record]:
     for record, papers in (*retrieval.sentences(), *retrieval.paragraphs()):
-        drawn = chance(system.name, record["id"])
+        drawn = seeded_random(system.name, record["id"])
         sentences = []
         for number, paper in enumerate(papers):
             if drawn.random() < system.quality:
@@ -123,14 +133,14 @@ def _texts(system: System) -> Iterator[Record]:
         yield {"id": record["id"], "prediction": " ".join(sentences), "labels": labels}
 
 
-def _recommended(system: System, split: str) -> Iterator[Record]:
+def _recommended(system: DemoSystem, split: str) -> Iterator[Record]:
     candidates = list(retrieval.works())
     for record in retrieval.diagnostic(split):
         name, paper, cited = record["id"], record["citing_id"], record["cited_id"]
         yield {"id": name, "ranked": _ranking(system, name, paper, cited, candidates)}
 
 
-def _resolved(system: System) -> Iterator[Record]:
+def _resolved(system: DemoSystem) -> Iterator[Record]:
     candidates: dict[str, list[str]] = {}
     for record in retrieval.references():
         candidates.setdefault(record["paper_id"], []).append(record["ref_id"])
@@ -141,9 +151,9 @@ def _resolved(system: System) -> Iterator[Record]:
 
 
 def _ranking(
-    system: System, name: str, paper: str, right: str, candidates: Sequence[str]
+    system: DemoSystem, name: str, paper: str, right: str, candidates: Sequence[str]
 ) -> list[str]:
-    if system is LEAD:
+    if system is LEAD_SYSTEM:
         return list(candidates[:LONGEST])
     drawn = system.luck(name)
     others = [candidate for candidate in candidates if candidate != right]
@@ -153,16 +163,16 @@ def _ranking(
     return [*others[:place], right, *others[place:]][:LONGEST]
 
 
-def _answers(system: System) -> Iterator[Record]:
+def _answers(system: DemoSystem) -> Iterator[Record]:
     for paper in PAPERS.values():
         for dataset, _ in answers.ASKED:
-            quality = 0.3 if system is LEAD else system.quality
+            quality = 0.3 if system is LEAD_SYSTEM else system.quality
             output = answers.answer(paper, dataset, system.name, quality)
             yield {"id": f"{paper.key}-{dataset}", "output": output}
 
 
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
-    topics = {split: folder / of_split("topics", split) for split in TOPICS}
+    topics = {split: folder / task_folder_of_split("topics", split) for split in TOPICS}
     for split, papers in TOPICS.items():
         write_topics(topics[split], papers)
     for name, records in {
@@ -180,7 +190,7 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     positional = folder / "positional"
     positional.mkdir()
     answers.write_questions(positional / "questions.json")
-    by_hand = {SPLIT: written_by_hand}
+    by_hand = {DEMO_SPLIT: written_by_hand}
     read = {
         split: read_topics([*at.iterdir(), *by_hand.get(split, ())])
         for split, at in topics.items()
@@ -203,6 +213,8 @@ def write_sample(folder: Path, path: Path) -> None:
     answers.write_people(
         path,
         gold=positional / "questions.json",
-        runs=[runs / f"{system.slug}.jsonl" for system in SYSTEMS["positional"]],
+        runs=[
+            runs / f"{system.slug}.jsonl" for system in SYSTEMS_BY_TASK["positional"]
+        ],
         parses=positional / "parses.jsonl",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from scoring.tools.builders.topics import ABSTRACT, Written, element
+from scoring.tools.builders.topics import ABSTRACT, TopicPaper, format_sentence_element
 from scripts.demo.papers import PAPERS, Paper, citances
 
 #: Papers that become topics, by split.
@@ -98,7 +98,9 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
     for sentence in paper.sentences:
         within = texts.setdefault(sentence.section, [])
         within.append(sentence.text)
-        quoted[sentence.number] = element(sentence.number, len(within), sentence.text)
+        quoted[sentence.number] = format_sentence_element(
+            sentence.number, len(within), sentence.text
+        )
     files = {f"Reference_XML/{topic}.xml": _paper_xml(paper.title, texts)}
     annotation: list[str] = []
     for citing, sentence, citation in citances(paper):
@@ -116,7 +118,7 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
             if sentence.is_in_brackets
             else citation.marker,
             "Citation Offset": f"['{sentence.number}']",
-            "Citation Text": element(
+            "Citation Text": format_sentence_element(
                 sentence.number, 1 + section.index(sentence), sentence.text
             ),
             "Reference Offset": f"[{offsets}]",
@@ -128,11 +130,13 @@ def _files(topic: str, paper: Paper) -> dict[str, str]:
         annotation.append(f"{line} |\n")
     files[f"annotation/{topic}.annv3.txt"] = "\n".join(annotation)
     abstract = [
-        element(number, number, text)
+        format_sentence_element(number, number, text)
         for number, text in enumerate(paper.abstract, start=1)
     ]
     summaries = {
-        "abstract": "\n".join([element(0, None, paper.title), *abstract]),
+        "abstract": "\n".join(
+            [format_sentence_element(0, None, paper.title), *abstract]
+        ),
         "community": "\n".join(quoted[number] for number in sorted(_community(paper))),
         "human": paper["summary"],
     }
@@ -167,4 +171,4 @@ def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
         for section, texts in sections.items()
         for text in texts
     ]
-    return Written(title, sentences).xml()
+    return TopicPaper(title, sentences).xml()

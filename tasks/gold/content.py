@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 
 from citeboard.core import storage
-from citeboard.core.confined.limits import Limits
+from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confinement import (
     UploadUnreadable,
     limits_for_organisers,
@@ -23,25 +23,25 @@ from tasks.models import Gold, GoldContent, GoldOverlap, Organiser, Season
 from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
-PACK = "tasks.gold.packing:pack"
-#: `LOCK` is the number of the advisory lock in PostgreSQL for comparisons of gold.
-LOCK = 0x601D
-#: `BLINDED` is the length in bytes of a digest that is keyed with the site's secret.
-BLINDED = 8
+PACK_FUNCTION = "tasks.gold.packing:pack"
+#: `COMPARISON_LOCK_NUMBER` is the number of the advisory lock in PostgreSQL for comparisons of gold.
+COMPARISON_LOCK_NUMBER = 0x601D
+#: `KEYED_DIGEST_BYTES` is the length in bytes of a digest that is keyed with the site's secret.
+KEYED_DIGEST_BYTES = 8
 #: Gold may be read in the background for PATIENCE times the computing time that it may use.
-PATIENCE = 10
+WALL_TIME_FACTOR = 10
 
 
-def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
+def store_gold_digests(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
     """Store digests of the gold, keyed with a secret outside of the database, and count
     the instances that the gold shares with other gold. The caller must open a
     transaction.
     """
-    key, key_name = _key()
+    key, key_name = _digest_key_and_name()
     if connection.vendor == "postgresql":
         # Without the lock, simultaneous transactions would miss each other's rows.
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPARISON_LOCK_NUMBER])
     own, own_held = _keyed_pairs(digests, key), _keyed_pairs(held, key)
     facts = {
         "key": key_name,
@@ -72,18 +72,18 @@ def note_content(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None
     for other, place, their_organisers, their_papers, *stored in others.values_list(
         *columns
     ).iterator():
-        theirs, their_held = (_pair_digests(bytes(kept)) for kept in stored)
+        theirs, their_held = (_split_digest_pairs(bytes(kept)) for kept in stored)
         # Names of papers identify papers only within one season.
         their_own = (
-            set(_split_digests(bytes(their_papers or b""), BLINDED))
+            set(_split_digests(bytes(their_papers or b""), KEYED_DIGEST_BYTES))
             if place == season
             else set[bytes]()
         )
-        shown_by_both = _public_digests(own) & _public_digests(theirs)
+        shown_by_both = _public_parts_of_pairs(own) & _public_parts_of_pairs(theirs)
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
-            "alike": len(shown_by_both - _public_digests(own & theirs)),
+            "alike": len(shown_by_both - _public_parts_of_pairs(own & theirs)),
             "shown": len(shown_by_both),
             "papers": len(own_papers & their_own),
         }
@@ -115,7 +115,7 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
     return {season: frozenset(person) for season, person in people.items()}
 
 
-def part_from_strangers(season: Season) -> list[int]:
+def end_embargoes_between_strangers(season: Season) -> list[int]:
     """End embargoes between the gold of the season and the gold of seasons whose
     organisers are no longer the same people. Return the ids of the seasons whose
     embargoes ended.
@@ -139,30 +139,36 @@ def part_from_strangers(season: Season) -> list[int]:
     return parted
 
 
-def is_read_through() -> bool:
+def has_digests_for_all_gold() -> bool:
     """Return True if all stored digests of instances use the current key of the site.
     Digests can only be compared under the same key.
     """
-    return not GoldContent.objects.exclude(key=_key()[1]).exists()
+    return not GoldContent.objects.exclude(key=_digest_key_and_name()[1]).exists()
 
 
-def shown_by(gold: Gold) -> set[bytes]:
+def public_digests_of(gold: Gold) -> set[bytes]:
     """Return keyed digests of the public part (without answers) of each scored
     instance.
     """
-    content = GoldContent.objects.filter(gold=gold, key=_key()[1]).first()
-    return _public_digests(_pair_digests(bytes(content.digests))) if content else set()
+    content = GoldContent.objects.filter(
+        gold=gold, key=_digest_key_and_name()[1]
+    ).first()
+    return (
+        _public_parts_of_pairs(_split_digest_pairs(bytes(content.digests)))
+        if content
+        else set()
+    )
 
 
 @dataclass(frozen=True)
-class Compared:
+class InstanceChangeCounts:
     same: int
     answered: int
     added: int
     gone: int
 
 
-def compared(before: Gold, after: Gold) -> Compared | None:
+def count_instance_changes(before: Gold, after: Gold) -> InstanceChangeCounts | None:
     contents = {
         content.gold_id: content
         for content in GoldContent.objects.filter(gold__in=(before, after))
@@ -170,14 +176,17 @@ def compared(before: Gold, after: Gold) -> Compared | None:
     old, new = contents.get(before.pk), contents.get(after.pk)
     if old is None or new is None or old.key != new.key:
         return None
-    was, now = _pair_digests(bytes(old.digests)), _pair_digests(bytes(new.digests))
-    alike = _public_digests(was) & _public_digests(now)
-    same = _public_digests(was & now)
-    return Compared(
+    was, now = (
+        _split_digest_pairs(bytes(old.digests)),
+        _split_digest_pairs(bytes(new.digests)),
+    )
+    alike = _public_parts_of_pairs(was) & _public_parts_of_pairs(now)
+    same = _public_parts_of_pairs(was & now)
+    return InstanceChangeCounts(
         len(same),
         len(alike - same),
-        len(_public_digests(now) - alike),
-        len(_public_digests(was) - alike),
+        len(_public_parts_of_pairs(now) - alike),
+        len(_public_parts_of_pairs(was) - alike),
     )
 
 
@@ -187,9 +196,10 @@ def _keyed_pairs(digests: bytes, key: bytes) -> set[bytes]:
 
 
 def _keyed_digests(digests: bytes, key: bytes) -> list[bytes]:
-    parts = _split_digests(digests, packing.DIGEST)
+    parts = _split_digests(digests, packing.INSTANCE_DIGEST_BYTES)
     return [
-        hashlib.blake2b(part, key=key, digest_size=BLINDED).digest() for part in parts
+        hashlib.blake2b(part, key=key, digest_size=KEYED_DIGEST_BYTES).digest()
+        for part in parts
     ]
 
 
@@ -197,31 +207,33 @@ def _split_digests(content: bytes, width: int) -> list[bytes]:
     return [content[place : place + width] for place in range(0, len(content), width)]
 
 
-def _pair_digests(digests: bytes) -> set[bytes]:
-    return set(_split_digests(digests, 2 * BLINDED))
+def _split_digest_pairs(digests: bytes) -> set[bytes]:
+    return set(_split_digests(digests, 2 * KEYED_DIGEST_BYTES))
 
 
-def _public_digests(pairs: set[bytes]) -> set[bytes]:
-    return {pair[:BLINDED] for pair in pairs}
+def _public_parts_of_pairs(pairs: set[bytes]) -> set[bytes]:
+    return {pair[:KEYED_DIGEST_BYTES] for pair in pairs}
 
 
-def read_contents(most: int = 5) -> int:
+def compute_missing_digests(most: int = 5) -> int:
     """Compute the digests of at most ``most`` versions of gold that have no digests
     under the current key. A version of gold that cannot be read is treated as a single
     instance. Return the number of versions whose digests were computed.
     """
-    known = GoldContent.objects.filter(key=_key()[1]).values("gold")
+    known = GoldContent.objects.filter(key=_digest_key_and_name()[1]).values("gold")
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
         # A second attempt follows, since an error of the machine can end the first.
-        digests = _gold_digests(gold) or _gold_digests(gold) or (whole, whole, b"")
+        digests = (
+            _read_gold_digests(gold) or _read_gold_digests(gold) or (whole, whole, b"")
+        )
         with transaction.atomic():
-            note_content(gold, *digests)
+            store_gold_digests(gold, *digests)
     return len(golds)
 
 
-def _gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
+def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
     if (task_type := task_types().get(gold.task.type)) is None:
         return None
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
@@ -235,7 +247,7 @@ def _gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
                 "reading": gold.reading_version,
             }
             with read_upload(
-                PACK, path, facts, owner=None, limits=_limits_in_background()
+                PACK_FUNCTION, path, facts, owner=None, limits=_background_limits()
             ) as done:
                 if done.result["problems"]:
                     return None
@@ -245,14 +257,14 @@ def _gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
             return None
 
 
-def _limits_in_background() -> Limits:
+def _background_limits() -> ResourceLimits:
     """Return the limits of organisers, with more wall-clock time. Nobody waits for the
     result, and gold that a busy machine cannot read in time would count as one instance.
     """
     limits = limits_for_organisers()
-    return replace(limits, wall_seconds=PATIENCE * limits.cpu_seconds)
+    return replace(limits, wall_seconds=WALL_TIME_FACTOR * limits.cpu_seconds)
 
 
-def _key() -> tuple[bytes, str]:
+def _digest_key_and_name() -> tuple[bytes, str]:
     key = hashlib.sha256(b"content of gold, 2 " + settings.SECRET_KEY.encode()).digest()
     return key, hashlib.sha256(key).hexdigest()[:16]

@@ -12,27 +12,29 @@ from django.utils import timezone
 
 from citeboard.core import storage
 
-FOLDER = "drafts"
-#: `MAX_AGE` is the validity of the signature with which a form signs a draft's name.
-MAX_AGE = dt.timedelta(days=1)
+DRAFT_FOLDER = "drafts"
+#: `MAX_SIGNATURE_AGE` is the validity of the signature with which a form signs a draft's name.
+MAX_SIGNATURE_AGE = dt.timedelta(days=1)
 #: Drafts are stored longer than one signature is valid, since each form signs again.
-KEPT_FOR = 2 * MAX_AGE
+DRAFT_RETENTION = 2 * MAX_SIGNATURE_AGE
 
 log = logging.getLogger(__name__)
 
 
-def keep_draft(path: Path) -> str:
+def store_gold_draft(path: Path) -> str:
     with path.open("rb") as content:
         return storage.gold.save(
-            f"{FOLDER}/{secrets.token_hex(16)}.upload", File(content)
+            f"{DRAFT_FOLDER}/{secrets.token_hex(16)}.upload", File(content)
         )
 
 
 def remove_old_drafts(now: dt.datetime | None = None) -> int:
     """Remove expired drafts of uploaded gold, and return the number of removed drafts."""
-    before = (now or timezone.now()) - KEPT_FOR
+    before = (now or timezone.now()) - DRAFT_RETENTION
     old = [
-        entry.name for entry in storage.gold.entries(FOLDER) if entry.modified < before
+        entry.name
+        for entry in storage.gold.entries(DRAFT_FOLDER)
+        if entry.modified < before
     ]
     for name in old:
         storage.gold.delete(name)

@@ -17,54 +17,61 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit, refusals
-from citeboard.core.instants import day_and_time
-from citeboard.core.words import listed
+from citeboard.core.instants import format_day_and_time
+from citeboard.core.words import join_names
 from citeboard.teams.models import Membership, User
-from tasks.gold.secrecy import NEVER, Holder, Kind, hidden_until, looked_up, secrecy_of
+from tasks.gold.secrecy import (
+    NEVER_ENDING_EMBARGO,
+    ContentKind,
+    SplitSharingContent,
+    embargoes_of,
+    own_embargo_end,
+    with_embargoes,
+)
 from tasks.models import Phase, Season
 
 MAX_REASON = 500
 #: The function has a dotted name, because modules of `tasks` must not import `scoring`.
-BUDGETS = "scoring.results.board.budget_limits.state_of"
-BUDGET = "budget"
-#: Requests confirm an action by the form fields or query parameters in `GOING_ON`.
-GOING_ON = ("let_out_task", "let_out_reason")
-SHOWN = "rehearsed"
-WORDS = {
-    Kind.INPUTS: gettext_lazy("the inputs"),
-    Kind.OWN: gettext_lazy("teams' own scores"),
-    Kind.CLASSES: gettext_lazy("scores by class"),
-    Kind.OTHERS: gettext_lazy("the scores of all"),
-    Kind.INSTANCES: gettext_lazy("single instances"),
-    Kind.GOLD: gettext_lazy("the gold"),
+BUDGET_STATE_FUNCTION = "scoring.results.board.budget_limits.state_of"
+BUDGET_KIND = "budget"
+#: Requests confirm an action by the form fields or query parameters in `CONFIRMATION_FIELDS`.
+CONFIRMATION_FIELDS = ("let_out_task", "let_out_reason")
+REHEARSED_FIELD = "rehearsed"
+CONTENT_KIND_LABELS = {
+    ContentKind.INPUTS: gettext_lazy("the inputs"),
+    ContentKind.OWN: gettext_lazy("teams' own scores"),
+    ContentKind.CLASSES: gettext_lazy("scores by class"),
+    ContentKind.OTHERS: gettext_lazy("the scores of all"),
+    ContentKind.INSTANCES: gettext_lazy("single instances"),
+    ContentKind.GOLD: gettext_lazy("the gold"),
 }
 
 
 @dataclass(frozen=True)
-class Early:
+class EarlyDisclosure:
     """A breach of an embargo, with the phase, the kind of content, the end of the
     embargo, and the splits whose phases withhold the content.
     """
 
     phase: Phase
-    kind: Kind
+    kind: ContentKind
     free_from: dt.datetime
-    kept_by: tuple[Holder, ...] = ()
+    kept_by: tuple[SplitSharingContent, ...] = ()
     at: dt.datetime | None = None
 
     @property
     def words(self) -> str:
         facts = {
-            "what": WORDS[self.kind],
+            "what": CONTENT_KIND_LABELS[self.kind],
             "phase": f"{self.phase.task}, {self.phase}",
-            "who": self.keepers,
+            "who": self.withholding_phases,
         }
         said = _("%(what)s of %(phase)s")
         if self.kept_by:
             said = _("%(what)s of %(phase)s, which %(who)s withholds")
-        if self.free_from == NEVER:
+        if self.free_from == NEVER_ENDING_EMBARGO:
             return said % facts
-        at = day_and_time(self.free_from)
+        at = format_day_and_time(self.free_from)
         when = _("free from %(instant)s UTC") % {"instant": at}
         return f"{said % facts} ({when})"
 
@@ -73,11 +80,14 @@ class Early:
         if not self.kept_by:
             return ""
         message = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
-        facts = {"phase": f"{self.phase.task}, {self.phase}", "who": self.keepers}
-        return message % {**facts, "what": WORDS[self.kind]}
+        facts = {
+            "phase": f"{self.phase.task}, {self.phase}",
+            "who": self.withholding_phases,
+        }
+        return message % {**facts, "what": CONTENT_KIND_LABELS[self.kind]}
 
     @property
-    def keepers(self) -> str:
+    def withholding_phases(self) -> str:
         """Return the names of the phases in the same season that withhold the content.
         Phases of other seasons appear as “another season”.
         """
@@ -90,19 +100,23 @@ class Early:
             for phase in holder.phases
             if phase.pk != self.phase.pk
             and (
-                self.kind is Kind.GOLD
-                or hidden_until(phase, self.kind, self.at or timezone.now())
+                self.kind is ContentKind.GOLD
+                or own_embargo_end(phase, self.kind, self.at or timezone.now())
             )
         ]
-        return listed(list(dict.fromkeys(names)) or [_("another phase")])
+        return join_names(list(dict.fromkeys(names)) or [_("another phase")])
 
     def as_dict(self) -> dict[str, object]:
-        free_from = None if self.free_from == NEVER else self.free_from.isoformat()
+        free_from = (
+            None
+            if self.free_from == NEVER_ENDING_EMBARGO
+            else self.free_from.isoformat()
+        )
         return {"phase": self.phase.pk, "what": self.kind.value, "free_from": free_from}
 
 
 @dataclass(frozen=True)
-class OverBudget:
+class BudgetExcess:
     """A phase whose gold would be disclosed beyond the limit that is set for the phase,
     because several phases together disclose too much.
     """
@@ -112,7 +126,7 @@ class OverBudget:
     #: The history stores the description in English.
     describe: Callable[[], str]
     facts: Mapping[str, object]
-    kind: str = BUDGET
+    kind: str = BUDGET_KIND
 
     @property
     def words(self) -> str:
@@ -129,7 +143,7 @@ class EmbargoBreach(refusals.Refused):
     or beyond a budget. ``told`` lists the disclosures.
     """
 
-    def __init__(self, told: Sequence[Early | OverBudget]) -> None:
+    def __init__(self, told: Sequence[EarlyDisclosure | BudgetExcess]) -> None:
         self.told = told
         self.task = told[0].phase.task.title
         message = _(
@@ -148,12 +162,12 @@ class EmbargoBreach(refusals.Refused):
         )
 
     @property
-    def too_early(self) -> list[Early]:
-        return [one for one in self.told if isinstance(one, Early)]
+    def too_early(self) -> list[EarlyDisclosure]:
+        return [one for one in self.told if isinstance(one, EarlyDisclosure)]
 
     @property
-    def over_budget(self) -> list[OverBudget]:
-        return [one for one in self.told if isinstance(one, OverBudget)]
+    def over_budget(self) -> list[BudgetExcess]:
+        return [one for one in self.told if isinstance(one, BudgetExcess)]
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {
@@ -162,14 +176,14 @@ class EmbargoBreach(refusals.Refused):
         }
 
 
-class UnequalPart(refusals.Refused):
+class UnequalPublicParts(refusals.Refused):
     """An error about a change that would move instances to the public part of a split
     although the instances are in the private part of another phase. Organisers cannot
-    confirm a change that raises UnequalPart.
+    confirm a change that raises UnequalPublicParts.
     """
 
 
-def ask_first(
+def render_confirmation_page(
     request: HttpRequest,
     rehearsal: Any,
     stored: Sequence[tuple[str, str]] = (),
@@ -180,7 +194,12 @@ def ask_first(
 
     ``stored`` contains form fields with the names of files that are already stored.
     """
-    passed_over = ("csrfmiddlewaretoken", SHOWN, *GOING_ON, *dict(stored))
+    passed_over = (
+        "csrfmiddlewaretoken",
+        REHEARSED_FIELD,
+        *CONFIRMATION_FIELDS,
+        *dict(stored),
+    )
     lists = [
         (name, values)
         for name, values in request.POST.lists()
@@ -204,31 +223,33 @@ def ask_first(
     return render(request, template, shown, status=409)
 
 
-def asked_again(
+def render_breach_confirmation(
     request: HttpRequest, refused: EmbargoBreach, **context: Any
 ) -> HttpResponse:
     rehearsal = {"early": refused, "name": refused.task, "asks_for_name": True}
-    return ask_first(
+    return render_confirmation_page(
         request, rehearsal, **{"season": refused.told[0].phase.task.season, **context}
     )
 
 
 @dataclass(frozen=True)
-class GoingOn:
+class ConfirmedDisclosure:
     task: str
     reason: str
 
 
-_going_on: ContextVar[GoingOn | None] = ContextVar("going_on", default=None)
+_going_on: ContextVar[ConfirmedDisclosure | None] = ContextVar("going_on", default=None)
 
 
 @contextmanager
-def going_on(task: str, reason: str) -> Iterator[None]:
+def confirm_disclosure(task: str, reason: str) -> Iterator[None]:
     """Permit the code in the block to disclose gold despite an embargo, as a confirmed
     action. ``task`` must be the name of the affected task, and a reason is required.
     """
     token = _going_on.set(
-        GoingOn(task.strip(), reason.strip()[:MAX_REASON]) if task or reason else None
+        ConfirmedDisclosure(task.strip(), reason.strip()[:MAX_REASON])
+        if task or reason
+        else None
     )
     try:
         yield
@@ -237,23 +258,23 @@ def going_on(task: str, reason: str) -> Iterator[None]:
 
 
 @contextmanager
-def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
+def refuse_early_disclosure(season: Season, *, by: User | None) -> Iterator[None]:
     """Raise an error after the block if the changes in the block disclose content too
     early or exceed a budget, unless an organiser has confirmed the disclosure. The
     error rolls back the caller's transaction.
 
-    Raises EmbargoBreach. Raises UnequalPart if phases with the same content would have
+    Raises EmbargoBreach. Raises UnequalPublicParts if phases with the same content would have
     different public parts.
     """
-    budgets_of = import_string(BUDGETS)
-    before, budgets = _state(season), budgets_of(season)
+    budgets_of = import_string(BUDGET_STATE_FUNCTION)
+    before, budgets = _disclosure_state(season), budgets_of(season)
     yield
-    after = _state(season)
+    after = _disclosure_state(season)
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
         # A closed phase only withholds gold with a publication date of its own.
         is_embargoed = (
-            early.kind is Kind.GOLD and early.free_from == early.phase.gold_from
+            early.kind is ContentKind.GOLD and early.free_from == early.phase.gold_from
         )
         if key in after.shown and (
             is_embargoed or after.shown[key].closes > timezone.now()
@@ -264,12 +285,12 @@ def nothing_early(season: Season, *, by: User | None) -> Iterator[None]:
         for key, kept in before.clashes.items()
         if key in after.shown and key not in after.clashes
     ]
-    exceeded = budgets_of(season).exceeded_since(budgets)
-    go_on(season, [*told, *exceeded], by=by)
+    exceeded = budgets_of(season).newly_exceeded_budgets(budgets)
+    record_confirmed_disclosures(season, [*told, *exceeded], by=by)
 
 
-def not_told_early(
-    phase: Phase, people: Iterable[User], kinds: Iterable[Kind], *, by: User
+def refuse_disclosure_to_participants(
+    phase: Phase, people: Iterable[User], kinds: Iterable[ContentKind], *, by: User
 ) -> None:
     """Require a confirmation if any of the people is in a team of a running phase with
     this gold, and the phase withholds the given kinds of content. The caller must open
@@ -280,20 +301,24 @@ def not_told_early(
         team__registrations__season__tasks__phases__in=running
     )
     if teams.filter(user__in=[person.pk for person in people]).exists():
-        go_on(phase.task.season, not_free_yet(phase, kinds), by=by)
+        record_confirmed_disclosures(
+            phase.task.season, embargoed_disclosures(phase, kinds), by=by
+        )
 
 
-def not_free_yet(phase: Phase, kinds: Iterable[Kind]) -> list[Early]:
-    known = secrecy_of(phase)
+def embargoed_disclosures(
+    phase: Phase, kinds: Iterable[ContentKind]
+) -> list[EarlyDisclosure]:
+    known = embargoes_of(phase)
     return [
-        Early(phase, kind, free)
+        EarlyDisclosure(phase, kind, free)
         for kind in kinds
         if (free := known.free_from(kind)) is not None
     ]
 
 
-def go_on(
-    season: Season, told: Sequence[Early | OverBudget], *, by: User | None
+def record_confirmed_disclosures(
+    season: Season, told: Sequence[EarlyDisclosure | BudgetExcess], *, by: User | None
 ) -> None:
     """Record the disclosures that organisers confirmed. The caller must open a
     transaction. Raises EmbargoBreach if the disclosures were not confirmed.
@@ -304,7 +329,11 @@ def go_on(
     if typed is None or typed.task != refused.task or not typed.reason:
         raise refused
     for early in refused.too_early:
-        kinds = (Kind.OWN, Kind.CLASSES) if early.kind is Kind.OWN else (early.kind,)
+        kinds = (
+            (ContentKind.OWN, ContentKind.CLASSES)
+            if early.kind is ContentKind.OWN
+            else (early.kind,)
+        )
         added = [
             [kind.value, holder.task, holder.split]
             for holder in early.kept_by
@@ -315,7 +344,7 @@ def go_on(
         Phase.objects.filter(pk=phase.pk).update(
             let_out=phase.let_out, version=F("version") + 1
         )
-    with audit.in_english():
+    with audit.render_in_english():
         facts = {
             "what": "; ".join(early.words for early in told),
             "reason": typed.reason,
@@ -324,57 +353,57 @@ def go_on(
 
 
 @dataclass(frozen=True)
-class _State:
+class _DisclosureState:
     """The contents that a season discloses and withholds. All keys are pairs of a phase
     and a kind of content. ``shown`` contains disclosed content, ``clashes`` contains
     content that is disclosed despite the embargo of another phase, and ``hidden``
     contains withheld content.
     """
 
-    shown: dict[tuple[int, Kind], Phase]
-    clashes: dict[tuple[int, Kind], Early]
-    hidden: dict[tuple[int, Kind], Early]
+    shown: dict[tuple[int, ContentKind], Phase]
+    clashes: dict[tuple[int, ContentKind], EarlyDisclosure]
+    hidden: dict[tuple[int, ContentKind], EarlyDisclosure]
 
 
-def _state(season: Season) -> _State:
+def _disclosure_state(season: Season) -> _DisclosureState:
     now = timezone.now()
-    state = _State({}, {}, {})
+    state = _DisclosureState({}, {}, {})
     if not season.pk:
         return state
-    for phase in looked_up(
+    for phase in with_embargoes(
         Phase.objects.filter(task__season=season).select_related("task__season")
     ):
         if not phase.task.season.is_public or phase.opens > now:
             continue
         for kind, is_on in _disclosed_kinds(phase, now).items():
-            end = hidden_until(phase, kind, now)
+            end = own_embargo_end(phase, kind, now)
             if is_on and end is None:
                 state.shown[phase.pk, kind] = phase
-            elif end is not None and end != NEVER:
-                state.hidden[phase.pk, kind] = Early(phase, kind, end)
+            elif end is not None and end != NEVER_ENDING_EMBARGO:
+                state.hidden[phase.pk, kind] = EarlyDisclosure(phase, kind, end)
         state.clashes.update(
-            {(phase.pk, early.kind): early for early in kept_back([phase])}
+            {(phase.pk, early.kind): early for early in embargo_clashes([phase])}
         )
     return state
 
 
-def kept_back(phases: Iterable[Phase]) -> list[Early]:
+def embargo_clashes(phases: Iterable[Phase]) -> list[EarlyDisclosure]:
     """Return the content that a phase shows now or when it opens, although another
     phase withholds the content for longer.
     """
     found, now = [], timezone.now()
-    for phase in looked_up(phases):
+    for phase in with_embargoes(phases):
         at = max(now, phase.opens)
         for kind, is_on in _disclosed_kinds(phase, now).items():
-            binding = secrecy_of(phase).binding(kind, at=at) if is_on else []
+            binding = embargoes_of(phase).binding(kind, at=at) if is_on else []
             # Claims of other seasons are left out, since only staff can end them.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]
-            if binding and hidden_until(phase, kind, at) is None:
+            if binding and own_embargo_end(phase, kind, at) is None:
                 latest = max(until for until, _holder in binding)
                 found.append(
-                    Early(
+                    EarlyDisclosure(
                         phase,
                         kind,
                         latest,
@@ -385,11 +414,11 @@ def kept_back(phases: Iterable[Phase]) -> list[Early]:
     return found
 
 
-def _disclosed_kinds(phase: Phase, now: dt.datetime) -> dict[Kind, bool]:
+def _disclosed_kinds(phase: Phase, now: dt.datetime) -> dict[ContentKind, bool]:
     has_board = phase.shows_measures
     return {
-        Kind.OWN: phase.shows_scores,
-        Kind.OTHERS: has_board,
-        Kind.INSTANCES: has_board and phase.shows_instances,
-        Kind.GOLD: has_board and phase.gold_is_public,
+        ContentKind.OWN: phase.shows_scores,
+        ContentKind.OTHERS: has_board,
+        ContentKind.INSTANCES: has_board and phase.shows_instances,
+        ContentKind.GOLD: has_board and phase.gold_is_public,
     }

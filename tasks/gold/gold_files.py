@@ -29,12 +29,12 @@ from citeboard.core.confinement import (
     read_upload,
 )
 from citeboard.teams.models import User
-from tasks.delivery.webhooks.services import queue_event
+from tasks.delivery.webhooks.services import queue_webhook_event
 from tasks.gold import early, packing, publishing
-from tasks.gold.content import PACK, note_content
+from tasks.gold.content import PACK_FUNCTION, store_gold_digests
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types import Index, InputRefused, Options, Problem, TaskType
 from tasks.types.base import DIGEST_RULE
 from tasks.types.digests import NONCE_BYTES, salted_digest
@@ -53,13 +53,13 @@ from tasks.types.given_order import (
 )
 from tasks.types.problems import from_values
 
-#: This machine caches the files of the newest `MAX_INDEXES` indexes.
-MAX_INDEXES = 40
-#: A downloaded gold archive of more than `MAX_IN_MEMORY` bytes is a temporary file.
-MAX_IN_MEMORY = 8 << 20
+#: This machine caches the files of the newest `MAX_CACHED_INDEXES` indexes.
+MAX_CACHED_INDEXES = 40
+#: A downloaded gold archive of more than `MAX_ARCHIVE_BYTES_IN_MEMORY` bytes is a temporary file.
+MAX_ARCHIVE_BYTES_IN_MEMORY = 8 << 20
 
 
-class EarlierGold(refusals.Refused):
+class EqualsCorrectedGold(refusals.Refused):
     """An error about new gold that equals an old version of the gold that a later
     version corrected. Organisers can still publish the corrected content again by an
     explicit request.
@@ -74,7 +74,7 @@ class EarlierGold(refusals.Refused):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptGold:
+class StoredGold:
     """Prepared gold whose files are stored, with the stored names as values of
     ``columns``. ``digests`` maps each digest rule to the gold's unsalted digest.
     """
@@ -92,16 +92,18 @@ def load_gold(
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         gold = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        prepared = prepare_for(gold, task.task_type, paths, task.options, Path(folder))
-        nonce = packing.nonce_of(paths, prepared.digest)
-        kept = keep_gold(replace(prepared, nonce=nonce))
-    with transaction.atomic(), early.nothing_early(task.season, by=None):
-        return record_gold(
+        prepared = prepare_gold_like_version(
+            gold, task.task_type, paths, task.options, Path(folder)
+        )
+        nonce = packing.find_matching_nonce(paths, prepared.digest)
+        kept = store_prepared_gold(replace(prepared, nonce=nonce))
+    with transaction.atomic(), early.refuse_early_disclosure(task.season, by=None):
+        return record_gold_version(
             task=task, split=split, kept=kept, reason=reason, again=again
         )
 
 
-def prepare_for(
+def prepare_gold_like_version(
     present: Gold | None,
     task_type: TaskType,
     paths: Sequence[Path],
@@ -123,7 +125,7 @@ def prepare_for(
     return prepare_gold(task_type, open_inputs(paths), options, folder, kit)
 
 
-def keep_uploaded_gold(
+def store_uploaded_gold(
     *,
     task: Task,
     path: Path,
@@ -131,9 +133,9 @@ def keep_uploaded_gold(
     by: User | None,
     reading: int = READING_VERSION,
     encoding: str = "",
-) -> KeptGold:
+) -> StoredGold:
     """Read an uploaded gold file in a sandboxed process and store the gold."""
-    with prepared_upload(
+    with prepare_uploaded_gold(
         task.task_type,
         task.options,
         path,
@@ -143,11 +145,11 @@ def keep_uploaded_gold(
         encoding=encoding,
     ) as prepared:
         # Only an export of a complete season may contain a nonce.
-        return keep_gold(replace(prepared, nonce=""))
+        return store_prepared_gold(replace(prepared, nonce=""))
 
 
 @contextmanager
-def prepared_upload(
+def prepare_uploaded_gold(
     chosen: TaskType,
     options: Options,
     path: Path,
@@ -177,10 +179,12 @@ def prepared_upload(
     }
     limits = limits_for_organisers()
     try:
-        with read_upload(PACK, path, arguments, owner=by, limits=limits) as done:
+        with read_upload(
+            PACK_FUNCTION, path, arguments, owner=by, limits=limits
+        ) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
-            for name in packing.FILES:
+            for name in packing.PACKED_FILE_NAMES:
                 done.file(name)
             names = (
                 "digests",
@@ -200,7 +204,7 @@ def prepared_upload(
         ) from unreadable
 
 
-def keep_gold(prepared: PreparedGold) -> KeptGold:
+def store_prepared_gold(prepared: PreparedGold) -> StoredGold:
     folder = prepared.folder
     # Names of files are visible in URLs, so an HMAC of the gold's digest is the name.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
@@ -216,7 +220,7 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
         (folder / name).read_bytes()
         for name in (packing.CONTENT, packing.HELD, packing.PAPERS)
     )
-    return KeptGold(
+    return StoredGold(
         digests=prepared.digests,
         instances=prepared.instances,
         columns=columns,
@@ -226,11 +230,11 @@ def keep_gold(prepared: PreparedGold) -> KeptGold:
     )
 
 
-def record_gold(
+def record_gold_version(
     *,
     task: Task,
     split: str,
-    kept: KeptGold,
+    kept: StoredGold,
     reason: str,
     again: bool = True,
     anew: bool = False,
@@ -246,24 +250,26 @@ def record_gold(
         present = versions.order_by("-number").first()
         if present is not None and present.holds(kept.digests) and not anew:
             if (
-                present.has_order_of(kept.digests)
+                present.has_same_order_as(kept.digests)
                 and present.reading_version == kept.reading
             ):
                 key = present.nonce, present.reading_version
-                columns = kept.columns | _in_given_order(task, kept.columns, *key)
+                columns = kept.columns | _store_in_secret_order(
+                    task, kept.columns, *key
+                )
                 Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
-                note_content(present, *kept.contents)
-            elif columns := _with_kit_of(kept, present):
+                store_gold_digests(present, *kept.contents)
+            elif columns := _store_with_new_kit(kept, present):
                 Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
             return present, False
         earlier = next((gold for gold in versions if gold.holds(kept.digests)), None)
         if earlier is not None and not (again or anew):
-            raise EarlierGold(earlier)
+            raise EqualsCorrectedGold(earlier)
         number = present.number + 1 if present else 1
         facts = {
-            **_key_of(task.season_id, kept),
+            **_public_key_fields(task.season_id, kept),
             "digests": kept.digests,
             "reading_version": kept.reading,
             "instances": kept.instances,
@@ -271,18 +277,18 @@ def record_gold(
             **kept.columns,
         }
         key = facts["nonce"], facts["reading_version"]
-        facts |= _in_given_order(task, facts, *key)
+        facts |= _store_in_secret_order(task, facts, *key)
         new = Gold.objects.create(task=task, split=split, number=number, **facts)
-        note_content(new, *kept.contents)
+        store_gold_digests(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
-            bump_version(phase.pk)
+            increment_board_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}
-        queue_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
-        publishing.follow()
+        queue_webhook_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
+        publishing.note_publications_on_commit()
     return new, True
 
 
-def _in_given_order(
+def _store_in_secret_order(
     task: Task, columns: Mapping[str, Any], nonce: str, reading: int
 ) -> dict[str, str]:
     """Store the index and the public inputs again with candidates in an order that the
@@ -321,26 +327,26 @@ def _in_given_order(
         }
 
 
-def _with_kit_of(kept: KeptGold, present: Gold) -> dict[str, str]:
+def _store_with_new_kit(kept: StoredGold, present: Gold) -> dict[str, str]:
     """Store the archives of a version again with the additional files for participants
     from ``kept``. The gold of ``kept`` has the same content in another order. Return
     the names of the stored files. Raises InputRefused.
     """
-    if _kit_in(kept.columns["public"]) == kit_of(present):
+    if _read_kit_checksums(kept.columns["public"]) == kit_checksums_of(present):
         return {}
     place = present.file.rpartition("/")[0]
     columns = {}
     with (
         tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder,
-        _stored_files(kept.columns["public"]) as given,
+        _open_stored_files(kept.columns["public"]) as given,
     ):
         kit = [file for file in given if file.name.startswith(f"{KIT}/")]
         for column, base in (("file", packing.GOLD), ("public", packing.PUBLIC)):
             path = Path(folder) / base
-            with _stored_files(getattr(present, column)) as stored:
+            with _open_stored_files(getattr(present, column)) as stored:
                 own = [file for file in stored if not file.name.startswith(f"{KIT}/")]
                 if column == "file":
-                    packing.refuse_kit(kit, own, Path(folder))
+                    packing.refuse_unsafe_kit(kit, own, Path(folder))
                 files = [(file.name, file.open) for file in (*own, *kit)]
                 packing.write_archive(path, files)
             columns[column] = _store_file(path, place)
@@ -348,7 +354,7 @@ def _with_kit_of(kept: KeptGold, present: Gold) -> dict[str, str]:
 
 
 @contextmanager
-def _stored_files(name: str) -> Iterator[list[InputFile]]:
+def _open_stored_files(name: str) -> Iterator[list[InputFile]]:
     with (
         storage.gold.open(name, "rb") as stored,
         zipfile.ZipFile(stored) as archive,
@@ -359,16 +365,16 @@ def _stored_files(name: str) -> Iterator[list[InputFile]]:
         ]
 
 
-def kit_of(gold: Gold) -> dict[str, tuple[int, int]]:
+def kit_checksums_of(gold: Gold) -> dict[str, tuple[int, int]]:
     """Return the size and checksum of each additional file for participants, by file
     name.
 
     Return an empty dictionary if the archive of the inputs is missing or damaged.
     """
-    return _kit_in(gold.public)
+    return _read_kit_checksums(gold.public)
 
 
-def _kit_in(name: str) -> dict[str, tuple[int, int]]:
+def _read_kit_checksums(name: str) -> dict[str, tuple[int, int]]:
     try:
         with (
             storage.gold.open(name, "rb") as stored,
@@ -408,7 +414,7 @@ def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
     clients of release 0.3.0 would treat additional files as inputs.
     """
     archive = tempfile.NamedTemporaryFile(prefix="citeboard-inputs-")  # noqa: SIM115  (the caller closes it)
-    with _stored_files(gold.public) as files:
+    with _open_stored_files(gold.public) as files:
         own = [file for file in files if not file.name.startswith(f"{KIT}/")]
         packing.write_archive(
             Path(archive.name), [(file.name, file.open) for file in own]
@@ -416,13 +422,13 @@ def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
     return cast("IO[bytes]", archive)
 
 
-def note_kit(
+def record_kit_change(
     gold: Gold, before: Mapping[str, tuple[int, int]], by: User | None
 ) -> None:
     """Record in the history of the season that the additional files of a version were
     changed.
     """
-    kit = kit_of(gold)
+    kit = kit_checksums_of(gold)
     if kit == before:
         return
     facts = {"version": gold.number, "task": gold.task, "files": len(kit)}
@@ -430,7 +436,7 @@ def note_kit(
     audit.record("kit-changed", actor=by, subject=gold, place=place, facts=facts)
 
 
-def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
+def _public_key_fields(season: int, kept: StoredGold) -> dict[str, Any]:
     """Return the public key (digest) of a new version of gold. Versions with equal
     content in one season have the same public key.
 
@@ -447,17 +453,17 @@ def _key_of(season: int, kept: KeptGold) -> dict[str, Any]:
     return {"digest": digest, "digest_rule": DIGEST_RULE, "nonce": nonce}
 
 
-def open_archive(gold: Gold) -> IO[bytes]:
+def open_gold_archive(gold: Gold) -> IO[bytes]:
     """Return the archive of the gold including the nonce. The caller must check that
     the user may see the gold and the nonce.
     """
-    archive = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
+    archive = tempfile.SpooledTemporaryFile(MAX_ARCHIVE_BYTES_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
     with storage.gold.open(gold.file) as stored:
         shutil.copyfileobj(stored, archive)
     if gold.nonce:
         with zipfile.ZipFile(archive, "a") as packed:
-            member = zipfile.ZipInfo(NONCE_FILE, packing.NO_TIME)
-            member.external_attr = packing.ORDINARY_FILE
+            member = zipfile.ZipInfo(NONCE_FILE, packing.ZIP_EPOCH)
+            member.external_attr = packing.REGULAR_FILE_ATTRIBUTES
             packed.writestr(member, f"{gold.nonce}\n{gold.salted_digest}\n")
     archive.seek(0)
     return archive
@@ -468,21 +474,21 @@ def gold_change(before: Gold | None, after: Gold) -> audit.Change:
     return audit.Change(key, before.digest if before else None, after.digest)
 
 
-def index_of(gold: Gold) -> Index:
+def instance_index_of(gold: Gold) -> Index:
     """Return the gold's index of instances that validates uploaded runs. All callers
     share the index and must not change the index.
     """
-    return _index(gold.index)
+    return _read_instance_index(gold.index)
 
 
 @lru_cache(maxsize=8)
-def _index(name: str) -> Index:
+def _read_instance_index(name: str) -> Index:
     with storage.gold.open(name, "rb") as stored:
         index: Index = json.load(stored)
     return index
 
 
-def index_file(gold: Gold) -> Path:
+def cached_index_path(gold: Gold) -> Path:
     folder: Path = settings.DATA_DIR / "checks" / "indexes"
     path = folder / f"{hashlib.sha256(gold.index.encode()).hexdigest()[:32]}.json"
     if path.exists():
@@ -491,7 +497,7 @@ def index_file(gold: Gold) -> Path:
     with tempfile.TemporaryDirectory(dir=folder) as draft:
         storage.local_copy(storage.gold, gold.index, Path(draft)).rename(path)
     for old in sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)[
-        :-MAX_INDEXES
+        :-MAX_CACHED_INDEXES
     ]:
         old.unlink(missing_ok=True)
     return path
@@ -514,7 +520,7 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     phase publishes the gold.
     """
     with transaction.atomic():
-        sealed = _lock_gold(gold, reason)
+        sealed = _lock_gold_for_change(gold, reason)
         if sealed.sealed_at is not None:
             return sealed
         prefix = f"tasks.{sealed.task.slug}.gold.{sealed.split}."
@@ -528,8 +534,8 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     split has phases, the newest version of the split cannot be deleted.
     """
     with transaction.atomic():
-        with early.nothing_early(gold.task.season, by=by):
-            deleted = _lock_gold(gold, reason)
+        with early.refuse_early_disclosure(gold.task.season, by=by):
+            deleted = _lock_gold_for_change(gold, reason)
             of_split = Gold.objects.filter(task=deleted.task_id, split=deleted.split)
             phases = Phase.objects.filter(task=deleted.task_id, split=deleted.split)
             if (
@@ -550,7 +556,7 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
     return deleted
 
 
-def _lock_gold(gold: Gold, reason: str) -> Gold:
+def _lock_gold_for_change(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
         raise refusals.Refused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
@@ -567,7 +573,7 @@ def _record_in_history(
     for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by(
         "pk"
     ):
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
     facts = {
         "version": gold.number,
         "task": f"{gold.task}, {gold.split}",

@@ -18,34 +18,34 @@ from tasks.types import InputRefused
 from tasks.types.files import DAMAGE, METHODS, NESTED, InputFile, listed_files
 from tasks.types.guarded.encodings import GZIP
 
-#: Archives are opened down to `MAX_DEPTH`, such as a zip in a zip in a zip.
-MAX_DEPTH = 3
+#: Archives are opened down to `MAX_ARCHIVE_DEPTH`, such as a zip in a zip in a zip.
+MAX_ARCHIVE_DEPTH = 3
 #: All archives of the additional files contain at most MAX_FILES and MAX_BYTES.
 MAX_FILES, MAX_BYTES = 20_000, 1 << 29
 _ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 _TAR, _TAR_AT = b"ustar", 257
-#: Archives in formats whose first bytes are in `_CLOSED` are refused.
-_CLOSED = (
+#: Archives in formats whose first bytes are in `_UNSUPPORTED_ARCHIVE_SIGNATURES` are refused.
+_UNSUPPORTED_ARCHIVE_SIGNATURES = (
     b"7z\xbc\xaf\x27\x1c",
     b"Rar!\x1a\x07",
     b"\xfd7zXZ\0",
     b"BZh",
     b"\x28\xb5\x2f\xfd",
 )
-_BEGIN = 512
-#: `_END` is the size in bytes of the end record and the longest comment of a zip file.
-_END = 22 + (1 << 16)
-_NOT_READ = "an archive that is not looked into"
+_FIRST_BYTES_READ = 512
+#: `_LAST_BYTES_READ` is the size in bytes of the end record and the longest comment of a zip file.
+_LAST_BYTES_READ = 22 + (1 << 16)
+_UNREADABLE_ARCHIVE_MESSAGE = "an archive that is not looked into"
 
 Open = Callable[[], IO[bytes]]
 
 
-class Unopened(Exception):
+class ArchiveUnreadable(Exception):
     """An error about an archive that cannot be read, with the reason in the message."""
 
 
 @dataclass
-class KitFiles:
+class KitFileReader:
     """Reads the files within archives. Copies of archives are in ``folder``, and limits
     apply to all files together.
     """
@@ -60,7 +60,7 @@ class KitFiles:
         depths. A gzip file itself is not yielded, but its content is. A yielded file
         can be read until the next file is requested. Raises Unopened.
         """
-        begin, end = self._ends(file, is_inner=depth > 0)
+        begin, end = self._first_and_last_bytes(file, is_inner=depth > 0)
         is_zip = _ZIP_END in end
         is_tar = begin[_TAR_AT:].startswith(_TAR)
         is_gzip = begin.startswith(GZIP)
@@ -68,23 +68,30 @@ class KitFiles:
             yield file
         is_named = any(file.base.lower().endswith(ending) for ending in NESTED)
         if not (is_zip or is_tar or is_gzip):
-            if is_named or begin.startswith((_ZIP, *_CLOSED)):
-                raise Unopened(_NOT_READ)
+            if is_named or begin.startswith((_ZIP, *_UNSUPPORTED_ARCHIVE_SIGNATURES)):
+                raise ArchiveUnreadable(_UNREADABLE_ARCHIVE_MESSAGE)
             return
-        if depth == MAX_DEPTH:
-            raise Unopened(f"archives in it are nested more than {MAX_DEPTH} deep")
+        if depth == MAX_ARCHIVE_DEPTH:
+            raise ArchiveUnreadable(
+                f"archives in it are nested more than {MAX_ARCHIVE_DEPTH} deep"
+            )
         if is_gzip:
             name = file.name.removesuffix(".gz")
-            inner = InputFile(name, file.shown, partial(_unpacked, file.open))
+            inner = InputFile(name, file.shown, partial(_open_gzip, file.open))
             yield from self.inside(inner, depth + 1)
-        for is_kind, members in ((is_zip, self._in_zip), (is_tar, self._in_tar)):
+        for is_kind, members in (
+            (is_zip, self._iterate_zip_members),
+            (is_tar, self._iterate_tar_members),
+        ):
             if is_kind:
-                with self._copy(file) as copy:
+                with self._temporary_copy(file) as copy:
                     for name, opener in members(copy, begin):
                         inner = InputFile(name, f"{file.shown}!{name}", opener)
                         yield from self.inside(inner, depth + 1)
 
-    def _ends(self, file: InputFile, *, is_inner: bool) -> tuple[bytes, bytes]:
+    def _first_and_last_bytes(
+        self, file: InputFile, *, is_inner: bool
+    ) -> tuple[bytes, bytes]:
         """Return the first and the last bytes of a file. Raises Unopened if the files
         within archives exceed the limits on number or size.
         """
@@ -95,17 +102,17 @@ class KitFiles:
                 self.size += len(chunk) if is_inner else 0
                 if self.files > MAX_FILES or self.size > MAX_BYTES:
                     words = f"{MAX_FILES:,} files or {MAX_BYTES >> 20} MB"
-                    raise Unopened(f"the archives have more than {words}")
-                begin = begin or chunk[:_BEGIN]
-                end = (end + chunk)[-_END:]
+                    raise ArchiveUnreadable(f"the archives have more than {words}")
+                begin = begin or chunk[:_FIRST_BYTES_READ]
+                end = (end + chunk)[-_LAST_BYTES_READ:]
         except InputRefused as refused:
-            raise Unopened(refused.problems[0].message) from refused
+            raise ArchiveUnreadable(refused.problems[0].message) from refused
         except (*DAMAGE, tarfile.TarError) as damage:
-            raise Unopened("it cannot be read") from damage
+            raise ArchiveUnreadable("it cannot be read") from damage
         return begin, end
 
     @contextmanager
-    def _copy(self, file: InputFile) -> Iterator[Path]:
+    def _temporary_copy(self, file: InputFile) -> Iterator[Path]:
         self.copies += 1
         copy = self.folder / f"kit-{self.copies}"
         try:
@@ -115,46 +122,50 @@ class KitFiles:
         finally:
             copy.unlink()
 
-    def _in_zip(self, copy: Path, begin: bytes) -> Iterator[tuple[str, Open]]:
+    def _iterate_zip_members(
+        self, copy: Path, begin: bytes
+    ) -> Iterator[tuple[str, Open]]:
         try:
             with copy.open("rb") as listing:
                 if listed_files(listing, MAX_FILES) > MAX_FILES:
-                    raise Unopened(f"it has more than {MAX_FILES:,} files")
+                    raise ArchiveUnreadable(f"it has more than {MAX_FILES:,} files")
             archive = zipfile.ZipFile(copy)
         except DAMAGE as damage:
             if begin.startswith(_ZIP):
-                raise Unopened("it cannot be read") from damage
+                raise ArchiveUnreadable("it cannot be read") from damage
             # The file is no zip archive, but contains the bytes of a zip's end record.
             return
         with archive:
             for member in archive.infolist():
                 if member.flag_bits & 1 or member.compress_type not in METHODS:
-                    raise Unopened(_NOT_READ)
+                    raise ArchiveUnreadable(_UNREADABLE_ARCHIVE_MESSAGE)
                 if member.file_size or not member.is_dir():
                     yield member.filename, partial(archive.open, member)
 
-    def _in_tar(self, copy: Path, _begin: bytes) -> Iterator[tuple[str, Open]]:
+    def _iterate_tar_members(
+        self, copy: Path, _begin: bytes
+    ) -> Iterator[tuple[str, Open]]:
         try:
             with tarfile.open(copy, "r:", ignore_zeros=True) as archive:
                 for member in archive:
                     if member.isfile():
-                        yield member.name, partial(_extracted, archive, member)
+                        yield member.name, partial(_open_tar_member, archive, member)
         except tarfile.TarError as damage:
-            raise Unopened("it cannot be read") from damage
+            raise ArchiveUnreadable("it cannot be read") from damage
 
 
-def _unpacked(open_packed: Open) -> IO[bytes]:
+def _open_gzip(open_packed: Open) -> IO[bytes]:
     return gzip.open(open_packed())  # type: ignore[return-value]
 
 
-def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+def _open_tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     stream = archive.extractfile(member)
     if stream is None:
         raise EOFError(member.name)
     return stream
 
 
-def digest_of(file: InputFile) -> bytes:
+def content_digest_of(file: InputFile) -> bytes:
     """Return a digest of a text that ignores line endings and empty lines, or a digest
     of the bytes of a binary file.
     """
@@ -170,5 +181,5 @@ def digest_of(file: InputFile) -> bytes:
     return digest.digest()
 
 
-#: `NO_TEXT` is the digest of every file that contains only empty lines.
-NO_TEXT = sha256().digest()
+#: `EMPTY_TEXT_DIGEST` is the digest of every file that contains only empty lines.
+EMPTY_TEXT_DIGEST = sha256().digest()

@@ -17,8 +17,14 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from citeboard.core.confined import UPLOAD
-from tasks.gold.kits import MAX_DEPTH, NO_TEXT, KitFiles, Unopened, digest_of
+from citeboard.core.confined import UPLOAD_FILE_NAME
+from tasks.gold.kits import (
+    EMPTY_TEXT_DIGEST,
+    MAX_ARCHIVE_DEPTH,
+    ArchiveUnreadable,
+    KitFileReader,
+    content_digest_of,
+)
 from tasks.types import (
     Index,
     InputRefused,
@@ -45,7 +51,7 @@ from tasks.types.references import referenced
 #: The file `CONTENT` has digests of the public part and of the whole of each instance.
 #: The file `HELD` has digests of all content of the gold files, scored or not.
 #: The file `PAPERS` has digests of the names of resampling units, such as papers.
-FILES = (
+PACKED_FILE_NAMES = (
     "gold.zip",
     "index.json",
     "public.zip",
@@ -53,26 +59,26 @@ FILES = (
     "held.bin",
     "papers.bin",
 )
-GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = FILES
+GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = PACKED_FILE_NAMES
 #: Participants get at most MAX_KIT_FILES additional files with MAX_KIT bytes.
 MAX_KIT_FILES, MAX_KIT = 1_000, 256 << 20
-#: Only the first MAX_NONCE bytes of a file with a nonce are read.
-MAX_NONCE = 200
-#: `DIGEST` is the length in bytes of a digest of an instance's part.
-DIGEST = 16
+#: Only the first MAX_NONCE_FILE_BYTES bytes of a file with a nonce are read.
+MAX_NONCE_FILE_BYTES = 200
+#: `INSTANCE_DIGEST_BYTES` is the length in bytes of a digest of an instance's part.
+INSTANCE_DIGEST_BYTES = 16
 Finding = dict[str, Any]
 #: The scorer of trivial runs has a dotted name, as `tasks` must not import `scoring`.
-TRIVIAL_REPORT = "scoring.offline.trivial:report_on_sampled_split"
+TRIVIAL_REPORT_FUNCTION = "scoring.offline.trivial:report_on_sampled_split"
 #: Quotes have at most MAX_QUOTE characters, and findings name MAX_NAMED instances.
 MAX_QUOTE, MAX_NAMED = 80, 5
-#: At most MAX_LOOKED_AT instances are checked, since their digests stay in memory.
-MAX_LOOKED_AT = 200_000
+#: At most MAX_INSTANCES_CHECKED instances are checked, since their digests stay in memory.
+MAX_INSTANCES_CHECKED = 200_000
 #: A label with fewer than ``FEW`` instances is reported.
 #: Gold with more than ``MAX_LABELS`` different labels has texts instead of labels.
 FEW, MAX_LABELS = 5, 50
 #: A finding is reported if a public field contains the answer of half the instances.
-MUCH = 0.5
-_UNSEEN = re.compile(
+MIN_SHARE_OF_SHOWN_ANSWERS = 0.5
+_INVISIBLE_CHARACTER = re.compile(
     r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
 )
 
@@ -97,12 +103,12 @@ class PreparedGold:
     def digest(self) -> str:
         return self.digests[str(base.DIGEST_RULE)]
 
-    def read_index(self) -> Index:
+    def load_instance_index(self) -> Index:
         index: Index = json.loads((self.folder / INDEX).read_bytes())
         return index
 
 
-def nonce_of(paths: Iterable[Path], digest: str) -> str:
+def find_matching_nonce(paths: Iterable[Path], digest: str) -> str:
     """Return the nonce from an exported archive if the gold in the archive has the
     digest ``digest``, otherwise an empty text.
 
@@ -110,22 +116,22 @@ def nonce_of(paths: Iterable[Path], digest: str) -> str:
     published.
     """
     for path in paths:
-        nonce, _, public = _nonce_lines(path).partition("\n")
+        nonce, _, public = _read_nonce_text(path).partition("\n")
         if is_nonce(nonce) and salted_digest(digest, nonce) == public.strip():
             return nonce
     return ""
 
 
-def _nonce_lines(path: Path) -> str:
+def _read_nonce_text(path: Path) -> str:
     if path.is_dir():
         file = path / NONCE_FILE
-        content = file.read_bytes()[:MAX_NONCE] if file.is_file() else b""
+        content = file.read_bytes()[:MAX_NONCE_FILE_BYTES] if file.is_file() else b""
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if NONCE_FILE not in archive.namelist():
                 return ""
             with archive.open(NONCE_FILE) as member:
-                content = member.read(MAX_NONCE)
+                content = member.read(MAX_NONCE_FILE_BYTES)
     else:
         return ""
     return content.decode("ascii", "replace")
@@ -144,7 +150,7 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
             for file in opened.files
         ]
         prepared = prepare_gold(chosen, files, facts["options"], Path(), kit=opened.kit)
-        nonce = nonce_of(opened.with_nonces, prepared.digest)
+        nonce = find_matching_nonce(opened.with_nonces, prepared.digest)
         prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
         return {"problems": problems.as_values(refused.problems)}
@@ -154,20 +160,20 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _OpenedUpload:
     files: list[InputFile]
     with_nonces: list[Path]
     kit: list[InputFile] = field(default_factory=list)
 
 
-def _open_upload(shown: str, inputs: int) -> _Opened:
+def _open_upload(shown: str, inputs: int) -> _OpenedUpload:
     if not inputs:
-        upload = Path(UPLOAD)
+        upload = Path(UPLOAD_FILE_NAME)
         kit = open_kit(upload, shown=shown)
-        return _Opened(open_input(upload, shown=shown), [upload], kit)
-    opened = _Opened([], [])
+        return _OpenedUpload(open_input(upload, shown=shown), [upload], kit)
+    opened = _OpenedUpload([], [])
     limits = Limits(nested=tuple(map(str, range(inputs))))
-    for file in open_input(Path(UPLOAD), shown=shown, limits=limits):
+    for file in open_input(Path(UPLOAD_FILE_NAME), shown=shown, limits=limits):
         number, _, name = file.name.partition("/")
         parts = PurePosixPath(name).parts
         is_nonce_file = parts[1:] == (NONCE_FILE,)
@@ -179,7 +185,7 @@ def _open_upload(shown: str, inputs: int) -> _Opened:
             continue
         place = Path(f"input-{number}")
         place.mkdir(exist_ok=True)
-        copy = place / (NONCE_FILE if is_nonce_file else UPLOAD)
+        copy = place / (NONCE_FILE if is_nonce_file else UPLOAD_FILE_NAME)
         with copy.open("wb") as target:
             target.writelines(file.chunks())
         if is_nonce_file:
@@ -205,28 +211,28 @@ def prepare_gold(
     split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
     _refuse_shared_names([*members, *kit])
-    refuse_kit(kit, members, folder)
-    odd = Findings()
-    odd.name(keys_in(split.index))
+    refuse_unsafe_kit(kit, members, folder)
+    odd = AnomalyFindings()
+    odd.name(iterate_keys(split.index))
     contents = (
         task_type.contents(members, split)
         if task_type.contents
         else [(split.digest, split.digest)]
     )
-    scored = b"".join(_digests(contents, odd))
+    scored = b"".join(_content_digests(contents, odd))
     also_held = b"".join(
-        _digests(task_type.also_holds(members) if task_type.also_holds else ())
+        _content_digests(task_type.also_holds(members) if task_type.also_holds else ())
     )
     units = (
-        list(_units(task_type, split, checked))
-        if split.instances <= MAX_LOOKED_AT
+        list(_resampling_units(task_type, split, checked))
+        if split.instances <= MAX_INSTANCES_CHECKED
         else []
     )
     odd.units(units, is_chosen=bool(checked.get(base.UNIT.name)))
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
     given = [(file.name, file.open) for file in kit]
-    packed_gold = [(file.name, _opener(file)) for file in members]
+    packed_gold = [(file.name, _file_opener(file)) for file in members]
     write_archive(folder / GOLD, [*packed_gold, *given])
     index = json.dumps(
         split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -236,7 +242,10 @@ def prepare_gold(
     (folder / HELD).write_bytes(scored + also_held)
     papers = sorted({unit for unit, name in units if unit != name})
     (folder / PAPERS).write_bytes(
-        b"".join(sha256(_canonical_json(paper)).digest()[:DIGEST] for paper in papers)
+        b"".join(
+            sha256(_canonical_json(paper)).digest()[:INSTANCE_DIGEST_BYTES]
+            for paper in papers
+        )
     )
     public = task_type.public_files(files, checked)
     write_archive(
@@ -264,19 +273,21 @@ def prepare_gold(
         "reading": split.reading,
         "statistics": statistics,
     }
-    anomalies, trivial = _gold_report(task_type, members, split, checked)
+    anomalies, trivial = _find_anomalies_and_trivial_scores(
+        task_type, members, split, checked
+    )
     findings = [*odd.all(), *anomalies]
     return PreparedGold(folder=folder, findings=findings, trivial=trivial, **facts)
 
 
-def _gold_report(
+def _find_anomalies_and_trivial_scores(
     task_type: TaskType,
     files: Sequence[InputFile],
     split: Split,
     options: Mapping[str, str],
 ) -> tuple[list[Finding], dict[str, Any]]:
     report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
-        TRIVIAL_REPORT
+        TRIVIAL_REPORT_FUNCTION
     )
     try:
         return report(task_type, files, split, options)
@@ -284,11 +295,11 @@ def _gold_report(
         return [{"kind": "untried", "count": 1, "names": [type(fault).__name__]}], {}
 
 
-def _opener(file: InputFile) -> Callable[[], IO[bytes]]:
+def _file_opener(file: InputFile) -> Callable[[], IO[bytes]]:
     return partial(io.BytesIO, file.read()) if file.encoding else file.open
 
 
-def _units(
+def _resampling_units(
     task_type: TaskType, split: Split, options: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield pairs of a resampling unit and an instance of the unit. Raises
@@ -303,15 +314,20 @@ def _units(
         yield unit if isinstance(unit, str) else unit[0], name
 
 
-def _digests(
-    contents: Iterable[tuple[Any, Any]], odd: "Findings | None" = None
+def _content_digests(
+    contents: Iterable[tuple[Any, Any]], odd: "AnomalyFindings | None" = None
 ) -> Iterator[bytes]:
     for shown, secret in contents:
         of_shown = sha256(_canonical_json(shown)).digest()
         of_all = sha256(of_shown + _canonical_json(secret)).digest()
         if odd:
-            odd.note(shown, secret, of_shown[:DIGEST], of_all[:DIGEST])
-        yield of_shown[:DIGEST] + of_all[:DIGEST]
+            odd.note(
+                shown,
+                secret,
+                of_shown[:INSTANCE_DIGEST_BYTES],
+                of_all[:INSTANCE_DIGEST_BYTES],
+            )
+        yield of_shown[:INSTANCE_DIGEST_BYTES] + of_all[:INSTANCE_DIGEST_BYTES]
 
 
 def _canonical_json(value: Any) -> bytes:
@@ -340,7 +356,7 @@ def _refuse_shared_names(files: Sequence[InputFile]) -> None:
         raise InputRefused(shared)
 
 
-def refuse_kit(
+def refuse_unsafe_kit(
     kit: Sequence[InputFile], gold: Sequence[InputFile], folder: Path
 ) -> None:
     """Raise InputRefused if the additional files for participants are too many or too
@@ -360,18 +376,18 @@ def refuse_kit(
                 file=KIT, message="the files are larger", expected=expected
             )
             raise InputRefused([problem])
-    secret = {digest_of(file): file.shown for file in gold} if kit else {}
-    secret.pop(NO_TEXT, None)
-    kit_files, found = KitFiles(folder), []
+    secret = {content_digest_of(file): file.shown for file in gold} if kit else {}
+    secret.pop(EMPTY_TEXT_DIGEST, None)
+    kit_files, found = KitFileReader(folder), []
     for file in kit:
         try:
             for inner in kit_files.inside(file):
-                if name := secret.get(digest_of(inner)):
+                if name := secret.get(content_digest_of(inner)):
                     expected = "files that teams may have"
                     found.append(inner.problem(f"this is the gold, {name}", expected))
-        except Unopened as reason:
+        except ArchiveUnreadable as reason:
             expected = (
-                f"zip, tar or gzip archives, nested at most {MAX_DEPTH} deep; give"
+                f"zip, tar or gzip archives, nested at most {MAX_ARCHIVE_DEPTH} deep; give"
                 " other archives out at an address of your own"
             )
             found.append(file.problem(str(reason), expected))
@@ -379,9 +395,9 @@ def refuse_kit(
         raise InputRefused(found)
 
 
-#: `NO_TIME` is the earliest time that a zip archive can store for a file.
-NO_TIME = (1980, 1, 1, 0, 0, 0)
-ORDINARY_FILE = 0o100644 << 16
+#: `ZIP_EPOCH` is the earliest time that a zip archive can store for a file.
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+REGULAR_FILE_ATTRIBUTES = 0o100644 << 16
 
 
 def write_archive(
@@ -389,10 +405,10 @@ def write_archive(
 ) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, open_file in sorted(files, key=lambda file: file[0]):
-            member = zipfile.ZipInfo(name, NO_TIME)
+            member = zipfile.ZipInfo(name, ZIP_EPOCH)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system = 3
-            member.external_attr = ORDINARY_FILE
+            member.external_attr = REGULAR_FILE_ATTRIBUTES
             with (
                 open_file() as source,
                 archive.open(member, "w", force_zip64=True) as target,
@@ -400,7 +416,7 @@ def write_archive(
                 shutil.copyfileobj(source, target)
 
 
-class Findings:
+class AnomalyFindings:
     """Collects anomalies in gold, such as duplicate instances with different answers."""
 
     def __init__(self) -> None:
@@ -412,22 +428,22 @@ class Findings:
 
     def note(self, shown: Any, secret: Any, of_shown: bytes, of_all: bytes) -> None:
         self._instances += 1
-        if self._instances > MAX_LOOKED_AT:
+        if self._instances > MAX_INSTANCES_CHECKED:
             return
         if (before := self._answers.setdefault(of_shown, of_all)) is not of_all:
             self._count(
-                "doubled" if of_all == before else "contradicted", quoted(shown)
+                "doubled" if of_all == before else "contradicted", quote_instance(shown)
             )
         if isinstance(secret, str):
             self._single += 1
             if len(self._labels) <= MAX_LABELS:
                 self._labels[secret] += 1
-            if len(secret) > 1 and secret in shown_values(shown):
-                self._count("shown", quoted(shown))
+            if len(secret) > 1 and secret in public_text_values(shown):
+                self._count("shown", quote_instance(shown))
 
     def name(self, names: Iterable[str]) -> None:
         for name in names:
-            if _UNSEEN.search(name):
+            if _INVISIBLE_CHARACTER.search(name):
                 self._count("names", repr(name)[1:-1])
 
     def units(self, instances: Iterable[tuple[str, str]], *, is_chosen: bool) -> None:
@@ -445,7 +461,7 @@ class Findings:
             self._count("unreachable", name[:MAX_QUOTE])
 
     def all(self) -> list[Finding]:
-        if self._counts["shown"] < MUCH * self._single:
+        if self._counts["shown"] < MIN_SHARE_OF_SHOWN_ANSWERS * self._single:
             del self._counts["shown"]
         found = [
             {"kind": kind, "count": count, "names": self._named[kind]}
@@ -467,28 +483,28 @@ class Findings:
             named.append(name)
 
 
-def shown_values(shown: Any) -> Iterator[str]:
+def public_text_values(shown: Any) -> Iterator[str]:
     values = shown.values() if isinstance(shown, Mapping) else ()
     return (value for value in values if isinstance(value, str))
 
 
-def quoted(shown: Any) -> str:
-    text = " ".join(" ".join(texts_in(shown)).split())
+def quote_instance(shown: Any) -> str:
+    text = " ".join(" ".join(iterate_texts(shown)).split())
     return text if len(text) <= MAX_QUOTE else f"{text[: MAX_QUOTE - 1]}…"
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def iterate_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for one in value.values():
-            yield from texts_in(one)
+            yield from iterate_texts(one)
     elif isinstance(value, Sequence):
         for one in value:
-            yield from texts_in(one)
+            yield from iterate_texts(one)
 
 
-def keys_in(value: Any) -> Iterator[str]:
+def iterate_keys(value: Any) -> Iterator[str]:
     for key, one in value.items() if isinstance(value, Mapping) else ():
         yield key
-        yield from keys_in(one)
+        yield from iterate_keys(one)

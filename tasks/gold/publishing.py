@@ -14,23 +14,28 @@ from django.db.models import Min
 from django.utils import timezone
 
 from citeboard.core.commits import after_commit
-from tasks.delivery.notifications.events import tell_claim, tell_shared
-from tasks.gold.content import is_read_through, shown_by
-from tasks.gold.secrecy import Kind, hidden_until, inputs_are_free, looked_up
+from tasks.delivery.notifications.events import notify_claim_made, notify_shared_texts
+from tasks.gold.content import has_digests_for_all_gold, public_digests_of
+from tasks.gold.secrecy import (
+    ContentKind,
+    inputs_are_free,
+    own_embargo_end,
+    with_embargoes,
+)
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 
-#: Organisers are notified of TOLD_FROM shared instances, as fewer reveal single texts.
-TOLD_FROM = 20
-#: A claim needs CLAIMED_FROM per cent of the smaller gold as shared instances.
-CLAIMED_FROM = 5
-
-
-def follow() -> None:
-    after_commit(note_publications)
+#: Organisers are notified of MIN_SHARED_INSTANCES shared instances, as fewer reveal single texts.
+MIN_SHARED_INSTANCES = 20
+#: A claim needs MIN_CLAIM_PERCENT per cent of the smaller gold as shared instances.
+MIN_CLAIM_PERCENT = 5
 
 
-def note_publications() -> int:
+def note_publications_on_commit() -> None:
+    after_commit(compare_new_publications)
+
+
+def compare_new_publications() -> int:
     """Compare each newly published version of gold once with the gold of other
     organisers. Return the number of versions that were compared.
     """
@@ -46,17 +51,17 @@ def note_publications() -> int:
         GoldPublication.objects.get_or_create(
             gold=gold, defaults={"at": now, "first_at": first}
         )
-    if not is_read_through():
+    if not has_digests_for_all_gold():
         return 0
     # Gold without digests waits until a regular job has computed the digests.
     waiting = GoldPublication.objects.filter(
         compared_at=None, gold__content__isnull=False
     )
     numbers = list(waiting.order_by("pk").values_list("pk", flat=True))
-    return sum(_compare(number) for number in numbers)
+    return sum(_compare_publication(number) for number in numbers)
 
 
-def _compare(number: int) -> bool:
+def _compare_publication(number: int) -> bool:
     with transaction.atomic():
         waiting = GoldPublication.objects.select_for_update(
             of=("self",)
@@ -65,12 +70,12 @@ def _compare(number: int) -> bool:
         if publication is None:
             return False
         gold = publication.gold
-        for other in _with_texts_of(gold):
-            earlier, later = _earlier_first(publication, other)
-            if claims(earlier, later):
+        for other in _publications_sharing_texts(gold):
+            earlier, later = _order_by_publication(publication, other)
+            if has_claim_on(earlier, later):
                 _make_claim(earlier, later)
             elif not publication.is_of_before:
-                tell_shared(gold.task.season, other.gold.task.season_id)
+                notify_shared_texts(gold.task.season, other.gold.task.season_id)
         publication.compared_at = timezone.now()
         publication.save(update_fields=["compared_at"])
         if GoldOverlap.objects.filter(
@@ -80,12 +85,14 @@ def _compare(number: int) -> bool:
             for phase in Phase.objects.filter(
                 task=gold.task_id, split=gold.split
             ).order_by("pk"):
-                bump_version(phase.pk)
+                increment_board_version(phase.pk)
     return True
 
 
-def _with_texts_of(gold: Gold) -> list[GoldPublication]:
-    overlaps = GoldOverlap.objects.filter(gold=gold, binds=False, shown__gte=TOLD_FROM)
+def _publications_sharing_texts(gold: Gold) -> list[GoldPublication]:
+    overlaps = GoldOverlap.objects.filter(
+        gold=gold, binds=False, shown__gte=MIN_SHARED_INSTANCES
+    )
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
     )
@@ -93,7 +100,7 @@ def _with_texts_of(gold: Gold) -> list[GoldPublication]:
     return list(publications.select_related("gold__task__season").order_by("at", "pk"))
 
 
-def claims(earlier: GoldPublication, later: GoldPublication) -> bool:
+def has_claim_on(earlier: GoldPublication, later: GoldPublication) -> bool:
     """Return True if the earlier gold is hidden and shares enough public texts with the
     later gold.
     """
@@ -102,20 +109,22 @@ def claims(earlier: GoldPublication, later: GoldPublication) -> bool:
         gold.task.season.is_public and other.task.season.is_public and _is_hidden(gold)
     ):
         return False
-    texts = shown_by(gold) & shown_by(other)
-    for elsewhere in _given_out_before(earlier):
-        texts -= shown_by(elsewhere)
+    texts = public_digests_of(gold) & public_digests_of(other)
+    for elsewhere in _gold_disclosed_before(earlier):
+        texts -= public_digests_of(elsewhere)
     share = 100 * len(texts) / max(1, min(gold.instances, other.instances))
-    return len(texts) >= TOLD_FROM and share >= CLAIMED_FROM
+    return len(texts) >= MIN_SHARED_INSTANCES and share >= MIN_CLAIM_PERCENT
 
 
 def _is_hidden(gold: Gold) -> bool:
     now = timezone.now()
     phases = Phase.objects.filter(task=gold.task_id, split=gold.split)
-    return any(hidden_until(phase, Kind.GOLD, now) is not None for phase in phases)
+    return any(
+        own_embargo_end(phase, ContentKind.GOLD, now) is not None for phase in phases
+    )
 
 
-def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
+def _gold_disclosed_before(publication: GoldPublication) -> Iterable[Gold]:
     gold = publication.gold
     overlaps = GoldOverlap.objects.filter(
         gold=gold,
@@ -130,7 +139,7 @@ def _given_out_before(publication: GoldPublication) -> Iterable[Gold]:
         phases = Phase.objects.filter(
             task=other.task_id, split=other.split
         ).select_related("task__season")
-        if any(inputs_are_free(phase) for phase in looked_up(phases)):
+        if any(inputs_are_free(phase) for phase in with_embargoes(phases)):
             yield other
 
 
@@ -155,35 +164,35 @@ def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
             is_claimed=True
         )
     if is_new:
-        tell_claim(claim)
+        notify_claim_made(claim)
 
 
-def follow_parting(season: int, others: Iterable[int]) -> None:
+def make_claims_on_commit(season: int, others: Iterable[int]) -> None:
     """Create the missing claims between two seasons that no longer have the same
     organisers.
     """
     for other in others:
-        after_commit(_claim_between, season, other)
+        after_commit(_make_claims_between, season, other)
 
 
-def _claim_between(season: int, other: int) -> None:
+def _make_claims_between(season: int, other: int) -> None:
     with transaction.atomic():
-        for earlier, later in _pairs(season, other):
-            if claims(earlier, later):
+        for earlier, later in _publication_pairs(season, other):
+            if has_claim_on(earlier, later):
                 _make_claim(earlier, later)
 
 
-def bind(claim: Claim) -> None:
+def bind_claim(claim: Claim) -> None:
     """Apply the earlier season's embargo to all published gold of the later season."""
-    for one, other in _pairs(claim.season_id, claim.later_id):
+    for one, other in _publication_pairs(claim.season_id, claim.later_id):
         earlier, later = (
             (one, other) if one.gold.task.season_id == claim.season_id else (other, one)
         )
         of_pair = GoldOverlap.objects.filter(gold=later.gold, other=earlier.gold)
-        of_pair.update(is_claimed=claims(earlier, later))
+        of_pair.update(is_claimed=has_claim_on(earlier, later))
 
 
-def _pairs(
+def _publication_pairs(
     season: int, other: int
 ) -> Iterator[tuple[GoldPublication, GoldPublication]]:
     """Yield pairs of published gold, one from each season, that share many texts. The
@@ -197,16 +206,16 @@ def _pairs(
         gold__task__season=season,
         other__task__season=other,
         binds=False,
-        shown__gte=TOLD_FROM,
+        shown__gte=MIN_SHARED_INSTANCES,
     )
     for gold, of_other in overlaps.order_by("gold", "other").values_list(
         "gold", "other"
     ):
         if gold in publications and of_other in publications:
-            yield _earlier_first(publications[gold], publications[of_other])
+            yield _order_by_publication(publications[gold], publications[of_other])
 
 
-def _earlier_first(
+def _order_by_publication(
     gold_publication: GoldPublication, other: GoldPublication
 ) -> tuple[GoldPublication, GoldPublication]:
     return (
@@ -216,7 +225,7 @@ def _earlier_first(
     )
 
 
-def release(claim: Claim) -> None:
+def release_claim(claim: Claim) -> None:
     of_both = GoldOverlap.objects.filter(
         gold__task__season=claim.later, other__task__season=claim.season
     )

@@ -15,7 +15,7 @@ from django.utils import timezone
 from tasks.models import Gold, Phase, Task
 
 
-class Kind(StrEnum):
+class ContentKind(StrEnum):
     """Kinds of information about gold, from the least to the most revealing kind."""
 
     INPUTS = "inputs"
@@ -26,8 +26,8 @@ class Kind(StrEnum):
     GOLD = "gold"
 
 
-#: Fields of other phases in `ASKED` determine embargoes and are part of cache keys.
-ASKED = (
+#: Fields of other phases in `EMBARGO_PHASE_FIELDS` determine embargoes and are part of cache keys.
+EMBARGO_PHASE_FIELDS = (
     "board",
     "board_then",
     "battles_alone",
@@ -42,22 +42,24 @@ ASKED = (
     "frozen_until",
     "gold_from",
 )
-#: `NEVER` is the end of an embargo that never ends.
-NEVER = dt.datetime.max.replace(tzinfo=dt.UTC)
-#: The kinds in `_NUMBERS` contain scores of runs, so a frozen board withholds them.
-_NUMBERS = (Kind.OWN, Kind.CLASSES, Kind.OTHERS)
+#: `NEVER_ENDING_EMBARGO` is the end of an embargo that never ends.
+NEVER_ENDING_EMBARGO = dt.datetime.max.replace(tzinfo=dt.UTC)
+#: The kinds in `_SCORE_KINDS` contain scores of runs, so a frozen board withholds them.
+_SCORE_KINDS = (ContentKind.OWN, ContentKind.CLASSES, ContentKind.OTHERS)
 
 
-def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | None:
+def own_embargo_end(
+    phase: Phase, kind: ContentKind, at: dt.datetime
+) -> dt.datetime | None:
     """Return the end of the embargo that the phase's own settings set for the kind of
     information, or None without an embargo.
     """
-    if kind is Kind.INPUTS:
+    if kind is ContentKind.INPUTS:
         return _future_or_none(phase.inputs_released_at, at)
     # A team's page shows the class results of a run next to the scores of the run.
-    is_own = kind in (Kind.OWN, Kind.CLASSES)
+    is_own = kind in (ContentKind.OWN, ContentKind.CLASSES)
     is_shown = phase.shows_scores if is_own else phase.shows_measures
-    end = phase.closes if phase.has_end else NEVER
+    end = phase.closes if phase.has_end else NEVER_ENDING_EMBARGO
     ends = []
     if not is_shown:
         is_announced = (
@@ -66,12 +68,12 @@ def hidden_until(phase: Phase, kind: Kind, at: dt.datetime) -> dt.datetime | Non
             and not phase.has_changed_board(at)
         )
         ends.append(phase.board_from if is_announced and phase.board_from else end)
-    if kind in (Kind.INSTANCES, Kind.GOLD) and not phase.shows_instances:
+    if kind in (ContentKind.INSTANCES, ContentKind.GOLD) and not phase.shows_instances:
         ends.append(end)
-    if kind is Kind.GOLD and phase.gold_from is not None:
+    if kind is ContentKind.GOLD and phase.gold_from is not None:
         ends.append(phase.gold_from)
     if phase.is_frozen(at):
-        ends.append(phase.frozen_until or NEVER)
+        ends.append(phase.frozen_until or NEVER_ENDING_EMBARGO)
     return _future_or_none(max(ends), at) if ends else None
 
 
@@ -80,7 +82,7 @@ def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None
 
 
 @dataclass(frozen=True)
-class Holder:
+class SplitSharingContent:
     """Another split with some of the same content as a phase's split. The object lists
     the phases of the other split and the shared versions of gold.
     """
@@ -95,11 +97,11 @@ class Holder:
     #: `is_claim` is True if another organiser's season published the texts first.
     is_claim: bool = False
 
-    def sharing(self, kind: Kind) -> frozenset[int]:
-        return self.held if kind is Kind.GOLD else self.versions
+    def versions_sharing(self, kind: ContentKind) -> frozenset[int]:
+        return self.held if kind is ContentKind.GOLD else self.versions
 
     def hidden_until(
-        self, kind: Kind, at: dt.datetime, asked: Phase
+        self, kind: ContentKind, at: dt.datetime, asked: Phase
     ) -> dt.datetime | None:
         """Return the end of this split's embargo on the content of the phase ``asked``,
         or None without an embargo.
@@ -110,26 +112,29 @@ class Holder:
         return max(
             filter(
                 None,
-                [_future_or_none(released, at), *_ends(self.phases, kind, at, asked)],
+                [
+                    _future_or_none(released, at),
+                    *_embargo_ends(self.phases, kind, at, asked),
+                ],
             ),
             default=None,
         )
 
 
-def _ends(
-    phases: Iterable[Phase], kind: Kind, at: dt.datetime, asked: Phase
+def _embargo_ends(
+    phases: Iterable[Phase], kind: ContentKind, at: dt.datetime, asked: Phase
 ) -> Iterator[dt.datetime | None]:
-    for phase in phases if kind is not Kind.INPUTS else ():
+    for phase in phases if kind is not ContentKind.INPUTS else ():
         frozen_from = phase.frozen_from
         is_of_before = frozen_from is not None and asked.closes <= frozen_from
-        if kind in _NUMBERS and phase.is_frozen(at) and is_of_before:
+        if kind in _SCORE_KINDS and phase.is_frozen(at) and is_of_before:
             # Runs from before the freeze stay visible, since their scores were visible.
             continue
-        yield hidden_until(phase, kind, at)
+        yield own_embargo_end(phase, kind, at)
 
 
 @dataclass(frozen=True)
-class Secrecy:
+class SharedGoldEmbargoes:
     """The embargoes that other phases impose on a phase with the same content. The
     embargo from the phase's own settings is not included.
     """
@@ -137,68 +142,78 @@ class Secrecy:
     phase: Phase
     newest: int | None
     sealed: frozenset[int]
-    beside: Holder
-    elsewhere: tuple[Holder, ...]
+    beside: SplitSharingContent
+    elsewhere: tuple[SplitSharingContent, ...]
     of_task: tuple[Phase, ...]
 
     def binding(
-        self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
-    ) -> list[tuple[dt.datetime, Holder]]:
+        self,
+        kind: ContentKind,
+        *,
+        at: dt.datetime | None = None,
+        version: int | None = None,
+    ) -> list[tuple[dt.datetime, SplitSharingContent]]:
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)
-            for end in _ends(self.beside.phases, kind, now, self.phase)
+            for end in _embargo_ends(self.beside.phases, kind, now, self.phase)
             if end
         ]
         for holder in self.elsewhere:
             end = (
                 holder.hidden_until(kind, now, self.phase)
-                if version in holder.sharing(kind)
+                if version in holder.versions_sharing(kind)
                 else None
             )
             if end is not None:
                 # The exact end of a claim's embargo would identify the other season.
-                found.append((NEVER if holder.is_claim else end, holder))
+                found.append((NEVER_ENDING_EMBARGO if holder.is_claim else end, holder))
         let_out = self.phase.let_out
         found = [
             (end, holder)
             for end, holder in found
             if holder.is_claim or [kind.value, holder.task, holder.split] not in let_out
         ]
-        if kind in (Kind.INSTANCES, Kind.GOLD) and version in self.sealed:
-            found.append((NEVER, self.beside))
+        if kind in (ContentKind.INSTANCES, ContentKind.GOLD) and version in self.sealed:
+            found.append((NEVER_ENDING_EMBARGO, self.beside))
         return found
 
     def until(
-        self, kind: Kind, *, at: dt.datetime | None = None, version: int | None = None
+        self,
+        kind: ContentKind,
+        *,
+        at: dt.datetime | None = None,
+        version: int | None = None,
     ) -> dt.datetime | None:
         """Return the end of the embargo of other phases on a kind of information,
-        `NEVER` if the embargo has no end, or None without an embargo.
+        `NEVER_ENDING_EMBARGO` if the embargo has no end, or None without an embargo.
         """
         return max(
             (end for end, _ in self.binding(kind, at=at, version=version)), default=None
         )
 
-    def free_from(self, kind: Kind) -> dt.datetime | None:
+    def free_from(self, kind: ContentKind) -> dt.datetime | None:
         """Return the time from which all phases with the content disclose this kind of
-        information. Return None if all phases disclose the information now, and `NEVER`
+        information. Return None if all phases disclose the information now, and `NEVER_ENDING_EMBARGO`
         if a phase never does.
         """
         own = (self.phase, *self.beside.phases)
         at = timezone.now()
-        if kind is Kind.INSTANCES and not any(phase.shows_instances for phase in own):
-            return NEVER
-        if kind is Kind.GOLD and not any(phase.gold_is_public for phase in own):
-            return NEVER
+        if kind is ContentKind.INSTANCES and not any(
+            phase.shows_instances for phase in own
+        ):
+            return NEVER_ENDING_EMBARGO
+        if kind is ContentKind.GOLD and not any(phase.gold_is_public for phase in own):
+            return NEVER_ENDING_EMBARGO
         ends = [
-            Holder(self.phase.task_id, self.phase.split, own).hidden_until(
+            SplitSharingContent(self.phase.task_id, self.phase.split, own).hidden_until(
                 kind, at, self.phase
             )
         ]
-        ends += [self.until(Kind.INPUTS, at=at), self.until(kind, at=at)]
+        ends += [self.until(ContentKind.INPUTS, at=at), self.until(kind, at=at)]
         return max(filter(None, ends), default=None)
 
-    def is_free(self, kind: Kind, *, version: int | None = None) -> bool:
+    def is_free(self, kind: ContentKind, *, version: int | None = None) -> bool:
         return self.until(kind, version=version) is None
 
     @property
@@ -217,7 +232,9 @@ class Secrecy:
         """
         own = self.phase.task.min_class_size
         # A sealed version is withheld by its own split, which may have no other phases.
-        binding = (holder.phases[:1] for _, holder in self.binding(Kind.INSTANCES))
+        binding = (
+            holder.phases[:1] for _, holder in self.binding(ContentKind.INSTANCES)
+        )
         return max(
             [
                 own,
@@ -228,7 +245,7 @@ class Secrecy:
     def facts(self) -> tuple[object, ...]:
         return (
             self.min_class_size,
-            *(kind.value for kind in Kind if not self.is_free(kind)),
+            *(kind.value for kind in ContentKind if not self.is_free(kind)),
         )
 
 
@@ -254,7 +271,7 @@ class _VersionOverlap(NamedTuple):
     compared_at: str | None
 
 
-class _JsonArray(models.Aggregate):
+class _JsonArrayAggregate(models.Aggregate):
     function = "JSON_GROUP_ARRAY"
     output_field = models.JSONField()
 
@@ -262,7 +279,7 @@ class _JsonArray(models.Aggregate):
         return self.as_sql(*args, function="JSONB_AGG")
 
 
-def _overlap_rows(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
+def _gold_overlaps_by_task(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
     holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
     binding = models.FilteredRelation("overlaps", condition=holds)
     of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
@@ -271,14 +288,18 @@ def _overlap_rows(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
         *own, *(f"binding__{name}" for name in of_others), "publication__compared_at"
     )
     by_task = golds.order_by().annotate(binding=binding).values("task")
-    return by_task.annotate(rows=_JsonArray(row)).values_list("rows", flat=True)
+    return by_task.annotate(rows=_JsonArrayAggregate(row)).values_list(
+        "rows", flat=True
+    )
 
 
-def with_gold(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
+def annotate_gold_overlaps(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
     versions = Gold.objects.filter(
         task=models.OuterRef("task"), split=models.OuterRef("split")
     )
-    return phases.annotate(gold_listed=models.Subquery(_overlap_rows(versions)))
+    return phases.annotate(
+        gold_listed=models.Subquery(_gold_overlaps_by_task(versions))
+    )
 
 
 def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
@@ -286,45 +307,50 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
     embargoes of other phases.
     """
     phases = Phase.objects.select_related("task__season")
-    of_task = list(with_gold(phases.filter(task__season__slug=season, task__slug=task)))
+    of_task = list(
+        annotate_gold_overlaps(
+            phases.filter(task__season__slug=season, task__slug=task)
+        )
+    )
     found = next((row for row in of_task if row.slug == phase), None)
     if found is not None:
         for row in of_task:
             row.task = found.task
-        _look_up([found], of_task)
+        _attach_embargoes([found], of_task)
     return found
 
 
-def secrecy_of(phase: Phase) -> Secrecy:
+def embargoes_of(phase: Phase) -> SharedGoldEmbargoes:
     """Return the embargoes of a phase. The embargoes are loaded from the database once
     per phase object.
     """
-    secrecy: Secrecy = looked_up([phase])[0].__dict__["secrecy"]
+    secrecy: SharedGoldEmbargoes = with_embargoes([phase])[0].__dict__["secrecy"]
     return secrecy
 
 
-def looked_up(phases: Iterable[Phase]) -> list[Phase]:
+def with_embargoes(phases: Iterable[Phase]) -> list[Phase]:
     """Load the embargoes of all given phases with a constant number of queries."""
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
     if tasks := {phase.task_id: phase.task for phase in unknown}:
-        of_tasks = list(with_gold(Phase.objects.filter(task__in=tasks)))
+        of_tasks = list(annotate_gold_overlaps(Phase.objects.filter(task__in=tasks)))
         for row in of_tasks:
             row.task = tasks[row.task_id]
-        _look_up(unknown, of_tasks)
+        _attach_embargoes(unknown, of_tasks)
     return asked
 
 
-def with_phases(tasks: Iterable[Task]) -> None:
+def prefetch_phases_with_embargoes(tasks: Iterable[Task]) -> None:
     """Prefetch the phases of the tasks, and the embargoes of each phase."""
     models.prefetch_related_objects(
-        list(tasks), models.Prefetch("phases", with_gold(Phase.objects.all()))
+        list(tasks),
+        models.Prefetch("phases", annotate_gold_overlaps(Phase.objects.all())),
     )
     phases = [phase for task in tasks for phase in task.phases.all()]
-    _look_up(phases, phases)
+    _attach_embargoes(phases, phases)
 
 
-def _bound_versions(
+def _versions_bound_by_split(
     split: Split, versions: Iterable[_VersionOverlap]
 ) -> dict[Split, dict[int, int]]:
     bound: dict[Split, dict[int, int]] = {}
@@ -335,7 +361,7 @@ def _bound_versions(
     return bound
 
 
-def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
+def _attach_embargoes(phases: list[Phase], of_tasks: list[Phase]) -> None:
     by_split: dict[Split, list[Phase]] = {}
     listed = {}
     for row in of_tasks:
@@ -343,7 +369,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         listed[row.task_id, row.split] = vars(row)["gold_listed"]
     asked = {(phase.task_id, phase.split) for phase in phases}
     for task, split in asked - listed.keys():
-        listed[task, split] = _overlap_rows(
+        listed[task, split] = _gold_overlaps_by_task(
             Gold.objects.filter(task=task, split=split)
         ).first()
     versions = {
@@ -354,8 +380,8 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     claims: dict[Split, dict[Split, set[int]]] = {split: {} for split in asked}
     unread = models.Q()
     for own, rows in versions.items():
-        shared[own] = _bound_versions(own, rows)
-        claims[own] = _claims(rows)
+        shared[own] = _versions_bound_by_split(own, rows)
+        claims[own] = _claimed_versions_by_split(rows)
         for other in {*shared[own], *claims[own]} - by_split.keys():
             unread |= models.Q(task=other[0], split=other[1])
     for phase in (
@@ -365,11 +391,11 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
     for phase in phases:
         own = (phase.task_id, phase.split)
         beside = tuple(row for row in by_split.get(own, ()) if row.pk != phase.pk)
-        elsewhere: list[Holder] = []
+        elsewhere: list[SplitSharingContent] = []
         for other, counts in shared[own].items():
             sharing = frozenset(version for version, same in counts.items() if same)
             elsewhere.append(
-                Holder(
+                SplitSharingContent(
                     *other, tuple(by_split.get(other, ())), sharing, frozenset(counts)
                 )
             )
@@ -378,7 +404,7 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
                 row for row in by_split.get(other, ()) if row.task.season.is_public
             )
             elsewhere.append(
-                Holder(
+                SplitSharingContent(
                     *other,
                     public,
                     frozenset(claimed),
@@ -392,17 +418,17 @@ def _look_up(phases: list[Phase], of_tasks: list[Phase]) -> None:
         )
         newest = rows[-1].pk if rows else None
         sealed = frozenset(row.pk for row in rows if row.sealed_at)
-        vars(phase)["secrecy"] = Secrecy(
+        vars(phase)["secrecy"] = SharedGoldEmbargoes(
             phase,
             newest,
             sealed,
-            Holder(*own, beside),
+            SplitSharingContent(*own, beside),
             tuple(elsewhere),
             tuple(of_task),
         )
 
 
-def _claims(rows: list[_VersionOverlap]) -> dict[Split, set[int]]:
+def _claimed_versions_by_split(rows: list[_VersionOverlap]) -> dict[Split, set[int]]:
     by_version: dict[int, set[Split]] = {}
     for row in rows:
         of_version = by_version.setdefault(row.pk, set())
@@ -419,36 +445,39 @@ def _claims(rows: list[_VersionOverlap]) -> dict[Split, set[int]]:
 
 
 def inputs_are_free(phase: Phase) -> bool:
-    return phase.inputs_released_at <= timezone.now() and secrecy_of(phase).is_free(
-        Kind.INPUTS
+    return phase.inputs_released_at <= timezone.now() and embargoes_of(phase).is_free(
+        ContentKind.INPUTS
     )
 
 
-def inputs_free_at(phase: Phase) -> dt.datetime:
+def inputs_disclosed_at(phase: Phase) -> dt.datetime:
     return max(
         phase.inputs_released_at,
-        secrecy_of(phase).until(Kind.INPUTS) or phase.inputs_released_at,
+        embargoes_of(phase).until(ContentKind.INPUTS) or phase.inputs_released_at,
     )
 
 
-def shows_scores(phase: Phase) -> bool:
+def shows_own_scores(phase: Phase) -> bool:
     """Return True if teams see the scores of their own runs, because the phase shows
     the scores and no other phase withholds the scores.
     """
-    return phase.shows_scores and secrecy_of(phase).is_free(Kind.OWN)
+    return phase.shows_scores and embargoes_of(phase).is_free(ContentKind.OWN)
 
 
-def own_runs_show(phase: Phase) -> str:
+def visible_detail_of_own_runs(phase: Phase) -> str:
     """Return the level of information that teams see on their own runs, limited by the
     embargoes of other phases.
     """
-    kept_back = phase.shows_scores and not shows_scores(phase)
+    kept_back = phase.shows_scores and not shows_own_scores(phase)
     return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
 
 
-def may_give_gold(phase: Phase, version: int | None = None) -> bool:
+def may_disclose_gold(phase: Phase, version: int | None = None) -> bool:
     """Return True if no phase with this gold withholds the gold now."""
-    at, known = timezone.now(), secrecy_of(phase)
-    if not phase.gold_is_public or hidden_until(phase, Kind.GOLD, at) is not None:
+    at, known = timezone.now(), embargoes_of(phase)
+    if (
+        not phase.gold_is_public
+        or own_embargo_end(phase, ContentKind.GOLD, at) is not None
+    ):
         return False
-    return known.is_free(Kind.GOLD, version=version)
+    return known.is_free(ContentKind.GOLD, version=version)

@@ -36,25 +36,25 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from citeboard.core.commits import after_commit
-from citeboard.core.database import from_now
-from citeboard.core.env import private_folder
+from citeboard.core.database import database_time_after
+from citeboard.core.env import create_private_folder
 from citeboard.core.outages import REDIS, note_outage, note_recovery
 from citeboard.core.processes import group_name
-from tasks.jobs.engine import WAKE
+from tasks.jobs.engine import WAKEUP_FUNCTION
 from tasks.jobs.interruptions import default_on_database_error
-from tasks.jobs.queue_choice import SignOfLife, claimable
+from tasks.jobs.queue_choice import GroupHeartbeat, claimable_jobs
 
-CHANNEL = "citeboard_wakes"
+NOTIFICATION_CHANNEL = "citeboard_wakes"
 
 
-class Bell(Protocol):
+class WakeupListener(Protocol):
     def is_heard(self, *, within: float) -> bool:
         """Return True if a wake-up arrived, or may have arrived before this process
         started to listen.
         """
 
 
-class Notifications:
+class PostgresqlListener:
     def __init__(self) -> None:
         self._listening: Any = None
 
@@ -62,7 +62,7 @@ class Notifications:
         connection.ensure_connection()
         if self._listening is not connection.connection:
             with connection.cursor() as cursor:
-                cursor.execute(f"LISTEN {CHANNEL}")
+                cursor.execute(f"LISTEN {NOTIFICATION_CHANNEL}")
             self._listening = connection.connection
             return True
         with connection.wrap_database_errors:
@@ -71,7 +71,7 @@ class Notifications:
             )
 
 
-class Pipe:
+class NamedPipeListener:
     def __init__(self) -> None:
         self._end: int | None = None
 
@@ -79,9 +79,9 @@ class Pipe:
         if self._end is None:
             with suppress(OSError):
                 # The pipe is opened before the renaming, as unread pipes are removed.
-                private_folder(settings.WORK_DIR)
-                _pipes().mkdir(mode=0o700, exist_ok=True)
-                draft = _pipes() / f"{secrets.token_hex(8)}.new"
+                create_private_folder(settings.WORK_DIR)
+                _pipe_folder().mkdir(mode=0o700, exist_ok=True)
+                draft = _pipe_folder() / f"{secrets.token_hex(8)}.new"
                 os.mkfifo(draft, 0o600)
                 # The reader also opens the pipe for writing, to read no end-of-file.
                 end = os.open(draft, os.O_RDWR | os.O_NONBLOCK)
@@ -96,27 +96,31 @@ class Pipe:
         return True
 
 
-def bell() -> Bell:
-    return Notifications() if connection.vendor == "postgresql" else Pipe()
+def make_wakeup_listener() -> WakeupListener:
+    return (
+        PostgresqlListener()
+        if connection.vendor == "postgresql"
+        else NamedPipeListener()
+    )
 
 
-def ring() -> None:
+def notify_worker_groups() -> None:
     """Notify the worker groups in the transaction that adds the wake-up. The
     notification and the wake-up are committed or rolled back together.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(f"NOTIFY {CHANNEL}")
+            cursor.execute(f"NOTIFY {NOTIFICATION_CHANNEL}")
     else:
-        after_commit(_ring_pipes)
+        after_commit(_write_to_pipes)
 
 
-def _pipes() -> Path:
+def _pipe_folder() -> Path:
     return settings.WORK_DIR / "wakes"
 
 
-def _ring_pipes() -> None:
-    for pipe in _pipes().glob("*.pipe"):
+def _write_to_pipes() -> None:
+    for pipe in _pipe_folder().glob("*.pipe"):
         try:
             end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as reason:
@@ -134,67 +138,73 @@ def _ring_pipes() -> None:
 #: PATIENCE, the Redis timeout in seconds, includes a wait of one second for wake-ups.
 #: Workers pause for PAUSE seconds after Redis did not answer.
 #: Groups without notifications look for work every LOOK seconds.
-PATIENCE, PAUSE, LOOK = 3.0, 5.0, 1.0
+REDIS_TIMEOUT_SECONDS, REDIS_PAUSE_SECONDS, POLL_SECONDS = 3.0, 5.0, 1.0
 #: SETTLED seconds after an outage, every process knows that Redis is available again.
 #: During these SETTLED seconds, worker groups also look for jobs in the database.
-SETTLED = 30.0
+RECOVERY_SECONDS = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]
-_AWAY: Any = object()
+_DATABASE_DOWN: Any = object()
 
 
-def _database_answers(action: Callable[[], Any]) -> Any:
+def _call_unless_database_down(action: Callable[[], Any]) -> Any:
     """Call the action, or return None while the database is unavailable, because an
     exception would end the process that reads the queue.
     """
     answer = default_on_database_error(
-        action, _AWAY, "the queue cannot be read or written"
+        action, _DATABASE_DOWN, "the queue cannot be read or written"
     )
-    if answer is not _AWAY:
+    if answer is not _DATABASE_DOWN:
         return answer
-    time.sleep(LOOK)
+    time.sleep(POLL_SECONDS)
     return None
 
 
 class DatabaseWakes(ORM):
-    _sign: SignOfLife | None = None
-    _bell: Bell | None = None
+    _sign: GroupHeartbeat | None = None
+    _bell: WakeupListener | None = None
 
     def enqueue(self, task: str) -> int:
         with transaction.atomic():
-            ring()
+            notify_worker_groups()
             waiting = self.get_connection().filter(
-                key=self.list_key, lock__lte=from_now()
+                key=self.list_key, lock__lte=database_time_after()
             )
             # A group can take the locked wake-up only after the job is committed.
             same = waiting.select_for_update(skip_locked=True).order_by("pk").first()
             row = same or self.get_connection().create(
-                key=self.list_key, payload=task, lock=from_now()
+                key=self.list_key, payload=task, lock=database_time_after()
             )
         return int(row.pk)
 
     def dequeue(self) -> Wakes | None:
-        wakes: Wakes | None = _database_answers(self._dequeue)
+        wakes: Wakes | None = _call_unless_database_down(self._dequeue)
         return wakes
 
     def acknowledge(self, task_id: int) -> None:
-        _database_answers(lambda: super(DatabaseWakes, self).acknowledge(task_id))
+        _call_unless_database_down(
+            lambda: super(DatabaseWakes, self).acknowledge(task_id)
+        )
 
     def _dequeue(self) -> Wakes | None:
-        self._sign = self._sign or SignOfLife(os.getpgrp())
+        self._sign = self._sign or GroupHeartbeat(os.getpgrp())
         self._sign.give()
-        self._bell = self._bell or bell()
-        wakes = self.get_connection().filter(lock__lte=from_now())
+        self._bell = self._bell or make_wakeup_listener()
+        wakes = self.get_connection().filter(lock__lte=database_time_after())
         if settings.QUEUES:
             wakes = wakes.filter(key__in=settings.QUEUES)
         wake = wakes.order_by("pk").first()
         if wake is None:
-            return None if self._bell.is_heard(within=LOOK) else _wakes_from_database()
+            return (
+                None
+                if self._bell.is_heard(within=POLL_SECONDS)
+                else _wakeup_if_claimable()
+            )
         # If two worker groups read the same wake-up, only one group takes the wake-up.
         same = self.get_connection().filter(pk=wake.pk, lock=wake.lock)
         return (
             [(wake.pk, wake.payload)]
-            if same.update(lock=from_now(Conf.RETRY))
+            if same.update(lock=database_time_after(Conf.RETRY))
             else None
         )
 
@@ -207,14 +217,14 @@ class RedisWakes(Redis):
     #: The Redis set LISTS has the names of all lists, for groups that serve all queues.
     LISTS: ClassVar[str] = f"django_q:{Conf.PREFIX}:lists"
     #: All objects of a process share `away_until`, so only one object waits for Redis.
-    away_until: ClassVar[float] = -SETTLED
-    _sign: SignOfLife | None = None
+    away_until: ClassVar[float] = -RECOVERY_SECONDS
+    _sign: GroupHeartbeat | None = None
 
     @staticmethod
     def get_connection(list_key: str | None = None) -> redis.Redis:
         # Redis may have closed an idle connection, so each command has two attempts.
         waits: dict[str, Any] = dict.fromkeys(
-            ("socket_timeout", "socket_connect_timeout"), PATIENCE
+            ("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_SECONDS
         )
         return redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 1), **waits)
 
@@ -239,7 +249,7 @@ class RedisWakes(Redis):
             return 0
 
     def dequeue(self) -> Wakes | None:
-        self._sign = self._sign or SignOfLife(os.getpgrp())
+        self._sign = self._sign or GroupHeartbeat(os.getpgrp())
         self._sign.give()
         if time.monotonic() >= RedisWakes.away_until:
             try:
@@ -248,10 +258,10 @@ class RedisWakes(Redis):
                 _pause_redis(reason)
             else:
                 note_recovery(REDIS)
-                if wakes or time.monotonic() > RedisWakes.away_until + SETTLED:
+                if wakes or time.monotonic() > RedisWakes.away_until + RECOVERY_SECONDS:
                     return wakes
-        time.sleep(LOOK)
-        found: Wakes | None = _database_answers(_wakes_from_database)
+        time.sleep(POLL_SECONDS)
+        found: Wakes | None = _call_unless_database_down(_wakeup_if_claimable)
         return found
 
     def _fetched(self) -> Wakes | None:
@@ -263,21 +273,21 @@ class RedisWakes(Redis):
 
 
 def _pause_redis(reason: RedisError) -> None:
-    RedisWakes.away_until = time.monotonic() + PAUSE
+    RedisWakes.away_until = time.monotonic() + REDIS_PAUSE_SECONDS
     note_outage(
         REDIS,
         f"Redis does not answer, workers look for what waits in the database: {reason}",
     )
 
 
-def _wakes_from_database() -> Wakes | None:
-    if not claimable(group_name(os.getpgrp())).exists():
+def _wakeup_if_claimable() -> Wakes | None:
+    if not claimable_jobs(group_name(os.getpgrp())).exists():
         return None
     name, key = uuid()
     wake = {
         "id": key,
         "name": name,
-        "func": WAKE,
+        "func": WAKEUP_FUNCTION,
         "args": (),
         "kwargs": {},
         "started": timezone.now(),

@@ -10,23 +10,28 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from citeboard.core.database import from_now
-from tasks.delivery.webhooks.posting import AddressRefused, body_of, post, target_of
+from citeboard.core.database import database_time_after
+from tasks.delivery.webhooks.posting import (
+    AddressRefused,
+    encode_payload,
+    post_delivery,
+    resolve_webhook_target,
+)
 from tasks.delivery.webhooks.services import secret_of
-from tasks.jobs.engine import PostedKind, end_lease
+from tasks.jobs.engine import SweptJobKind, end_lease
 from tasks.models import Delivery, Job, Webhook
 
 State = Job.State
 
-MAX_AT_ONCE, BUDGET_SECONDS = 50, 15
-#: A failed delivery is repeated after each pause in `PAUSES`, in seconds.
-PAUSES = (60, 300, 1800, 7200, 21_600, 86_400)
-MAX_ERROR = 300
+MAX_AT_ONCE, SENDING_BUDGET_SECONDS = 50, 15
+#: A failed delivery is repeated after each pause in `RETRY_PAUSES_SECONDS`, in seconds.
+RETRY_PAUSES_SECONDS = (60, 300, 1800, 7200, 21_600, 86_400)
+MAX_ERROR_CHARACTERS = 300
 
 log = logging.getLogger(__name__)
 
 
-class Deliveries(PostedKind):
+class WebhookDeliveryKind(SweptJobKind):
     name, model, lease = Job.Kind.WEBHOOK, Delivery, 60
     related = ("webhook",)
 
@@ -37,23 +42,23 @@ class Deliveries(PostedKind):
         )
 
 
-DELIVERIES = Deliveries()
+DELIVERIES = WebhookDeliveryKind()
 
 
-def send_deliveries() -> int:
-    until = time.monotonic() + BUDGET_SECONDS
+def send_due_deliveries() -> int:
+    until = time.monotonic() + SENDING_BUDGET_SECONDS
     return sum(
         _send_delivery(*taken)
-        for taken in DELIVERIES.take_due(most=MAX_AT_ONCE, until=until)
+        for taken in DELIVERIES.claim_due_jobs(most=MAX_AT_ONCE, until=until)
     )
 
 
 def _send_delivery(job: Job, delivery: Delivery) -> bool:
     code, error = None, ""
     try:
-        code = post(
-            target_of(delivery.webhook.url),
-            body=body_of(delivery.payload),
+        code = post_delivery(
+            resolve_webhook_target(delivery.webhook.url),
+            body=encode_payload(delivery.payload),
             secret=secret_of(delivery.webhook),
             timestamp=int(time.time()),
             delivery=delivery.pk,
@@ -61,18 +66,26 @@ def _send_delivery(job: Job, delivery: Delivery) -> bool:
     except AddressRefused as refused:
         error = str(refused)
     except (OSError, HTTPException, UnicodeError) as trouble:
-        error = f"{type(trouble).__name__}: {trouble}"[:MAX_ERROR]
+        error = f"{type(trouble).__name__}: {trouble}"[:MAX_ERROR_CHARACTERS]
     is_taken = code is not None and 200 <= code < 300
     if is_taken:
-        facts: dict[str, Any] = {"state": State.DONE, "finished_at": from_now()}
-    elif job.attempt > len(PAUSES):
-        facts = {"state": State.FAILED, "finished_at": from_now()}
+        facts: dict[str, Any] = {
+            "state": State.DONE,
+            "finished_at": database_time_after(),
+        }
+    elif job.attempt > len(RETRY_PAUSES_SECONDS):
+        facts = {"state": State.FAILED, "finished_at": database_time_after()}
     else:
-        facts = {"state": State.QUEUED, "due_at": from_now(PAUSES[job.attempt - 1])}
+        facts = {
+            "state": State.QUEUED,
+            "due_at": database_time_after(RETRY_PAUSES_SECONDS[job.attempt - 1]),
+        }
     with transaction.atomic():
         if end_lease(job, **facts):
             answered = Delivery.objects.filter(pk=delivery.pk)
-            answered.update(response_code=code, error=error, answered_at=from_now())
+            answered.update(
+                response_code=code, error=error, answered_at=database_time_after()
+            )
     if not is_taken:
         log.warning(
             "Delivery %s was not taken, attempt %s: %s",

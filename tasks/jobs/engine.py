@@ -29,23 +29,23 @@ from django.utils.translation import gettext_noop
 from django_q.tasks import async_task
 
 from citeboard.core.commits import after_commit
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import database_now, database_time_after
 from citeboard.core.logs import request_id
 from tasks.jobs import tallies
 from tasks.jobs.queue_choice import (
-    claimable,
-    in_turn,
-    note_group,
-    present_turns,
-    served,
+    claimable_jobs,
+    jobs_in_served_queues,
+    record_group_heartbeat,
+    sort_by_fair_share,
+    turns_of_started_jobs,
 )
 from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
 #: A wake-up calls the function WAKE, whose dotted name avoids a circular import.
-WAKE = "tasks.jobs.work.take_jobs"
-KINDS = {
+WAKEUP_FUNCTION = "tasks.jobs.work.take_jobs"
+KIND_OBJECTS_BY_KIND = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
     Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
     Job.Kind.COMPARE: "scoring.results.board.comparison_state.BOARDS",
@@ -54,16 +54,16 @@ KINDS = {
     Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
 }
 
-#: A sweep wakes workers for at most MAX_WOKEN waiting jobs.
+#: A sweep wakes workers for at most MAX_JOBS_WOKEN waiting jobs.
 #: A woken worker wakes the next worker, so that further jobs are not forgotten.
-MAX_WOKEN = 20
+MAX_JOBS_WOKEN = 20
 #: A deferred job is queued again after at most MAX_WAIT seconds and one sweep interval.
-MAX_WAIT = 300
+MAX_WAIT_SECONDS = 300
 
 log = logging.getLogger(__name__)
 
 
-class Kind:
+class JobKind:
     """The behaviour of jobs of one kind."""
 
     #: `handler` names the function that does the work, or is empty if sweeps do it.
@@ -90,11 +90,13 @@ class Kind:
         """
 
     def fail_last(self, job: Job, reason: str) -> bool:
-        return end_lease(job, state=State.FAILED, finished_at=from_now(), reason=reason)
+        return end_lease(
+            job, state=State.FAILED, finished_at=database_time_after(), reason=reason
+        )
 
 
-def kind_of(job: Job) -> Kind:
-    kind: Kind = import_string(KINDS[Job.Kind(job.kind)])
+def job_kind_of(job: Job) -> JobKind:
+    kind: JobKind = import_string(KIND_OBJECTS_BY_KIND[Job.Kind(job.kind)])
     return kind
 
 
@@ -104,57 +106,57 @@ class JobLost(Exception):
     """
 
 
-def row_of(job: Job) -> Any:
+def related_row_of(job: Job) -> Any:
     """Return the row of another table that refers to the job. Raises JobLost."""
-    if (row := kind_of(job).rows.filter(job=job.pk).first()) is None:
+    if (row := job_kind_of(job).rows.filter(job=job.pk).first()) is None:
         raise JobLost
     return row
 
 
-def described(job: Job) -> dict[str, object]:
+def job_log_fields(job: Job) -> dict[str, object]:
     about = {"job": job.pk, "attempt": job.attempt, "trace": job.trace}
     return about | (
         {"submission": job.submission_id} if job.submission_id else {"kind": job.kind}
     )
 
 
-def new_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
+def create_job(kind: Job.Kind, priority: Job.Priority, **facts: Any) -> Job:
     """Create a job in the transaction that creates the row to which the job belongs.
-    After creating the job, the caller must call `wake`.
+    After creating the job, the caller must call `wake_worker`.
     """
     trace = request_id.get()
     trace = "" if trace == "-" else trace
     return Job.all_kinds.create(kind=kind, priority=priority, trace=trace, **facts)
 
 
-def wake(job: Job) -> None:
+def wake_worker(job: Job) -> None:
     """Wake a worker. The caller must be in the transaction that makes the job ready.
 
     If the queue is in the database, the wake-up is committed or rolled back with the
     job. Redis is not part of the transaction, so the wake-up is sent on commit. If the
     wake-up is lost, a regular job (the sweeper) wakes a worker later.
     """
-    if not kind_of(job).handler:
+    if not job_kind_of(job).handler:
         return
-    Job.all_kinds.filter(pk=job.pk).update(woken_at=from_now())
+    Job.all_kinds.filter(pk=job.pk).update(woken_at=database_time_after())
     _wake_queue(job.queue)
 
 
 def _wake_queue(queue: str) -> None:
-    enqueue = partial(async_task, WAKE, cluster=queue)
+    enqueue = partial(async_task, WAKEUP_FUNCTION, cluster=queue)
     if "orm" in settings.Q_CLUSTER:
         enqueue()
     else:
         after_commit(enqueue)
 
 
-def leased(job: Job) -> QuerySet[Job]:
+def lease_query(job: Job) -> QuerySet[Job]:
     return Job.all_kinds.filter(
         pk=job.pk, state=State.RUNNING, lease_owner=job.lease_owner, attempt=job.attempt
     )
 
 
-def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
+def claim_job(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | None:
     """Claim the job with the id ``number`` and count the attempt. Return None if the
     job is not queued or is not among ``jobs``.
     """
@@ -163,13 +165,19 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {
         "lease_owner": owner,
-        "lease_expires_at": from_now(settings.LEASE_SECONDS),
+        "lease_expires_at": database_time_after(settings.LEASE_SECONDS),
     }
-    facts |= {"attempt": F("attempt") + 1, "started_at": from_now(), "woken_at": None}
+    facts |= {
+        "attempt": F("attempt") + 1,
+        "started_at": database_time_after(),
+        "woken_at": None,
+    }
     # A job gets at least the season's current turn (fair share).
     # The turns of a season's started jobs never decrease.
     present = Subquery(
-        present_turns(season=OuterRef("season"), priority=OuterRef("priority"))[:1]
+        turns_of_started_jobs(season=OuterRef("season"), priority=OuterRef("priority"))[
+            :1
+        ]
     )
     facts["turn"] = Greatest("turn", Coalesce(present, 0))
     with transaction.atomic():
@@ -179,51 +187,55 @@ def claim(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job | N
             pk=number
         )
         if job.attempt > 1:
-            tallies.count(tallies.BEGUN_AGAIN)
-        kind = kind_of(job)
+            tallies.increment_counter(tallies.BEGUN_AGAIN)
+        kind = job_kind_of(job)
         if kind.model is not None and not (
-            kind.rows.filter(job=number).exists() and heartbeat(job)
+            kind.rows.filter(job=number).exists() and renew_lease(job)
         ):
             job.delete()
             return None
         kind.moved(job, State.RUNNING, "")
-    log.info("Job %s claimed, attempt %s", job.pk, job.attempt, extra=described(job))
+    log.info(
+        "Job %s claimed, attempt %s", job.pk, job.attempt, extra=job_log_fields(job)
+    )
     return job
 
 
-def claim_next(owner: str, group: str) -> Job | None:
+def claim_next_job(owner: str, group: str) -> Job | None:
     # Workers without a claimable job return here, before any row is locked.
-    while claimable(group).exists():
+    while claimable_jobs(group).exists():
         with transaction.atomic():
             # This lock makes the processes of a group claim jobs one after the other.
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
-                note_group(group)
+                record_group_heartbeat(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
-            first = next(iter(in_turn(claimable(group))), None)
-            job = None if first is None else claim(first.pk, owner)
+            first = next(iter(sort_by_fair_share(claimable_jobs(group))), None)
+            job = None if first is None else claim_job(first.pk, owner)
         # The claim can fail, since another process may have claimed the job meanwhile.
         if job is not None:
             return job
     return None
 
 
-def wake_next(job: Job) -> None:
+def wake_next_worker(job: Job) -> None:
     """Wake another worker if a job is waiting. Each worker that claims a job calls this
     function, since one wake-up wakes one worker.
     """
     others = (
-        served()
+        jobs_in_served_queues()
         if job.submission_id is None
-        else served().exclude(submission=job.submission_id)
+        else jobs_in_served_queues().exclude(submission=job.submission_id)
     )
     if (queue := others.order_by().values_list("queue", flat=True).first()) is not None:
         _wake_queue(queue)
 
 
-def heartbeat(job: Job, **facts: object) -> bool:
+def renew_lease(job: Job, **facts: object) -> bool:
     """Renew the lease of a running job. Return False if the worker's claim has expired."""
-    seconds = kind_of(job).lease or settings.LEASE_SECONDS
-    return bool(leased(job).update(lease_expires_at=from_now(seconds), **facts))
+    seconds = job_kind_of(job).lease or settings.LEASE_SECONDS
+    return bool(
+        lease_query(job).update(lease_expires_at=database_time_after(seconds), **facts)
+    )
 
 
 def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
@@ -232,35 +244,37 @@ def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
     maximum.
     """
     facts |= {} if is_counted else {"attempt": F("attempt") - 1}
-    is_ours = bool(leased(job).update(lease_expires_at=None, **facts))
+    is_ours = bool(lease_query(job).update(lease_expires_at=None, **facts))
     if is_ours and facts.get("state") == State.DONE and job.started_at is not None:
         seconds = (database_now() - job.started_at).total_seconds()
-        tallies.observe(tallies.JOB_SECONDS, job.kind, max(seconds, 0.0))
+        tallies.observe_duration(tallies.JOB_SECONDS, job.kind, max(seconds, 0.0))
     return is_ours
 
 
-def requeue(job: Job, reason: str, *, is_counted: bool = True, **facts: object) -> bool:
+def requeue_job(
+    job: Job, reason: str, *, is_counted: bool = True, **facts: object
+) -> bool:
     with transaction.atomic():
         facts = {"state": State.QUEUED, "progress": 0, "reason": reason, **facts}
         if not end_lease(job, is_counted=is_counted, **facts):
             return False
-        kind_of(job).moved(job, State.QUEUED, reason)
-        wake(job)
-    log.warning("Job %s is queued again: %s", job.pk, reason, extra=described(job))
+        job_kind_of(job).moved(job, State.QUEUED, reason)
+        wake_worker(job)
+    log.warning("Job %s is queued again: %s", job.pk, reason, extra=job_log_fields(job))
     return True
 
 
-def release(job: Job) -> bool:
-    return requeue(job, kind_of(job).stopped_reason, is_counted=False)
+def release_job(job: Job) -> bool:
+    return requeue_job(job, job_kind_of(job).stopped_reason, is_counted=False)
 
 
-def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
+def defer_job(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
     """End the claim on a job that waits for a missing dependency. The sweeper queues a
     waiting job again after increasing intervals.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
-    waking = until or from_now(
-        min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT)
+    waking = until or database_time_after(
+        min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT_SECONDS)
     )
     waiting: dict[str, Any] = {
         "state": State.WAITING,
@@ -270,33 +284,33 @@ def defer(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
     with transaction.atomic():
         if not end_lease(job, is_counted=False, progress=0, **waiting):
             return False
-        kind_of(job).moved(job, State.WAITING, reason)
+        job_kind_of(job).moved(job, State.WAITING, reason)
     level = logging.WARNING if waited < settings.LEASE_SECONDS else logging.INFO
-    log.log(level, "Job %s waits: %s", job.pk, reason, extra=described(job))
+    log.log(level, "Job %s waits: %s", job.pk, reason, extra=job_log_fields(job))
     return True
 
 
-def resume(job: Job) -> bool:
+def resume_waiting_job(job: Job) -> bool:
     with transaction.atomic():
         moved = Job.all_kinds.filter(pk=job.pk, state=State.WAITING).update(
             state=State.QUEUED
         )
         if moved:
-            wake(job)
+            wake_worker(job)
     return bool(moved)
 
 
-def crashed(job: Job, reason: str) -> bool:
+def retry_or_fail_crashed(job: Job, reason: str) -> bool:
     """Queue a job again that ended without a result, or fail the job after the maximum
     number of attempts.
     """
-    kind = kind_of(job)
+    kind = job_kind_of(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
         return kind.fail_last(job, reason)
-    return requeue(job, reason)
+    return requeue_job(job, reason)
 
 
-def begin_anew(job: Job, **facts: object) -> bool:
+def restart_finished_job(job: Job, **facts: object) -> bool:
     """Queue a finished job again as if the job were new."""
     with transaction.atomic():
         facts = {
@@ -308,8 +322,8 @@ def begin_anew(job: Job, **facts: object) -> bool:
         }
         ended = Job.all_kinds.filter(pk=job.pk).exclude(state__in=Job.MOVING)
         if moved := ended.update(state=State.QUEUED, **facts):
-            kind_of(job).moved(job, State.QUEUED, "")
-            wake(job)
+            job_kind_of(job).moved(job, State.QUEUED, "")
+            wake_worker(job)
     return bool(moved)
 
 
@@ -318,14 +332,14 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
     ``job`` was loaded.
     """
     with transaction.atomic():
-        lost = leased(job).filter(lease_expires_at__lt=now)
+        lost = lease_query(job).filter(lease_expires_at__lt=now)
         if not lost.update(progress=0, leases_lost=F("leases_lost") + 1):
             return False
-        tallies.count(tallies.LEASES_LOST, job.queue)
-        return crashed(job, kind_of(job).lost_reason)
+        tallies.increment_counter(tallies.LEASES_LOST, job.queue)
+        return retry_or_fail_crashed(job, job_kind_of(job).lost_reason)
 
 
-def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
+def expire_lost_leases(now: dt.datetime, *kinds: Job.Kind) -> int:
     """Queue jobs again whose lease expired, or fail the jobs after the maximum number
     of attempts. If ``kinds`` is given, only jobs of these kinds are queued or failed.
     """
@@ -336,37 +350,38 @@ def expire_lost(now: dt.datetime, *kinds: Job.Kind) -> int:
     return move_each(related, lambda job: expire_lease(job, now))
 
 
-def end_leases(owner: str) -> int:
+def expire_leases_of_owner(owner: str) -> int:
     running = Job.all_kinds.filter(state=State.RUNNING, lease_owner__startswith=owner)
-    return running.update(lease_expires_at=from_now(-1))
+    return running.update(lease_expires_at=database_time_after(-1))
 
 
-def wake_again(*, before: dt.datetime) -> int:
+def wake_unclaimed_jobs(*, before: dt.datetime) -> int:
     late = Q(woken_at__lt=before) | Q(woken_at__isnull=True)
     unclaimed = Job.all_kinds.filter(
         late, state=State.QUEUED, priority__lt=Job.Priority.POST
     )
     return move_each(
-        unclaimed.order_by("priority", "created_at", "pk")[:MAX_WOKEN], _wake_once
+        unclaimed.order_by("priority", "created_at", "pk")[:MAX_JOBS_WOKEN],
+        _wake_unclaimed_job,
     )
 
 
-def _wake_once(job: Job) -> bool:
+def _wake_unclaimed_job(job: Job) -> bool:
     with transaction.atomic():
         same = Job.all_kinds.filter(
             pk=job.pk, state=State.QUEUED, woken_at=job.woken_at
         )
-        if not same.update(woken_at=from_now()):
+        if not same.update(woken_at=database_time_after()):
             return False
-        wake(job)
-    log.info("Job %s is woken again", job.pk, extra=described(job))
+        wake_worker(job)
+    log.info("Job %s is woken again", job.pk, extra=job_log_fields(job))
     return True
 
 
-def orphaned() -> QuerySet[Job]:
+def orphaned_jobs() -> QuerySet[Job]:
     """Return jobs that belong to a deleted row."""
     is_orphaned = Q(pk__in=())
-    for name, path in KINDS.items():
+    for name, path in KIND_OBJECTS_BY_KIND.items():
         if (model := import_string(path).model) is not None:
             is_orphaned |= Q(
                 ~Exists(model.objects.filter(job=OuterRef("pk"))), kind=name
@@ -387,12 +402,12 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
             raise
         except Exception:
             log.exception(
-                "Job %s could not be set moving", job.pk, extra=described(job)
+                "Job %s could not be set moving", job.pk, extra=job_log_fields(job)
             )
     return moved
 
 
-class PostedKind(Kind):
+class SweptJobKind(JobKind):
     """A kind of job that the sweeper processes, such as an e-mail. A failed job of this
     kind is repeated after a pause.
     """
@@ -407,11 +422,11 @@ class PostedKind(Kind):
         due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
         return due.order_by("due_at", "pk")
 
-    def take_due(self, *, most: int, until: float) -> Iterator[tuple[Job, Any]]:
+    def claim_due_jobs(self, *, most: int, until: float) -> Iterator[tuple[Job, Any]]:
         owner = secrets.token_hex(8)
-        expire_lost(database_now(), self.name)
+        expire_lost_leases(database_now(), self.name)
         for number in list(self.due.values_list("pk", flat=True)[:most]):
             if time.monotonic() > until:
                 return
-            if (job := claim(number, owner, self.due)) is not None:
-                yield job, row_of(job)
+            if (job := claim_job(number, owner, self.due)) is not None:
+                yield job, related_row_of(job)

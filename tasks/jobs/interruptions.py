@@ -13,12 +13,12 @@ from django.db import InterfaceError, OperationalError, connection
 
 from citeboard.core.outages import DATABASE, note_database_error, note_recovery
 
-LONGEST = 90.0  # seconds, after which the lease has expired
-PAUSE = 0.5
+MAX_RETRY_SECONDS = 90.0  # seconds, after which the lease has expired
+RETRY_PAUSE_SECONDS = 0.5
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
 
-_WITHOUT = "going on without the database"
+_CONTINUE_WITHOUT_DATABASE = "going on without the database"
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -29,7 +29,7 @@ def retry_on_database_error(
     """Repeat the action until the database is available. The action must be a single
     transaction that can be repeated without a further effect.
     """
-    until = time.monotonic() + LONGEST
+    until = time.monotonic() + MAX_RETRY_SECONDS
     while True:
         try:
             answer = action(*given, **named)
@@ -38,14 +38,14 @@ def retry_on_database_error(
                 raise
             note_database_error(reason, "the database is tried again")
             connection.close()
-            time.sleep(PAUSE)
+            time.sleep(RETRY_PAUSE_SECONDS)
         else:
             note_recovery(DATABASE)
             return answer
 
 
 def default_on_database_error(
-    action: Callable[[], R], otherwise: R, words: str = _WITHOUT
+    action: Callable[[], R], otherwise: R, words: str = _CONTINUE_WITHOUT_DATABASE
 ) -> R:
     try:
         answer = action()
@@ -60,21 +60,21 @@ def default_on_database_error(
 _asked = threading.Event()
 
 
-class Stopping(Exception):
+class WorkerStopping(Exception):
     pass
 
 
-def is_asked() -> bool:
+def is_stop_requested() -> bool:
     return _asked.is_set()
 
 
-def check() -> None:
+def raise_if_stop_requested() -> None:
     if _asked.is_set():
-        raise Stopping
+        raise WorkerStopping
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def defer_sigterm() -> Iterator[None]:
     """Defer SIGTERM until the end of the block."""
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread of a process can handle signals.

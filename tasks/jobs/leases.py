@@ -11,14 +11,21 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, Min, OuterRef, Q
 
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import database_now, database_time_after
 from citeboard.core.logs import request_id
-from tasks.delivery.notifications.events import tell_failed, tell_scored
+from tasks.delivery.notifications.events import notify_run_failed, notify_run_scored
 from tasks.jobs import tallies
-from tasks.jobs.engine import Kind, begin_anew, claim, described, end_lease, wake
-from tasks.jobs.queue_choice import facts_of
+from tasks.jobs.engine import (
+    JobKind,
+    claim_job,
+    end_lease,
+    job_log_fields,
+    restart_finished_job,
+    wake_worker,
+)
+from tasks.jobs.queue_choice import scheduling_facts
 from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.registration.entries import lock_entry
 from tasks.types.base import OF_JUDGE
 from tasks.types.judge_views import further_judge, options_of
@@ -27,23 +34,23 @@ log = logging.getLogger(__name__)
 
 State, Status = Job.State, Submission.Status
 
-#: A job changes the status of a submission only if the status is in FOLLOWING.
+#: A job changes the status of a submission only if the status is in STATUSES_FOLLOWING_JOBS.
 #: Scored, cancelled and withdrawn runs keep their status while they are rescored.
-FOLLOWING = (*Submission.MOVING, Status.FAILED)
+STATUSES_FOLLOWING_JOBS = (*Submission.MOVING, Status.FAILED)
 #: A run refused after the deadline can be replaced within REPLACE_MINUTES.
 REPLACE_MINUTES = 15
-NO_RULES = ""
-#: Runs with a status in SCORED_AGAIN are rescored.
+NO_RULE_SET = ""
+#: Runs with a status in RESCORED_STATUSES are rescored.
 #: Failed runs are not rescored, since a score would then use up a try.
-SCORED_AGAIN = (*Submission.MOVING, Status.SCORED)
+RESCORED_STATUSES = (*Submission.MOVING, Status.SCORED)
 #: Baselines whose runs have not been computed yet are scored afterwards.
-UNWRITTEN = Q(kind=Submission.Kind.BASELINE, file="")
+IS_UNWRITTEN_BASELINE = Q(kind=Submission.Kind.BASELINE, file="")
 
 
 Told = Sequence[Mapping[str, Any]]
 
 
-def lacks_supply() -> Exists:
+def waits_for_administrator() -> Exists:
     """Return a condition for runs whose scoring waits for an administrator, for example
     to install a package.
 
@@ -57,15 +64,15 @@ def lacks_supply() -> Exists:
     )
 
 
-def is_unsupplied() -> Q:
-    """Return a condition for the same runs as `lacks_supply`, in a query that starts
+def waiting_for_administrator() -> Q:
+    """Return a condition for the same runs as `waits_for_administrator`, in a query that starts
     from the few waiting jobs.
     """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
     return Q(pk__in=waiting.values("submission"))
 
 
-class Runs(Kind):
+class RunJobKind(JobKind):
     handler = "scoring.worker.score.score_run"
     lost_reason = "The worker that scored the run was gone."
     stopped_reason = "The worker was stopped; the run is scored again by itself."
@@ -79,53 +86,57 @@ class Runs(Kind):
             done = others.filter(kind=Job.Kind.SCORE, state=State.DONE)
             # Scores by an additional judge alone do not give a run its rank.
             if done.exclude(rules__contains=OF_JUDGE).exists():
-                _publish_other_rule_sets(job)
+                _publish_scored_rule_sets(job)
                 return
             moving = Status.WAITING
         _sync_submission_status(job, moving, reason)
 
     def fail_last(self, job: Job, reason: str) -> bool:
         times = "once" if job.attempt == 1 else f"{job.attempt} times"
-        return fail(
+        return fail_job(
             job, f"{reason} It was begun {times}, which is as often as a run is begun."
         )
 
 
-def _publish_other_rule_sets(job: Job) -> None:
+def _publish_scored_rule_sets(job: Job) -> None:
     if _sync_submission_status(job, Status.SCORED):
-        tell_scored(job, is_first=True)
-        bump_version(job.submission.phase_id, job.submission.team_id)
+        notify_run_scored(job, is_first=True)
+        increment_board_version(job.submission.phase_id, job.submission.team_id)
 
 
-RUNS = Runs()
+RUNS = RunJobKind()
 
 
-def options_digest(options: Mapping[str, str]) -> str:
+def digest_of_options(options: Mapping[str, str]) -> str:
     return hashlib.sha256(
         json.dumps(dict(options), sort_keys=True).encode()
     ).hexdigest()
 
 
-def create_jobs(submission: Submission, gold: Gold) -> list[Job]:
+def create_scoring_jobs(submission: Submission, gold: Gold) -> list[Job]:
     """Create jobs that score the run against the gold under each rule set of the task.
     Return only the new scoring jobs.
     """
     jobs = [
-        _job(submission, gold, rules, sets_status=position == 0)
+        _get_or_create_job(submission, gold, rules, sets_status=position == 0)
         for position, rules in enumerate(submission.phase.task.rules)
     ]
     return [job for job, is_new in jobs if is_new]
 
 
 def create_writing_job(submission: Submission, gold: Gold) -> Job:
-    return _job(submission, gold, NO_RULES, sets_status=True, kind=Job.Kind.WRITE)[0]
+    return _get_or_create_job(
+        submission, gold, NO_RULE_SET, sets_status=True, kind=Job.Kind.WRITE
+    )[0]
 
 
-def create_check(submission: Submission, gold: Gold) -> Job:
-    return _job(submission, gold, NO_RULES, sets_status=True, kind=Job.Kind.CHECK)[0]
+def create_check_job(submission: Submission, gold: Gold) -> Job:
+    return _get_or_create_job(
+        submission, gold, NO_RULE_SET, sets_status=True, kind=Job.Kind.CHECK
+    )[0]
 
 
-def _job(
+def _get_or_create_job(
     submission: Submission,
     gold: Gold,
     rules: str,
@@ -136,21 +147,24 @@ def _job(
     options, trace = submission.phase.task.options, request_id.get()
     facts = {"options": options_of(rules, options), "sets_status": sets_status}
     facts |= {"kind": kind}
-    facts |= {"trace": "" if trace == "-" else trace, **facts_of(submission, kind)}
+    facts |= {
+        "trace": "" if trace == "-" else trace,
+        **scheduling_facts(submission, kind),
+    }
     job, is_new = Job.objects.get_or_create(
         submission=submission,
         gold=gold,
         rules=rules,
-        options_digest=options_digest(options),
+        options_digest=digest_of_options(options),
         defaults=facts,
     )
     if is_new:
-        wake(job)
-        log.info("Job %s is made", job.pk, extra=described(job))
+        wake_worker(job)
+        log.info("Job %s is made", job.pk, extra=job_log_fields(job))
     return job, is_new
 
 
-def claim_others(job: Job) -> list[Job]:
+def claim_other_rule_sets(job: Job) -> list[Job]:
     """Claim the run's queued jobs for other rule sets too, so that one process scores
     the run under all rule sets.
 
@@ -176,14 +190,18 @@ def claim_others(job: Job) -> list[Job]:
             if runs_program(rules) == runs_program(job.rules)
             and further_judge(rules) == further_judge(job.rules)
         ]
-        claimed = [claim(number, job.lease_owner) for number in numbers]
+        claimed = [claim_job(number, job.lease_owner) for number in numbers]
     return [other for other in claimed if other is not None]
 
 
-def complete(job: Job, record: Callable[[], object]) -> bool:
+def complete_job(job: Job, record: Callable[[], object]) -> bool:
     with transaction.atomic():
         if not end_lease(
-            job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
+            job,
+            state=State.DONE,
+            finished_at=database_time_after(),
+            progress=1,
+            reason="",
         ):
             return False
         record()
@@ -191,7 +209,7 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
             job, Status.QUEUED if job.writes_run else Status.SCORED
         )
         if not job.writes_run:
-            tell_scored(job, is_first=has_moved)
+            notify_run_scored(job, is_first=has_moved)
             if has_moved:
                 # After a scored run, the team's earlier failures need no attention.
                 team = {
@@ -205,18 +223,20 @@ def complete(job: Job, record: Callable[[], object]) -> bool:
                 # Imported runs have old submission times, so times of jobs are used.
                 arrived = job.submission.jobs.aggregate(first=Min("created_at"))
                 seconds = (database_now() - arrived["first"]).total_seconds()
-                tallies.observe(tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0))
-        bump_version(job.submission.phase_id, job.submission.team_id)
+                tallies.observe_duration(
+                    tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0)
+                )
+        increment_board_version(job.submission.phase_id, job.submission.team_id)
     log.info(
         "Job %s %s",
         job.pk,
         "computed a run" if job.writes_run else "scored",
-        extra=described(job),
+        extra=job_log_fields(job),
     )
     return True
 
 
-def accept(
+def accept_checked_run(
     job: Job, warnings: Told, record: Callable[[], object] | None = None
 ) -> bool:
     """End the check of a run and create the scoring jobs in one transaction."""
@@ -227,7 +247,11 @@ def accept(
         if submission.team is not None:
             lock_entry(submission.phase, submission.team)
         if not end_lease(
-            job, state=State.DONE, finished_at=from_now(), progress=1, reason=""
+            job,
+            state=State.DONE,
+            finished_at=database_time_after(),
+            progress=1,
+            reason="",
         ):
             return False
         # Organisers may have changed rules and options since the check began.
@@ -241,29 +265,29 @@ def accept(
         )
         if record is not None:
             record()
-        create_jobs(submission, gold)
+        create_scoring_jobs(submission, gold)
         _sync_submission_status(job, Status.QUEUED)
-    log.info("Job %s checked", job.pk, extra=described(job))
+    log.info("Job %s checked", job.pk, extra=job_log_fields(job))
     return True
 
 
-def check_again(submission: Submission, gold: Gold) -> bool:
+def retry_failed_check(submission: Submission, gold: Gold) -> bool:
     with transaction.atomic():
         last = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("pk").last()
         if last is None or last.state != State.FAILED:
             return False
-        job = create_check(submission, gold)
-        if not restart(job):
+        job = create_check_job(submission, gold)
+        if not restart_job(job):
             _sync_submission_status(job, Status.CHECKING)
     return True
 
 
-def fail(
+def fail_job(
     job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False
 ) -> bool:
     with transaction.atomic():
         if not end_lease(
-            job, state=State.FAILED, finished_at=from_now(), reason=reason
+            job, state=State.FAILED, finished_at=database_time_after(), reason=reason
         ):
             return False
         status, facts = (
@@ -279,28 +303,33 @@ def fail(
                 job.submission.begun_at or job.submission.submitted_at
             ):
                 # After the deadline, a run can replace another run only once.
-                facts["replace_until"] = from_now(60 * REPLACE_MINUTES)
+                facts["replace_until"] = database_time_after(60 * REPLACE_MINUTES)
         _sync_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
         if status == Status.FAILED:
-            tell_failed(job, has_problems=bool(problems))
-        bump_version(job.submission.phase_id, job.submission.team_id)
-    log.warning("Job %s failed: %s", job.pk, reason, extra=described(job))
+            notify_run_failed(job, has_problems=bool(problems))
+        increment_board_version(job.submission.phase_id, job.submission.team_id)
+    log.warning("Job %s failed: %s", job.pk, reason, extra=job_log_fields(job))
     return True
 
 
-def cancel_jobs(submission_id: int) -> None:
+def cancel_jobs_of_run(submission_id: int) -> None:
     moving = Job.objects.filter(submission_id=submission_id, state__in=Job.MOVING)
     moving.update(
-        state=State.CANCELLED, finished_at=from_now(), lease_expires_at=None, reason=""
+        state=State.CANCELLED,
+        finished_at=database_time_after(),
+        lease_expires_at=None,
+        reason="",
     )
 
 
-def restart(job: Job) -> bool:
-    return begin_anew(job, **facts_of(job.submission, Job.Kind(job.kind)))
+def restart_job(job: Job) -> bool:
+    return restart_finished_job(
+        job, **scheduling_facts(job.submission, Job.Kind(job.kind))
+    )
 
 
-def rescore(phase: Phase, most: int | None = None) -> list[Job]:
+def queue_missing_scorings(phase: Phase, most: int | None = None) -> list[Job]:
     """Queue the missing scoring jobs, so that each run gets scores against the current
     gold under each rule set of the task.
     """
@@ -321,17 +350,19 @@ def rescore(phase: Phase, most: int | None = None) -> list[Job]:
             submission=OuterRef("pk"), kind=Job.Kind.CHECK, state__in=Job.MOVING
         )
         runs = Submission.objects.filter(
-            ~Exists(checks), phase=phase, status__in=SCORED_AGAIN
+            ~Exists(checks), phase=phase, status__in=RESCORED_STATUSES
         )
-        options = options_digest(phase.task.options)
+        options = digest_of_options(phase.task.options)
         wanted = Q(jobs__gold=gold, jobs__rules__in=rules, jobs__options_digest=options)
-        missing = runs.exclude(UNWRITTEN).annotate(queued=Count("jobs", filter=wanted))
+        missing = runs.exclude(IS_UNWRITTEN_BASELINE).annotate(
+            queued=Count("jobs", filter=wanted)
+        )
         missing = (
             missing.filter(queued__lt=len(rules))
             .select_related("phase__task")
             .order_by("pk")
         )
-        return [job for run in missing[:most] for job in create_jobs(run, gold)]
+        return [job for run in missing[:most] for job in create_scoring_jobs(run, gold)]
 
 
 def _sync_submission_status(
@@ -340,7 +371,11 @@ def _sync_submission_status(
     if not job.sets_status:
         return False
     facts = {"problems": [], "hit_limit": False, "replace_until": None, **facts}
-    following = Submission.objects.filter(pk=job.submission.pk, status__in=FOLLOWING)
+    following = Submission.objects.filter(
+        pk=job.submission.pk, status__in=STATUSES_FOLLOWING_JOBS
+    )
     return bool(
-        following.update(status=status, status_since=from_now(), reason=reason, **facts)
+        following.update(
+            status=status, status_since=database_time_after(), reason=reason, **facts
+        )
     )

@@ -1,4 +1,4 @@
-"""Send e-mails about events and invitations, each at least once. After MAX_REFUSALS
+"""Send e-mails about events and invitations, each at least once. After MAX_SERVER_REFUSALS
 refusals by the mail server, an e-mail is not sent again.
 """
 
@@ -26,20 +26,20 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database import database_now, from_now
-from citeboard.teams.membership import invitation_mail
+from citeboard.core.database import database_now, database_time_after
+from citeboard.teams.membership import build_invitation_mail
 from citeboard.teams.models import MailedInvitation, User
-from tasks.delivery.notifications.events import OF_DATES
-from tasks.delivery.notifications.reading import choices_of, unsubscribe_secret
-from tasks.delivery.notifications.wording import words_of
-from tasks.jobs.engine import PostedKind, claim, end_lease, new_job
+from tasks.delivery.notifications.events import DATE_KINDS
+from tasks.delivery.notifications.reading import channels_by_kind, unsubscribe_secret
+from tasks.delivery.notifications.wording import write_notification_text
+from tasks.jobs.engine import SweptJobKind, claim_job, create_job, end_lease
 from tasks.models import Job, Notification
 from tasks.models.notifications import Channel, Kind
 
 State = Job.State
 
 
-class Mails(PostedKind):
+class MailJobKind(SweptJobKind):
     lease = 120
 
     def __init__(
@@ -53,27 +53,27 @@ class Mails(PostedKind):
         self.related = related
 
 
-NOTIFICATIONS = Mails(
+NOTIFICATIONS = MailJobKind(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )
-INVITATIONS = Mails(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
-KINDS = (NOTIFICATIONS, INVITATIONS)
+INVITATIONS = MailJobKind(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
+MAIL_JOB_KINDS = (NOTIFICATIONS, INVITATIONS)
 
 #: A sweep sends at most MAX_AT_ONCE e-mails for at most BUDGET_SECONDS seconds.
 #: The limits leave time for the other work of a sweep.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
 #: E-mails to a person are at least TOGETHER apart, except for e-mails about dates.
-TOGETHER = dt.timedelta(minutes=10)
-#: After MAX_REFUSALS refusals by the mail server, an e-mail has failed.
-MAX_REFUSALS = 6
-MAX_ERROR = 300
-SHOWN = 50
+MIN_INTERVAL_BETWEEN_MAILS = dt.timedelta(minutes=10)
+#: After MAX_SERVER_REFUSALS refusals by the mail server, an e-mail has failed.
+MAX_SERVER_REFUSALS = 6
+MAX_ERROR_CHARACTERS = 300
+MAX_FAILURES_SHOWN = 50
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MailState:
+class OutgoingMailState:
     """The state of the site's outgoing e-mails. ``error`` is the last error of an
     e-mail that is still waiting.
     """
@@ -85,7 +85,7 @@ class MailState:
     failures: list[dict[str, Any]]
 
 
-def send_mails() -> int:
+def send_due_mails() -> int:
     """Send due e-mails and return the number of sent e-mails. If the mail server does
     not answer, sending stops until the next call.
     """
@@ -94,29 +94,31 @@ def send_mails() -> int:
     try:
         due = (
             taken
-            for kind in KINDS
-            for taken in kind.take_due(most=MAX_AT_ONCE, until=until)
+            for kind in MAIL_JOB_KINDS
+            for taken in kind.claim_due_jobs(most=MAX_AT_ONCE, until=until)
         )
         for job, row in islice(due, MAX_AT_ONCE):
-            if not _is_wanted(row):
-                end_lease(job, state=State.CANCELLED, finished_at=from_now())
+            if not _is_still_wanted(row):
+                end_lease(job, state=State.CANCELLED, finished_at=database_time_after())
                 continue
             if not (together := _claim_due_mails(job, row)):
                 continue
-            mail = mail_of(*(told for _job, told in together))
+            mail = build_mail(*(told for _job, told in together))
             mail.connection = connection
-            pause = from_now(int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10))))
+            pause = database_time_after(
+                int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10)))
+            )
             try:
                 mail.send()
             except (OSError, SMTPException) as trouble:
-                error = _error_text(trouble)
-                if not _is_refusal(trouble):
+                error = _describe_mail_error(trouble)
+                if not _is_mail_refusal(trouble):
                     log.warning("The mail server does not answer: %s", error)
                     _end_mail_jobs(
                         together, state=State.QUEUED, reason=error, due_at=pause
                     )
                     # All due e-mails are postponed, so each pause has one connection.
-                    for kind in KINDS:
+                    for kind in MAIL_JOB_KINDS:
                         kind.due.order_by().update(due_at=pause)
                     break
                 log.warning(
@@ -125,7 +127,9 @@ def send_mails() -> int:
                     row.pk,
                     job.attempt,
                 )
-                state = State.FAILED if job.attempt >= MAX_REFUSALS else State.QUEUED
+                state = (
+                    State.FAILED if job.attempt >= MAX_SERVER_REFUSALS else State.QUEUED
+                )
                 _end_mail_jobs(together, state=state, reason=error, due_at=pause)
             except ValueError as unwritable:
                 # A bad certificate is a ValueError too, so OSError is handled first.
@@ -133,7 +137,10 @@ def send_mails() -> int:
                 _end_mail_jobs(together, state=State.FAILED, reason=error)
             else:
                 _end_mail_jobs(
-                    together, state=State.DONE, finished_at=from_now(), reason=""
+                    together,
+                    state=State.DONE,
+                    finished_at=database_time_after(),
+                    reason="",
                 )
                 sent += 1
     finally:
@@ -154,9 +161,13 @@ def _claim_due_mails(
     the job and return an empty list.
     """
     taken: list[tuple[Job, Any]] = [(job, row)]
-    if isinstance(row, MailedInvitation) or row.kind in OF_DATES or not TOGETHER:
+    if (
+        isinstance(row, MailedInvitation)
+        or row.kind in DATE_KINDS
+        or not MIN_INTERVAL_BETWEEN_MAILS
+    ):
         return taken
-    own = Notification.objects.filter(user=row.user).exclude(kind__in=OF_DATES)
+    own = Notification.objects.filter(user=row.user).exclude(kind__in=DATE_KINDS)
     # A process that sends to this person goes first, to send one e-mail at a time.
     if own.filter(
         job__state=State.RUNNING, job__started_at__lt=job.started_at
@@ -164,25 +175,31 @@ def _claim_due_mails(
         end_lease(
             job,
             state=State.QUEUED,
-            due_at=from_now(NOTIFICATIONS.lease),
+            due_at=database_time_after(NOTIFICATIONS.lease),
             is_counted=False,
         )
         return []
     last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))[
         "last"
     ]
-    if last is not None and last + TOGETHER > database_now():
-        end_lease(job, state=State.QUEUED, due_at=last + TOGETHER, is_counted=False)
+    if last is not None and last + MIN_INTERVAL_BETWEEN_MAILS > database_now():
+        end_lease(
+            job,
+            state=State.QUEUED,
+            due_at=last + MIN_INTERVAL_BETWEEN_MAILS,
+            is_counted=False,
+        )
         return []
     # Organisers can undo the cause of an e-mail for some time.
     # An older e-mail waits for newer e-mails whose cause can still be undone.
-    if row.created_at + TOGETHER <= database_now():
+    if row.created_at + MIN_INTERVAL_BETWEEN_MAILS <= database_now():
         others = own.filter(
-            job__state=State.QUEUED, created_at__lte=row.created_at + TOGETHER
+            job__state=State.QUEUED,
+            created_at__lte=row.created_at + MIN_INTERVAL_BETWEEN_MAILS,
         )
         until = others.filter(
             job__due_at__gt=database_now(),
-            job__due_at__lte=row.created_at + 2 * TOGETHER,
+            job__due_at__lte=row.created_at + 2 * MIN_INTERVAL_BETWEEN_MAILS,
         )
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
             end_lease(job, state=State.QUEUED, due_at=due_at, is_counted=False)
@@ -191,21 +208,21 @@ def _claim_due_mails(
     waits = Q(
         job__state=State.QUEUED,
         job__reason="",
-        created_at__lte=database_now() - TOGETHER,
+        created_at__lte=database_now() - MIN_INTERVAL_BETWEEN_MAILS,
     )
     for told in own.filter(waits | Q(job__in=NOTIFICATIONS.due.order_by())).order_by(
         "pk"
     ):
-        other = claim(told.job_id or 0, job.lease_owner)
-        if other is not None and _is_wanted(told):
+        other = claim_job(told.job_id or 0, job.lease_owner)
+        if other is not None and _is_still_wanted(told):
             taken.append((other, told))
         elif other is not None:
-            end_lease(other, state=State.CANCELLED, finished_at=from_now())
+            end_lease(other, state=State.CANCELLED, finished_at=database_time_after())
     return taken
 
 
 def queue_invitation() -> int:
-    return new_job(Job.Kind.INVITATION, Job.Priority.POST, due_at=timezone.now()).pk
+    return create_job(Job.Kind.INVITATION, Job.Priority.POST, due_at=timezone.now()).pk
 
 
 def unqueue_invitations(jobs: Sequence[int | None]) -> None:
@@ -216,14 +233,14 @@ def unqueue_invitations(jobs: Sequence[int | None]) -> None:
 
 def _mail_jobs(*states: Job.State) -> QuerySet[Job]:
     return Job.all_kinds.filter(
-        kind__in=[kind.name for kind in KINDS], state__in=states
+        kind__in=[kind.name for kind in MAIL_JOB_KINDS], state__in=states
     )
 
 
-def try_again(*, by: User) -> int:
+def requeue_failed_mails(*, by: User) -> int:
     with transaction.atomic():
         queued = _mail_jobs(State.FAILED).update(
-            state=State.QUEUED, attempt=0, due_at=from_now(-1)
+            state=State.QUEUED, attempt=0, due_at=database_time_after(-1)
         )
         if queued:
             audit.record(
@@ -236,22 +253,24 @@ def try_again(*, by: User) -> int:
     return queued
 
 
-def mail_state() -> MailState:
+def outgoing_mail_state() -> OutgoingMailState:
     waiting, failed = _mail_jobs(State.QUEUED, State.RUNNING), _mail_jobs(State.FAILED)
     troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
-    newest = failed.order_by("-created_at", "-pk").values_list("pk", "reason")[:SHOWN]
+    newest = failed.order_by("-created_at", "-pk").values_list("pk", "reason")[
+        :MAX_FAILURES_SHOWN
+    ]
     errors: dict[int | None, str] = dict(newest)
-    rows = [row for kind in KINDS for row in kind.rows.filter(job__in=errors)]
-    return MailState(
+    rows = [row for kind in MAIL_JOB_KINDS for row in kind.rows.filter(job__in=errors)]
+    return OutgoingMailState(
         waiting=waiting.count(),
         since=waiting.aggregate(since=Min("created_at"))["since"],
         error=troubled.reason if troubled else "",
         failed=failed.count(),
-        failures=[_failure_facts(row, errors) for row in rows],
+        failures=[_mail_failure_facts(row, errors) for row in rows],
     )
 
 
-def _failure_facts(
+def _mail_failure_facts(
     row: Notification | MailedInvitation, errors: Mapping[int | None, str]
 ) -> dict[str, Any]:
     if isinstance(row, MailedInvitation):
@@ -265,7 +284,7 @@ def _failure_facts(
     return {**facts, "written_at": row.created_at}
 
 
-def _is_wanted(row: Notification | MailedInvitation) -> bool:
+def _is_still_wanted(row: Notification | MailedInvitation) -> bool:
     if isinstance(row, MailedInvitation):
         return row.state == MailedInvitation.State.WAITING and not row.has_expired
     if (
@@ -275,11 +294,11 @@ def _is_wanted(row: Notification | MailedInvitation) -> bool:
         return False
     return any(
         kind == row.kind and way == Channel.MAIL
-        for kind, way in choices_of(row.user).items()
+        for kind, way in channels_by_kind(row.user).items()
     )
 
 
-def _is_refusal(trouble: Exception) -> bool:
+def _is_mail_refusal(trouble: Exception) -> bool:
     code = trouble.smtp_code if isinstance(trouble, SMTPResponseException) else None
     return isinstance(trouble, SMTPRecipientsRefused) or code in (
         550,
@@ -290,7 +309,7 @@ def _is_refusal(trouble: Exception) -> bool:
     )
 
 
-def _error_text(trouble: Exception) -> str:
+def _describe_mail_error(trouble: Exception) -> str:
     """Describe an error without the server's reply, which may contain private data."""
     if isinstance(trouble, SMTPRecipientsRefused):
         codes = sorted({str(code) for code, _ in trouble.recipients.values()})
@@ -300,26 +319,26 @@ def _error_text(trouble: Exception) -> str:
         if isinstance(trouble, SMTPServerDisconnected)
         else str(trouble)
     )
-    return f"{type(trouble).__name__}: {kind}"[:MAX_ERROR]
+    return f"{type(trouble).__name__}: {kind}"[:MAX_ERROR_CHARACTERS]
 
 
-def mail_of(
+def build_mail(
     row: Notification | MailedInvitation, *others: Notification
 ) -> EmailMessage:
     person = row.created_by if isinstance(row, MailedInvitation) else row.user
     with translation.override((person and person.language) or settings.LANGUAGE_CODE):
         return (
-            invitation_mail(row)
+            build_invitation_mail(row)
             if isinstance(row, MailedInvitation)
-            else notification_mail(row, *others)
+            else build_notification_mail(row, *others)
         )
 
 
-def notification_mail(*told: Notification) -> EmailMessage:
+def build_notification_mail(*told: Notification) -> EmailMessage:
     """Return a single e-mail for several notifications of a person, with an unsubscribe
     link for each kind.
     """
-    person, words = told[0].user, [words_of(row) for row in told]
+    person, words = told[0].user, [write_notification_text(row) for row in told]
     kinds = {
         row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)])
         for row in told

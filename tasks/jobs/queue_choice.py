@@ -23,7 +23,7 @@ from django.db.models.expressions import RawSQL
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from citeboard.core.database import from_now
+from citeboard.core.database import database_time_after
 from citeboard.core.processes import group_name
 from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
@@ -31,11 +31,11 @@ from tasks.models import Job, Submission, Task, WorkerGroup
 
 #: Worker groups send a heartbeat every PACE seconds.
 #: A group without a heartbeat for MAX_SILENCE seconds counts as stopped.
-#: A stopped group is deleted FORGOTTEN seconds after its last heartbeat.
-PACE, MAX_SILENCE, FORGOTTEN = 5.0, 60, 24 * 60 * 60
+#: A stopped group is deleted GROUP_RETENTION_SECONDS seconds after its last heartbeat.
+HEARTBEAT_SECONDS, MAX_SILENCE_SECONDS, GROUP_RETENTION_SECONDS = 5.0, 60, 24 * 60 * 60
 
 
-class SignOfLife:
+class GroupHeartbeat:
     """The heartbeat of a worker group, which one process of the group writes to the
     database.
     """
@@ -47,46 +47,50 @@ class SignOfLife:
     def give(self) -> None:
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + PACE
+        self._next = time.monotonic() + HEARTBEAT_SECONDS
         message = "the group of workers cannot leave a sign of life"
-        default_on_database_error(lambda: note_group(self._name), None, message)
+        default_on_database_error(
+            lambda: record_group_heartbeat(self._name), None, message
+        )
 
 
-def note_group(name: str) -> None:
+def record_group_heartbeat(name: str) -> None:
     facts = {
         "queues": settings.QUEUES,
         "workers": settings.WORKERS,
-        "seen_at": from_now(),
+        "seen_at": database_time_after(),
     }
     WorkerGroup.objects.update_or_create(name=name, defaults=facts)
 
 
-def living_groups() -> list[WorkerGroup]:
+def living_worker_groups() -> list[WorkerGroup]:
     return list(
-        WorkerGroup.objects.filter(seen_at__gt=from_now(-MAX_SILENCE)).order_by("name")
+        WorkerGroup.objects.filter(
+            seen_at__gt=database_time_after(-MAX_SILENCE_SECONDS)
+        ).order_by("name")
     )
 
 
-def forget_group(name: str) -> None:
+def delete_worker_group(name: str) -> None:
     WorkerGroup.objects.filter(name=name).delete()
 
 
-def why_unserved(queue: str) -> str:
+def explain_unserved_queue(queue: str) -> str:
     """Return a clause that explains why no worker group takes jobs of the queue. Return
     an empty text if a worker group serves the queue.
     """
-    if not (groups := living_groups()):
+    if not (groups := living_worker_groups()):
         return _("no worker is running")
     if any(group.serves(queue) for group in groups):
         return ""
     return _("no worker serves the queue %(queue)s") % {"queue": queue}
 
 
-START = 15.0  # seconds in which a new worker group need not claim a job
-SHORTEST = 5.0  # minimum of seconds after which free workers count as stuck
+START_GRACE_SECONDS = 15.0  # seconds in which a new worker group need not claim a job
+MIN_STUCK_SECONDS = 5.0  # minimum of seconds after which free workers count as stuck
 
 
-class Watchdog:
+class WorkerGroupWatchdog:
     """Monitors if one worker group still claims jobs. ``owner`` is the common prefix of
     the group's claims.
     """
@@ -95,7 +99,7 @@ class Watchdog:
         self.owner = owner
         self.workers = workers
         self._last_claim: dt.datetime | None = None
-        self._since = time.monotonic() + START
+        self._since = time.monotonic() + START_GRACE_SECONDS
 
     def is_stuck(self) -> bool:
         """Return True if free workers of the group leave claimable jobs in the queue.
@@ -108,25 +112,25 @@ class Watchdog:
             return False
         claims = Job.all_kinds.filter(lease_owner__startswith=self.owner)
         running = claims.filter(state=Job.State.RUNNING).count()
-        if running >= self.workers or not claimable(self.owner).exists():
+        if running >= self.workers or not claimable_jobs(self.owner).exists():
             self._since = max(self._since, now)
         else:
             before = self._last_claim
             self._last_claim = claims.aggregate(last=Max("started_at"))["last"]
             if self._last_claim != before:
                 self._since = now
-        return now - self._since > max(settings.LEASE_SECONDS, SHORTEST)
+        return now - self._since > max(settings.LEASE_SECONDS, MIN_STUCK_SECONDS)
 
 
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
 #: The function in `scoring` has a dotted name, as `tasks` must not import `scoring`.
-NEEDS_MODELS = "scoring.metrics.needs_models"
+NEEDS_MODELS_FUNCTION = "scoring.metrics.needs_models"
 #: A run is heavy if the median of recent runs of its phase took longer than HEAVY.
-HEAVY = dt.timedelta(seconds=20)
-RECENT = 5
+HEAVY_RUN_DURATION = dt.timedelta(seconds=20)
+RECENT_RUNS_CONSIDERED = 5
 
 
-def queue_of(task: Task) -> str:
+def queue_of_task(task: Task) -> str:
     """Return the job queue that organisers have set for the task. By default, tasks
     whose metrics need models use the queue `models`, and all other tasks use the queue
     `light`.
@@ -135,12 +139,14 @@ def queue_of(task: Task) -> str:
         return task.queue
     return (
         MODELS
-        if import_string(NEEDS_MODELS)(task.type, tuple(task.rules), task.options)
+        if import_string(NEEDS_MODELS_FUNCTION)(
+            task.type, tuple(task.rules), task.options
+        )
         else LIGHT
     )
 
 
-def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
+def is_heavy_run(submission: Submission, queue: str, kind: Job.Kind) -> bool:
     if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
     same = {
@@ -155,14 +161,16 @@ def is_heavy(submission: Submission, queue: str, kind: Job.Kind) -> bool:
         "-started_at"
     )
     took = sorted(
-        lately.values_list(F("finished_at") - F("started_at"), flat=True)[:RECENT]
+        lately.values_list(F("finished_at") - F("started_at"), flat=True)[
+            :RECENT_RUNS_CONSIDERED
+        ]
     )
-    return bool(took) and took[len(took) // 2] > HEAVY
+    return bool(took) and took[len(took) // 2] > HEAVY_RUN_DURATION
 
 
-def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
+def scheduling_facts(submission: Submission, kind: Job.Kind) -> dict[str, object]:
     task = submission.phase.task
-    queue = LIGHT if kind == Job.Kind.CHECK else queue_of(task)
+    queue = LIGHT if kind == Job.Kind.CHECK else queue_of_task(task)
     is_again = submission.status == Submission.Status.SCORED
     facts = {
         "season": task.season_id,
@@ -173,12 +181,14 @@ def facts_of(submission: Submission, kind: Job.Kind) -> dict[str, object]:
     )
     own = before.order_by("-turn").values_list("turn", flat=True).first()
     # The turn follows the team's latest turn, but is at least the current turn.
-    turn = max(0 if own is None else own + 1, present_turns(**facts).first() or 0)
+    turn = max(
+        0 if own is None else own + 1, turns_of_started_jobs(**facts).first() or 0
+    )
     facts |= {"team": submission.team_id or 0, "turn": turn}
-    return {"queue": queue, "is_heavy": is_heavy(submission, queue, kind), **facts}
+    return {"queue": queue, "is_heavy": is_heavy_run(submission, queue, kind), **facts}
 
 
-def present_turns(**of: Any) -> QuerySet[Job, int]:
+def turns_of_started_jobs(**of: Any) -> QuerySet[Job, int]:
     """Return the turns of jobs that have started, the latest start first. Jobs of the
     teams of a season alternate by turns.
     """
@@ -186,31 +196,32 @@ def present_turns(**of: Any) -> QuerySet[Job, int]:
     return begun.values_list("turn", flat=True)
 
 
-#: Jobs that started more than MEMORY seconds ago do not affect the order of seasons.
-MEMORY = 3600
+#: Jobs that started more than SEASON_MEMORY_SECONDS seconds ago do not affect the order of seasons.
+SEASON_MEMORY_SECONDS = 3600
 MAX_TURN = 2**31 - 1
-NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
+NEVER_STARTED = dt.datetime.min.replace(tzinfo=dt.UTC)
 #: The conditions contain no parameters, so that databases use the partial index.
-_IS = "state = 'queued'", "state = 'running'"
-QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _IS)  # noqa: S611  (texts of our own)
+_STATE_CONDITIONS = "state = 'queued'", "state = 'running'"
+QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _STATE_CONDITIONS)  # noqa: S611  (texts of our own)
 #: The query finds the first queued job of each group by index look-ups.
 #: The `nullif` calls keep SQLite from scanning all rows with equal values.
 #: SQLite must be told the index, since it would otherwise sort all waiting jobs.
 _GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
-_SAME = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
-_FIRST = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
-HEADS = f"""
+_GROUP_OF_HEAD = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
+_FIRST_OF_GROUP = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
+FIRST_JOBS_SQL = f"""
     WITH RECURSIVE head (id) AS (
-        SELECT (SELECT id FROM tasks_job %(by)s WHERE {_IS[0]} {_FIRST})
+        SELECT (SELECT id FROM tasks_job %(by)s WHERE {_STATE_CONDITIONS[0]} {_FIRST_OF_GROUP})
         UNION ALL
         SELECT (SELECT id FROM tasks_job %(by)s
-                WHERE {_IS[0]} AND ({_GROUP}, turn) > ({_SAME}, {MAX_TURN}) {_FIRST})
+                WHERE {_STATE_CONDITIONS[0]} AND ({_GROUP}, turn) > ({_GROUP_OF_HEAD}, {MAX_TURN})
+                {_FIRST_OF_GROUP})
         FROM head JOIN tasks_job job ON job.id = head.id
     ) SELECT id FROM head
 """  # noqa: S608
 
 
-def served() -> QuerySet[Job]:
+def jobs_in_served_queues() -> QuerySet[Job]:
     waiting = Job.all_kinds.filter(
         state=Job.State.QUEUED, priority__lt=Job.Priority.POST
     )
@@ -219,18 +230,18 @@ def served() -> QuerySet[Job]:
 
 #: A worker group runs at most `CITEBOARD_WORKERS` jobs of each kind in LONG at once.
 #: The limit on long jobs leaves workers for short jobs.
-LONG = {
+LONG_JOB_CONDITIONS = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
     "comparing": Q(kind=Job.Kind.COMPARE),
 }
 
 
-def claimable(group: str) -> QuerySet[Job]:
+def claimable_jobs(group: str) -> QuerySet[Job]:
     """Return the jobs that a worker of the group may claim now. Only the first queued
     job is returned for each group of similar jobs (same queue, kind, weight, priority
     and season).
     """
-    jobs = heads(served())
+    jobs = first_job_per_group(jobs_in_served_queues())
     if not settings.FAST_LANE:
         return jobs
     # A process may claim a run's jobs for all rule sets, so processes are counted.
@@ -239,28 +250,29 @@ def claimable(group: str) -> QuerySet[Job]:
     ).aggregate(
         **{
             name: Count("lease_owner", filter=which, distinct=True)
-            for name, which in LONG.items()
+            for name, which in LONG_JOB_CONDITIONS.items()
         }
     )
-    for name, which in LONG.items():
+    for name, which in LONG_JOB_CONDITIONS.items():
         if at_work[name] >= settings.WORKERS:
             jobs = jobs.exclude(which)
     return jobs
 
 
-def heads(jobs: QuerySet[Job]) -> QuerySet[Job]:
+def first_job_per_group(jobs: QuerySet[Job]) -> QuerySet[Job]:
     with connection.cursor() as cursor:
         cursor.execute(
-            HEADS
+            FIRST_JOBS_SQL
             % {"by": "INDEXED BY job_queued" if connection.vendor == "sqlite" else ""}
         )
         return jobs.filter(pk__in=[number for (number,) in cursor.fetchall() if number])
 
 
-def in_turn(jobs: QuerySet[Job]) -> list[Job]:
+def sort_by_fair_share(jobs: QuerySet[Job]) -> list[Job]:
     """Sort the jobs in the order in which workers take them."""
     begun = Job.objects.filter(
-        season=OuterRef("season"), started_at__gt=from_now(-MEMORY)
+        season=OuterRef("season"),
+        started_at__gt=database_time_after(-SEASON_MEMORY_SECONDS),
     )
     lately = begun.order_by("-started_at").values("started_at")
     new, again = (
@@ -270,7 +282,7 @@ def in_turn(jobs: QuerySet[Job]) -> list[Job]:
     rows: list[Any] = list(jobs.annotate(new=new, again=again).order_by(*Job.ORDER))
     seasons: dict[tuple[int, int], Any] = {}
     for job in rows:
-        last = max(job.new or NEVER, job.again or NEVER)
+        last = max(job.new or NEVER_STARTED, job.again or NEVER_STARTED)
         seasons.setdefault(
             (job.priority, job.season), (job.priority, last, job.created_at, job.pk)
         )
@@ -278,7 +290,7 @@ def in_turn(jobs: QuerySet[Job]) -> list[Job]:
 
 
 #: Positions after MAX_PLACE are not computed, to limit the computation time.
-MAX_PLACE = 100
+MAX_QUEUE_POSITION = 100
 
 
 def place_in_queue(submission: Submission) -> int | None:
@@ -294,8 +306,10 @@ def place_in_queue(submission: Submission) -> int | None:
     )
     if job is None:
         return None
-    firsts = in_turn(
-        heads(Job.objects.filter(queue=job.queue, priority__lte=job.priority))
+    firsts = sort_by_fair_share(
+        first_job_per_group(
+            Job.objects.filter(queue=job.queue, priority__lte=job.priority)
+        )
     )
     order = list(dict.fromkeys((first.priority, first.season) for first in firsts))
     same = Q(turn=job.turn, created_at=job.created_at, pk__lte=job.pk)
@@ -313,20 +327,26 @@ def place_in_queue(submission: Submission) -> int | None:
         if (first.priority, first.season) == (job.priority, job.season):
             own += waiting.filter(earlier, turn__lte=job.turn).values_list(
                 "pk", flat=True
-            )[: MAX_PLACE + 1]
+            )[: MAX_QUEUE_POSITION + 1]
         else:
-            others[first.priority, first.season] += waiting[: MAX_PLACE + 1].count()
-    if len(own) <= MAX_PLACE and job.pk not in own:
+            others[first.priority, first.season] += waiting[
+                : MAX_QUEUE_POSITION + 1
+            ].count()
+    if len(own) <= MAX_QUEUE_POSITION and job.pk not in own:
         return None  # A worker has taken the job in the meantime.
     mine, place = order.index((job.priority, job.season)), len(own)
     for position, key in enumerate(order):
         # Seasons with the same priority take turns, so jobs of others come in between.
-        turns = MAX_PLACE if key[0] < job.priority else len(own) - (position > mine)
+        turns = (
+            MAX_QUEUE_POSITION
+            if key[0] < job.priority
+            else len(own) - (position > mine)
+        )
         place += min(others[key], turns)
-    return min(place, MAX_PLACE + 1)
+    return min(place, MAX_QUEUE_POSITION + 1)
 
 
-def with_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
+def annotate_progress(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     running = Job.objects.filter(
         submission=OuterRef("pk"), sets_status=True, state=Job.State.RUNNING
     )

@@ -9,21 +9,27 @@ from django.core.cache import caches
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import database_now, database_time_after
 from tasks.jobs import tallies
-from tasks.jobs.engine import expire_lost, move_each, orphaned, resume, wake_again
-from tasks.jobs.queue_choice import FORGOTTEN
+from tasks.jobs.engine import (
+    expire_lost_leases,
+    move_each,
+    orphaned_jobs,
+    resume_waiting_job,
+    wake_unclaimed_jobs,
+)
+from tasks.jobs.queue_choice import GROUP_RETENTION_SECONDS
 from tasks.models import Job, WorkerGroup
 
-#: A wake-up that was taken more than WAKE_LIFE ago is considered lost.
-WAKE_LIFE = dt.timedelta(hours=2)
-SIGN_OF_LIFE = "last-sweep"
+#: A wake-up that was taken more than WAKEUP_LIFETIME ago is considered lost.
+WAKEUP_LIFETIME = dt.timedelta(hours=2)
+LAST_SWEEP_CACHE_KEY = "last-sweep"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepCounts:
     lost: int = 0
     resumed: int = 0
     woken: int = 0
@@ -32,33 +38,37 @@ class Swept:
         return f"{self.lost} jobs whose worker was gone, {self.resumed} that waited, {self.woken} woken again"
 
 
-def sweep(now: dt.datetime | None = None) -> Swept:
+def sweep_jobs(now: dt.datetime | None = None) -> SweepCounts:
     now = now or database_now()
     lease = dt.timedelta(seconds=settings.LEASE_SECONDS)
     waiting = Job.all_kinds.filter(state=Job.State.WAITING, woken_at__lt=now - lease)
-    orphaned().filter(state__in=Job.MOVING).delete()
-    swept = Swept(
-        expire_lost(now), move_each(waiting, resume), wake_again(before=now - lease / 2)
+    orphaned_jobs().filter(state__in=Job.MOVING).delete()
+    swept = SweepCounts(
+        expire_lost_leases(now),
+        move_each(waiting, resume_waiting_job),
+        wake_unclaimed_jobs(before=now - lease / 2),
     )
     # Wake-ups of workers that died would be repeated after a week, so they are deleted.
     # A taken wake-up is locked until the retry time of django-q.
     # A new wake-up is not locked.
     handed_out = now + dt.timedelta(seconds=Conf.RETRY)
     OrmQ.objects.filter(
-        lock__gt=now + WAKE_LIFE, lock__lt=handed_out - WAKE_LIFE
+        lock__gt=now + WAKEUP_LIFETIME, lock__lt=handed_out - WAKEUP_LIFETIME
     ).delete()
-    WorkerGroup.objects.filter(seen_at__lt=from_now(-FORGOTTEN)).delete()
-    tallies.add_up()
+    WorkerGroup.objects.filter(
+        seen_at__lt=database_time_after(-GROUP_RETENTION_SECONDS)
+    ).delete()
+    tallies.merge_tallied_rows()
     try:
-        caches["queue"].set(SIGN_OF_LIFE, database_now(), timeout=None)
+        caches["queue"].set(LAST_SWEEP_CACHE_KEY, database_now(), timeout=None)
     except Exception:
         # The sweep has succeeded, and only the command `doctor` reads its time.
         log.warning("The sweep could not leave a sign of life", exc_info=True)
-    if swept != Swept():
+    if swept != SweepCounts():
         log.info("Swept: %s", swept)
     return swept
 
 
-def last_sweep() -> dt.datetime | None:
-    at: dt.datetime | None = caches["queue"].get(SIGN_OF_LIFE)
+def last_sweep_time() -> dt.datetime | None:
+    at: dt.datetime | None = caches["queue"].get(LAST_SWEEP_CACHE_KEY)
     return at

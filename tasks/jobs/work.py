@@ -9,7 +9,7 @@ from collections.abc import Callable
 from django.db import InterfaceError, OperationalError
 from django.utils.module_loading import import_string
 
-from citeboard.core.instruments import span
+from citeboard.core.instruments import trace_span
 from citeboard.core.logs import request_id
 from citeboard.core.processes import group_name, process_name
 from citeboard.core.words import one_line
@@ -20,49 +20,49 @@ from tasks.models import Job
 log = logging.getLogger(__name__)
 
 
-class JobWaits(Exception):
+class JobWaitsForDependency(Exception):
     """An error about a job that must wait for a missing dependency, which the message
     names.
     """
 
 
-class JobDied(Exception):
+class JobProcessDied(Exception):
     """An error about a job whose process died without an error message."""
 
 
-def take_next() -> bool:
+def do_next_job() -> bool:
     """Claim the next job that the worker group of this process may take, and do the
     work. Return False if there was no job to claim.
     """
     group = group_name(os.getpgrp())
-    return _claimed_and_done(lambda: engine.claim_next(process_name(), group))
+    return _claim_and_do_job(lambda: engine.claim_next_job(process_name(), group))
 
 
 def take_jobs(*_: object) -> None:
     """Claim jobs and do their work until the worker group may take no more jobs. The
     arguments are ignored, because wake-ups of earlier releases name a job.
     """
-    while take_next():
+    while do_next_job():
         pass
 
 
 def take_job(number: int) -> None:
-    _claimed_and_done(lambda: engine.claim(number, process_name()))
+    _claim_and_do_job(lambda: engine.claim_job(number, process_name()))
 
 
-def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
+def _claim_and_do_job(claim: Callable[[], Job | None]) -> bool:
     """Claim a job and do its work. Return True if more jobs may be waiting. An error of
     the work is stored with the job and not raised.
     """
     if not is_writable():
         # While the database is read-only, no job is claimed.
         return False
-    with interruptions.held_back():
+    with interruptions.defer_sigterm():
         job = None
         try:
             job = (
                 None
-                if interruptions.is_asked()
+                if interruptions.is_stop_requested()
                 else interruptions.retry_on_database_error(claim)
             )
             if job is not None:
@@ -70,15 +70,15 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
                 token = request_id.set(job.trace or f"job-{job.pk}")
                 try:
                     interruptions.default_on_database_error(
-                        lambda: engine.wake_next(job), otherwise=None
+                        lambda: engine.wake_next_worker(job), otherwise=None
                     )
-                    with span(
+                    with trace_span(
                         f"job {job.kind}",
                         continued=job.trace,
                         job=job.pk,
                         attempt=job.attempt,
                     ):
-                        _handle_job(job)
+                        _call_job_handler(job)
                 finally:
                     request_id.reset(token)
         except interruptions.DATABASE_ERRORS as reason:
@@ -86,28 +86,30 @@ def _claimed_and_done(claim: Callable[[], Job | None]) -> bool:
             message = "The database failed while a worker was at job %s: %s"
             log.error(message, job and job.pk, one_line(reason))  # noqa: TRY400  (not worth a traceback)
             return False
-        return job is not None and not interruptions.is_asked()
+        return job is not None and not interruptions.is_stop_requested()
 
 
-def _handle_job(job: Job) -> None:
+def _call_job_handler(job: Job) -> None:
     try:
-        import_string(engine.kind_of(job).handler)(job)
+        import_string(engine.job_kind_of(job).handler)(job)
     except Exception as reason:  # noqa: BLE001  (whatever it is, the job says so)
-        settle(job, reason)
+        store_job_failure(job, reason)
 
 
-def settle(job: Job, reason: Exception) -> None:
+def store_job_failure(job: Job, reason: Exception) -> None:
     """Store the result of a job whose work raised the exception ``reason``."""
     match reason:
-        case JobDied():
-            interruptions.retry_on_database_error(engine.crashed, job, str(reason))
-        case JobWaits():
-            interruptions.retry_on_database_error(engine.defer, job, str(reason))
-        case interruptions.Stopping():
-            interruptions.retry_on_database_error(engine.release, job)
+        case JobProcessDied():
+            interruptions.retry_on_database_error(
+                engine.retry_or_fail_crashed, job, str(reason)
+            )
+        case JobWaitsForDependency():
+            interruptions.retry_on_database_error(engine.defer_job, job, str(reason))
+        case interruptions.WorkerStopping():
+            interruptions.retry_on_database_error(engine.release_job, job)
         case engine.JobLost():
             log.warning(
-                "Job %s is not ours any more", job.pk, extra=engine.described(job)
+                "Job %s is not ours any more", job.pk, extra=engine.job_log_fields(job)
             )
         case OperationalError() | InterfaceError():
             raise reason
@@ -115,9 +117,9 @@ def settle(job: Job, reason: Exception) -> None:
             log.error(
                 "Job %s failed by a fault",
                 job.pk,
-                extra=engine.described(job),
+                extra=engine.job_log_fields(job),
                 exc_info=reason,
             )
             interruptions.retry_on_database_error(
-                engine.crashed, job, engine.kind_of(job).fault
+                engine.retry_or_fail_crashed, job, engine.job_kind_of(job).fault
             )

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import SET_NULL
 
-from citeboard.core.confinement import closes_all
+from citeboard.core.confinement import is_fully_confined
 from tasks.types import TaskType
 from tasks.types.declared import folder, official_program, own_measures
 
@@ -57,10 +57,10 @@ class MeasuresFile(models.Model):
         return official_program.is_program(self.text)
 
 
-def may_be_run(text: str) -> bool:
+def may_run_measures(text: str) -> bool:
     if own_measures.is_trusted(text):
         return True
-    if settings.OWN_MEASURES == "nobody" or not closes_all():
+    if settings.OWN_MEASURES == "nobody" or not is_fully_confined():
         return False
     brought = MeasuresFile.objects.filter(digest=own_measures.digest_of(text))
     return (
@@ -70,7 +70,7 @@ def may_be_run(text: str) -> bool:
     ).exists()
 
 
-def keep(task_type: TaskType) -> Declaration:
+def store_declaration(task_type: TaskType) -> Declaration:
     assert task_type.declared is not None, "a built-in type is no row"
     files = dict(task_type.declared.files)
     digest = hashlib.sha256(
@@ -82,12 +82,12 @@ def keep(task_type: TaskType) -> Declaration:
 
 
 @lru_cache(maxsize=256)
-def declared_type(digest: str) -> TaskType:
+def load_declared_type(digest: str) -> TaskType:
     files = Declaration.objects.get(digest=digest).files
     return folder.read_declaration(files, parses_program=False)
 
 
-def newest(slug: str) -> TaskType | None:
+def newest_declared_type(slug: str) -> TaskType | None:
     """Return the newest declared task type with the slug. Folders with the same slug
     may differ in texts that do not change scores.
     """
@@ -97,4 +97,4 @@ def newest(slug: str) -> TaskType | None:
         .only("digest")
         .first()
     )
-    return declared_type(row.digest) if row else None
+    return load_declared_type(row.digest) if row else None

@@ -16,12 +16,12 @@ from citeboard.teams.models import User
 from tasks.models.seasons import Gold
 from tasks.models.submissions import Submission
 
-OF_RUNS = ("write", "check", "score")
+RUN_JOB_KINDS = ("write", "check", "score")
 
 
 class JobsOfRuns(models.Manager["Job"]):
     def get_queryset(self) -> models.QuerySet[Job]:
-        return super().get_queryset().filter(kind__in=OF_RUNS)
+        return super().get_queryset().filter(kind__in=RUN_JOB_KINDS)
 
 
 class Job(models.Model):
@@ -189,9 +189,9 @@ class Job(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    kind__in=OF_RUNS, submission__isnull=False, gold__isnull=False
+                    kind__in=RUN_JOB_KINDS, submission__isnull=False, gold__isnull=False
                 )
-                | (~Q(kind__in=OF_RUNS) & Q(submission=None, gold=None)),
+                | (~Q(kind__in=RUN_JOB_KINDS) & Q(submission=None, gold=None)),
                 name="job_has_a_run_where_it_is_of_one",
             ),
         ]
@@ -205,7 +205,7 @@ class Job(models.Model):
         return f"{self.submission} under {self.rules}" if self.rules else of_run
 
     @classmethod
-    def to_post(
+    def create_post_jobs(
         cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime
     ) -> list[Job]:
         facts = {
@@ -221,7 +221,7 @@ class Job(models.Model):
         return self.kind == self.Kind.WRITE
 
 
-MAX_NOTE = 500
+MAX_NOTE_CHARACTERS = 500
 
 
 class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
@@ -241,7 +241,7 @@ class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
         )
         return Exists(of_runs.order_by())
 
-    def of_job(self) -> Exists:
+    def exists_for_job_failure(self) -> Exists:
         return Exists(
             self.filter(
                 job=OuterRef("pk"), failed_at=OuterRef("finished_at")
@@ -261,7 +261,7 @@ class Acknowledgement(models.Model):
         Job, on_delete=CASCADE, null=True, blank=True, related_name="acknowledgements"
     )
     failed_at = models.DateTimeField()
-    note = models.CharField(max_length=MAX_NOTE, blank=True)
+    note = models.CharField(max_length=MAX_NOTE_CHARACTERS, blank=True)
     by = models.ForeignKey(
         User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
     )

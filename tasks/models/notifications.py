@@ -15,7 +15,7 @@ from django.db.models import (
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import written_day
+from citeboard.core.instants import format_day
 from citeboard.teams.models import Membership, Team, User
 from tasks.models.jobs import Job
 from tasks.models.seasons import Organiser, Phase, Season
@@ -66,11 +66,11 @@ class Channel(models.TextChoices):
     NONE = "none", _("not at all")
 
 
-OF_OUTCOMES = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
-#: The kinds of notifications in FOR_MEMBERS are only sent to members of the team.
-#: The kinds in FOR_ORGANISERS are only sent to organisers and their helpers.
-FOR_MEMBERS = (
-    *OF_OUTCOMES,
+SCORE_OUTCOME_KINDS = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
+#: The kinds of notifications in TEAM_MEMBER_KINDS are only sent to members of the team.
+#: The kinds in ORGANISER_KINDS are only sent to organisers and their helpers.
+TEAM_MEMBER_KINDS = (
+    *SCORE_OUTCOME_KINDS,
     Kind.FAILED,
     Kind.REFUSED,
     Kind.DECIDED,
@@ -80,7 +80,7 @@ FOR_MEMBERS = (
     Kind.MERGE_ASKED,
     Kind.MERGED,
 )
-FOR_ORGANISERS = (
+ORGANISER_KINDS = (
     Kind.ASKED,
     Kind.ROLE,
     Kind.QUESTION,
@@ -114,9 +114,9 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         hides = Q(phase__own_scores=Phase.OwnRuns.NOTHING) & ~is_open
         return (
             self.filter(Q(season__is_public=True) | runs_it | Q(kind=Kind.SHEET))
-            .filter(~Q(kind__in=FOR_MEMBERS) | Q(Exists(member)))
-            .filter(~Q(kind__in=FOR_ORGANISERS) | runs_it)
-            .filter(~Q(kind__in=OF_OUTCOMES) | ~hides)
+            .filter(~Q(kind__in=TEAM_MEMBER_KINDS) | Q(Exists(member)))
+            .filter(~Q(kind__in=ORGANISER_KINDS) | runs_it)
+            .filter(~Q(kind__in=SCORE_OUTCOME_KINDS) | ~hides)
         )
 
 
@@ -278,7 +278,7 @@ class Announcement(models.Model):
         ordering: ClassVar[list[str]] = ["-announced_at", "-id"]
 
     def __str__(self) -> str:
-        return f"announcement of {written_day(self.announced_at)} in {self.season}"
+        return f"announcement of {format_day(self.announced_at)} in {self.season}"
 
     @property
     def event(self) -> str:
@@ -299,7 +299,7 @@ class AnnouncementEdit(models.Model):
         ordering: ClassVar[list[str]] = ["-until", "-id"]
 
     def __str__(self) -> str:
-        return f"{self.announcement} until {written_day(self.until)}"
+        return f"{self.announcement} until {format_day(self.until)}"
 
 
 class QuestionQuerySet(models.QuerySet["Question"]):

@@ -16,7 +16,7 @@ from django.db.models import (
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from citeboard.core.models import late_json
+from citeboard.core.models import json_field_with_default
 from citeboard.teams.models import Membership, Team, User
 from tasks.models.seasons import Season
 
@@ -41,7 +41,7 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
         return self.filter(Q(is_approved=True) | Q(decided_at=None))
 
 
-def pseudonym(alias: int | None) -> str | None:
+def pseudonym_of_alias(alias: int | None) -> str | None:
     return None if alias is None else f"Team {alias}"
 
 
@@ -99,7 +99,7 @@ class Registration(models.Model):
 
     @property
     def pseudonym(self) -> str:
-        return pseudonym(self.alias) or gettext("a team")
+        return pseudonym_of_alias(self.alias) or gettext("a team")
 
     @property
     def is_waiting(self) -> bool:
@@ -229,7 +229,7 @@ class TermsAcceptance(models.Model):
     )
     name = models.CharField(max_length=120)
     accepted_at = models.DateTimeField(default=timezone.now)
-    given: models.JSONField[dict[str, str]] = late_json(
+    given: models.JSONField[dict[str, str]] = json_field_with_default(
         dict,
         "What the season asked of the person with it, by field; organisers alone read it.",
         blank=True,

@@ -9,7 +9,7 @@ YES_OR_NO = {"no": _("no"), "yes": _("yes")}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedField:
     """A form field whose label and help text are stored in English. The properties
     ``label`` and ``help`` return translations into the user's language.
     """
@@ -28,7 +28,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardField(Asked):
+class CardField(AskedField):
     """A field of the run card.
 
     The value of a field of the run card is a text, a short text (``is_short``), a URL
@@ -55,7 +55,7 @@ class CardField(Asked):
         return not self.values and not self.is_date
 
 
-CARD = {
+CARD_FIELDS = {
     known.name: known
     for known in (
         CardField(
@@ -145,46 +145,46 @@ CARD = {
         ),
     )
 }
-#: `NONE` as the value of a list field of a run card means an empty list.
-NONE = "none"
+#: `EMPTY_LIST_VALUE` as the value of a list field of a run card means an empty list.
+EMPTY_LIST_VALUE = "none"
 METHOD, COSTS = "method", "costs"
-REQUIRABLE = {
+REQUIRABLE_FIELD_LABELS = {
     METHOD: gettext_lazy("Method, as the description"),
-    **{known.name: gettext_lazy(known.english) for known in CARD.values()},
+    **{known.name: gettext_lazy(known.english) for known in CARD_FIELDS.values()},
     COSTS: gettext_lazy("Costs, at least one figure"),
 }
-MARKS = {
+MARK_LABELS_BY_VALUE = {
     (known.name, value): words
-    for known in CARD.values()
+    for known in CARD_FIELDS.values()
     for value, words in known.marked.items()
 }
-MARKING = tuple(dict.fromkeys(name for name, _ in MARKS))
+MARKED_FIELD_NAMES = tuple(dict.fromkeys(name for name, _ in MARK_LABELS_BY_VALUE))
 
 
-def marks_of(card: Mapping[str, str]) -> list[tuple[str, str]]:
+def warning_labels_of_card(card: Mapping[str, str]) -> list[tuple[str, str]]:
     if not card:
         return []
     return [
         (name, gettext(words))
-        for (name, value), words in MARKS.items()
+        for (name, value), words in MARK_LABELS_BY_VALUE.items()
         if card.get(name) == value
     ]
 
 
-def without_names(card: Mapping[str, str]) -> dict[str, str]:
+def without_identifying_fields(card: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in card.items()
-        if name in CARD and not CARD[name].names_team
+        if name in CARD_FIELDS and not CARD_FIELDS[name].names_team
     }
 
 
-def trained_on(card: Mapping[str, str]) -> tuple[str, ...]:
+def training_datasets_of(card: Mapping[str, str]) -> tuple[str, ...]:
     named = tuple(filter(None, card.get("trained_on", "").split(", ")))
-    return () if named == (NONE,) else named
+    return () if named == (EMPTY_LIST_VALUE,) else named
 
 
-def declares(card: Mapping[str, str], fact: str) -> bool:
+def card_declares_fact(card: Mapping[str, str], fact: str) -> bool:
     """Return True if a run card declares a fact, such as `model:open` or
     `trained_on:SciSummNet`.
 
@@ -192,11 +192,11 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
     with a knowledge cutoff before this month.
     """
     name, _colon, value = fact.partition(":")
-    known, said = CARD.get(name), card.get(name, "")
+    known, said = CARD_FIELDS.get(name), card.get(name, "")
     if known is None or not said:
         return False
     if known.is_date:
-        return said == NONE or (said < value and not value.startswith(said))
+        return said == EMPTY_LIST_VALUE or (said < value and not value.startswith(said))
     return (
         value.casefold() in said.casefold().split(", ")
         if known.is_list
@@ -204,13 +204,15 @@ def declares(card: Mapping[str, str], fact: str) -> bool:
     )
 
 
-def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def searchable_card_facts(
+    cards: Iterable[Mapping[str, str]],
+) -> dict[str, dict[str, str]]:
     """Return the facts on run cards that users can search for. The result maps the
     label of each field to the facts in this field, and each fact to its displayed text.
     """
     facts: dict[str, dict[str, str]] = {}
     for card in filter(None, cards):
-        for known, words in card_lines(card):
+        for known, words in filled_card_fields(card):
             said = card[known.name]
             values = {said: words} if known.values else {}
             if known.is_list:
@@ -223,9 +225,9 @@ def declared_facts(cards: Iterable[Mapping[str, str]]) -> dict[str, dict[str, st
     return {label: dict(sorted(fact.items())) for label, fact in facts.items()}
 
 
-def card_lines(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
+def filled_card_fields(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
     return [
         (one, one.choices.get(card[name], card[name]))
-        for name, one in CARD.items()
+        for name, one in CARD_FIELDS.items()
         if card.get(name)
     ]

@@ -21,10 +21,10 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import WITHOUT_END, zone_of
-from citeboard.core.models import late_json, late_text
+from citeboard.core.instants import ENDLESS_TIME, parse_zone
+from citeboard.core.models import json_field_with_default, text_field_with_default
 from citeboard.teams.models import ASKED_BY_TERMS, User
-from tasks.models.declarations import Declaration, declared_type
+from tasks.models.declarations import Declaration, load_declared_type
 from tasks.types import TaskType, task_type
 from tasks.types.digests import (
     COMMITMENT_DIGITS,
@@ -37,11 +37,11 @@ from tasks.types.digests import (
 #: The score of a class with fewer than MIN_CLASS_SIZE instances can reveal instances.
 MIN_CLASS_SIZE = 5
 #: The Ladder shows a team's new score only if it is better by a standard error.
-LADDER = "ladder"
+LADDER_RESTRICTION = "ladder"
 #: PARTS names the two parts of a split for the site and the offline scorer.
-PARTS = ("public", "private")
+SPLIT_PART_NAMES = ("public", "private")
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
-ASKED_FROM_NOW = _(
+ASKED_DATA_HELP_TEXT = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
 #: A scoring process cannot start with less memory than MIN_MEMORY_MB.
@@ -50,7 +50,7 @@ MIN_MEMORY_MB = 256
 
 def validate_zone(name: str) -> None:
     try:
-        zone_of(name)
+        parse_zone(name)
     except ValueError as unknown:
         raise ValidationError(str(unknown)) from unknown
 
@@ -99,12 +99,12 @@ class SeasonQuerySet(models.QuerySet["Season"]):
         )
 
 
-#: HUB_DATASET matches `OWNER/NAME`, the name of a data set on the Hugging Face Hub.
-HUB_DATASET = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
+#: HUB_DATASET_PATTERN matches `OWNER/NAME`, the name of a data set on the Hugging Face Hub.
+HUB_DATASET_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class SettingProperties:
     """The properties of a model field that organisers can set. Season files, forms, the
     API and cached pages use these properties of the field.
     """
@@ -123,16 +123,16 @@ class Setting:
     changes_numbers: bool = False
 
 
-_IN_API = Setting(in_api=True)
+_API_SETTING = SettingProperties(in_api=True)
 
 
-def _instant(
+def _optional_date_time_field(
     words: Any, help_text: Any = ""
 ) -> models.DateTimeField[dt.datetime | None, dt.datetime | None]:
     return models.DateTimeField(words, null=True, blank=True, help_text=help_text)
 
 
-def _switch(
+def _boolean_setting_field(
     words: Any, help_text: Any, *, default: bool = False
 ) -> models.BooleanField[bool, bool]:
     return models.BooleanField(
@@ -140,7 +140,7 @@ def _switch(
     )
 
 
-def _limit(
+def _optional_limit_field(
     words: Any, help_text: Any = "", least: int = 1
 ) -> models.PositiveIntegerField[int | None, int | None]:
     bounds = [MinValueValidator(least)]
@@ -149,13 +149,13 @@ def _limit(
     )
 
 
-class Configured(models.Model):
+class ModelWithSettings(models.Model):
     """A row with settings. ``SETTINGS`` maps the name of each model field that
     organisers can set to the properties of the field. The fields have the order of the
     season file.
     """
 
-    SETTINGS: ClassVar[dict[str, Setting]]
+    SETTINGS: ClassVar[dict[str, SettingProperties]]
 
     class Meta:
         abstract = True
@@ -178,23 +178,23 @@ class Configured(models.Model):
         return not (field.null or field.blank or field.has_default())
 
     @classmethod
-    def settings_that(cls, flag: str) -> list[str]:
+    def settings_with_flag(cls, flag: str) -> list[str]:
         return [
             name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)
         ]
 
-    def board_facts(self, at: dt.datetime) -> list[object]:
+    def board_cache_key_values(self, at: dt.datetime) -> list[object]:
         """Return the values of all settings that boards of the season depend on. For
         each setting that is a date, the list also contains True if the date has passed.
         """
-        values = [getattr(self, name) for name in self.settings_that("on_board")]
+        values = [getattr(self, name) for name in self.settings_with_flag("on_board")]
         return [
             *values,
             *(value <= at for value in values if isinstance(value, dt.datetime)),
         ]
 
 
-class Season(Configured):
+class Season(ModelWithSettings):
     class Entry(models.TextChoices):
         OPEN = "open", _("open to every team")
         APPROVAL = "approval", _("by approval of an organiser")
@@ -222,29 +222,29 @@ class Season(Configured):
             "Who may enter by list: an address, or @ and a domain, on each line."
         ),
     )
-    max_team_size = _limit(_("members of a team at most"))
-    members_until = _instant(
+    max_team_size = _optional_limit_field(_("members of a team at most"))
+    members_until = _optional_date_time_field(
         _("members may change until"),
         _("From then on nobody joins a team of the season or is removed from one."),
     )
-    merge_until = _instant(
+    merge_until = _optional_date_time_field(
         _("teams may merge until"),
         _(
             "Until then a team may ask to go into another, whose lead accepts. Empty: organisers alone "
             "merge teams."
         ),
     )
-    anonymous_until = _instant(
+    anonymous_until = _optional_date_time_field(
         _("teams are anonymous until"),
         _(
             "Until then others than organisers read “Team 41” in the place of a team's name: a number "
             "drawn when the team entered."
         ),
     )
-    results_at = _instant(_("results are announced"))
-    papers_until = _instant(_("papers are due"))
-    camera_ready_until = _instant(_("camera-ready papers are due"))
-    workshop_at = _instant(_("workshop"))
+    results_at = _optional_date_time_field(_("results are announced"))
+    papers_until = _optional_date_time_field(_("papers are due"))
+    camera_ready_until = _optional_date_time_field(_("camera-ready papers are due"))
+    workshop_at = _optional_date_time_field(_("workshop"))
     time_zone = models.CharField(
         _("time zone"),
         max_length=60,
@@ -260,26 +260,28 @@ class Season(Configured):
         default=False,
         help_text=_("Whether a person may take part with more than one team."),
     )
-    shows_overall = _switch(
+    shows_overall = _boolean_setting_field(
         _("overall table"),
         _(
             "Whether teams are ranked over the tasks too, by the boards that everybody sees."
         ),
     )
-    allows_frames = _switch(
+    allows_frames = _boolean_setting_field(
         _("boards in frames"),
         _(
             "Whether pages elsewhere may show the boards in a frame, by their addresses under /embed/."
         ),
     )
-    asks_affiliation = _switch(
-        _("who accepts the terms gives an affiliation"), ASKED_FROM_NOW
+    asks_affiliation = _boolean_setting_field(
+        _("who accepts the terms gives an affiliation"), ASKED_DATA_HELP_TEXT
     )
-    asks_country = _switch(_("who accepts the terms gives a country"), ASKED_FROM_NOW)
-    asks_legal_name = _switch(
-        _("who accepts the terms gives a legal name"), ASKED_FROM_NOW
+    asks_country = _boolean_setting_field(
+        _("who accepts the terms gives a country"), ASKED_DATA_HELP_TEXT
     )
-    planned_phases: models.JSONField[list[dict[str, Any]]] = late_json(
+    asks_legal_name = _boolean_setting_field(
+        _("who accepts the terms gives a legal name"), ASKED_DATA_HELP_TEXT
+    )
+    planned_phases: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
         list,
         "Phases that a task made from its gold gets while the season has no task: tables of the file.",
         blank=True,
@@ -291,27 +293,34 @@ class Season(Configured):
     created_at = models.DateTimeField(default=timezone.now)
 
     SETTINGS: ClassVar = {
-        "title": Setting(label=_("Title"), in_api=True),
-        "summary": Setting(label=_("Summary"), in_api=True, on_board=False),
-        "licence": Setting(label=_("Licence"), in_api=True, on_board=False),
-        "is_public": Setting(label=_("Public: everybody sees the season"), in_api=True),
-        "registration": Setting(page="teams", on_board=False),
-        "entry_list": Setting(page="teams", on_board=False, is_cloned=False),
-        "max_team_size": Setting(page="teams", on_board=False),
-        "members_until": Setting(page="teams", on_board=False),
-        "merge_until": Setting(on_board=False),
-        "anonymous_until": Setting(in_api=True),
-        **{name: Setting(in_api=True, on_board=False) for name in SEASON_DATES},
-        "time_zone": Setting(label=_("Time zone"), on_board=False),
-        "allows_several_teams": Setting(
+        "title": SettingProperties(label=_("Title"), in_api=True),
+        "summary": SettingProperties(label=_("Summary"), in_api=True, on_board=False),
+        "licence": SettingProperties(label=_("Licence"), in_api=True, on_board=False),
+        "is_public": SettingProperties(
+            label=_("Public: everybody sees the season"), in_api=True
+        ),
+        "registration": SettingProperties(page="teams", on_board=False),
+        "entry_list": SettingProperties(page="teams", on_board=False, is_cloned=False),
+        "max_team_size": SettingProperties(page="teams", on_board=False),
+        "members_until": SettingProperties(page="teams", on_board=False),
+        "merge_until": SettingProperties(on_board=False),
+        "anonymous_until": SettingProperties(in_api=True),
+        **{
+            name: SettingProperties(in_api=True, on_board=False)
+            for name in SEASON_DATES
+        },
+        "time_zone": SettingProperties(label=_("Time zone"), on_board=False),
+        "allows_several_teams": SettingProperties(
             label=_("A person may take part with more than one team"),
             key="several_teams",
             on_board=False,
         ),
-        "planned_phases": Setting(page="preset", on_board=False),
-        "shows_overall": Setting(key="overall", on_board=False),
-        "allows_frames": Setting(key="frames", on_board=False),
-        **{f"asks_{name}": Setting(on_board=False) for name in ASKED_BY_TERMS},
+        "planned_phases": SettingProperties(page="preset", on_board=False),
+        "shows_overall": SettingProperties(key="overall", on_board=False),
+        "allows_frames": SettingProperties(key="frames", on_board=False),
+        **{
+            f"asks_{name}": SettingProperties(on_board=False) for name in ASKED_BY_TERMS
+        },
     }
 
     objects = SeasonQuerySet.as_manager()
@@ -335,7 +344,7 @@ class Season(Configured):
 
     @property
     def zone(self) -> ZoneInfo:
-        return zone_of(self.time_zone)
+        return parse_zone(self.time_zone)
 
     @property
     def asks(self) -> list[str]:
@@ -378,7 +387,7 @@ class Organiser(models.Model):
         return f"{self.user}, {self.get_role_display()} of {self.season}"
 
 
-class Task(Configured):
+class Task(ModelWithSettings):
     """A task of a season, which combines a task type with rule sets and settings."""
 
     class Seeds(models.TextChoices):
@@ -398,7 +407,7 @@ class Task(Configured):
         related_name="+",
         editable=False,
     )
-    sentence = late_text(
+    sentence = text_field_with_default(
         200,
         _("task in one sentence"),
         help_text=_(
@@ -432,14 +441,14 @@ class Task(Configured):
             "Classes of fewer instances are shown only to those who may see single instances."
         ),
     )
-    rank_by = late_text(
+    rank_by = text_field_with_default(
         80,
         _("ranked by"),
         help_text=_(
             "A metric of the first rule set, such as mrr@10; empty: its first. Nothing is rescored."
         ),
     )
-    shown_measures = late_json(
+    shown_measures = json_field_with_default(
         list,
         _("One a line; readers open the others. Empty: as the task type has it."),
         _("metrics shown first"),
@@ -454,11 +463,11 @@ class Task(Configured):
             "Where its runs wait, such as gpu; empty: by what its metrics need, light or models."
         ),
     )
-    max_seconds = _limit(
+    max_seconds = _optional_limit_field(
         _("computing time of a scoring"),
         _("Seconds; what the site allows where it is empty or more."),
     )
-    max_memory_mb = _limit(
+    max_memory_mb = _optional_limit_field(
         _("memory of a scoring"),
         _("Megabytes; what the site allows where it is empty or more."),
         least=MIN_MEMORY_MB,
@@ -471,7 +480,8 @@ class Task(Configured):
         db_default="",
         validators=[
             RegexValidator(
-                rf"\A{HUB_DATASET}\Z", _("Its owner and its name, such as owner/name.")
+                rf"\A{HUB_DATASET_PATTERN}\Z",
+                _("Its owner and its name, such as owner/name."),
             )
         ],
         help_text=_(
@@ -492,29 +502,29 @@ class Task(Configured):
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
-        "title": Setting(label=_("Title"), in_api=True),
-        "type": Setting(label=_("Task type"), in_api=True),
-        "sentence": Setting(in_api=True, on_board=False),
-        "summary": Setting(label=_("Summary"), in_api=True),
-        "rules": Setting(
+        "title": SettingProperties(label=_("Title"), in_api=True),
+        "type": SettingProperties(label=_("Task type"), in_api=True),
+        "sentence": SettingProperties(in_api=True, on_board=False),
+        "summary": SettingProperties(label=_("Summary"), in_api=True),
+        "rules": SettingProperties(
             label=_("Rule sets, one a line; the first ranks"),
             in_api=True,
             changes_numbers=True,
         ),
-        "options": Setting(on_board=False, changes_numbers=True),
-        "is_reported_only": Setting(
+        "options": SettingProperties(on_board=False, changes_numbers=True),
+        "is_reported_only": SettingProperties(
             label=_("Shows published results only, without gold"),
             in_api=True,
             on_board=False,
         ),
-        "rank_by": _IN_API,
-        "shown_measures": _IN_API,
-        "min_class_size": _IN_API,
-        "queue": Setting(label=_("Queue"), is_slug=True, on_board=False),
-        "max_seconds": Setting(at_most="SCORING_TIMEOUT", on_board=False),
-        "max_memory_mb": Setting(at_most="SCORING_MEMORY_MB", on_board=False),
-        "hub_dataset": Setting(in_api=True, on_board=False),
-        "seeds": Setting(in_api=True, on_board=False),
+        "rank_by": _API_SETTING,
+        "shown_measures": _API_SETTING,
+        "min_class_size": _API_SETTING,
+        "queue": SettingProperties(label=_("Queue"), is_slug=True, on_board=False),
+        "max_seconds": SettingProperties(at_most="SCORING_TIMEOUT", on_board=False),
+        "max_memory_mb": SettingProperties(at_most="SCORING_MEMORY_MB", on_board=False),
+        "hub_dataset": SettingProperties(in_api=True, on_board=False),
+        "seeds": SettingProperties(in_api=True, on_board=False),
     }
 
     class Meta:
@@ -531,7 +541,7 @@ class Task(Configured):
     @property
     def task_type(self) -> TaskType:
         own = (
-            declared_type(self.declaration_id)
+            load_declared_type(self.declaration_id)
             if self.declaration_id
             else task_type(self.type)
         )
@@ -587,11 +597,11 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: MAX_CHANGED limits the length of `changed`, which then has about fifty versions.
-MAX_CHANGED = 400
+#: MAX_CHANGED_CHARACTERS limits the length of `changed`, which then has about fifty versions.
+MAX_CHANGED_CHARACTERS = 400
 
 
-class Phase(Configured):
+class Phase(ModelWithSettings):
     """A period of a task in which teams can submit runs on one split. The settings of a
     phase determine who sees the scores of the runs.
     """
@@ -623,15 +633,15 @@ class Phase(Configured):
     title = models.CharField(max_length=120)
     split = models.CharField(max_length=60, default="test")
     opens = models.DateTimeField()
-    closes = models.DateTimeField(default=WITHOUT_END)
-    late_until = _instant(
+    closes = models.DateTimeField(default=ENDLESS_TIME)
+    late_until = _optional_date_time_field(
         _("late runs until"),
         _(
             "Until then runs are taken after the end too: they are marked as late, scored, and stand "
             "on no board unless an organiser accepts them."
         ),
     )
-    inputs_from = _instant(
+    inputs_from = _optional_date_time_field(
         _("inputs from"),
         _(
             "When participants get the inputs and may check runs, if before the phase opens."
@@ -648,25 +658,27 @@ class Phase(Configured):
         choices=Audience,
         default=Audience.EVERYONE,
     )
-    board_from = _instant(
+    board_from = _optional_date_time_field(
         _("that changes at"),
         _("At this instant who sees the board becomes another, by the clock alone."),
     )
-    board_then = late_text(12, _("who sees the board from then on"), choices=Audience)
-    frozen_from = _instant(
+    board_then = text_field_with_default(
+        12, _("who sees the board from then on"), choices=Audience
+    )
+    frozen_from = _optional_date_time_field(
         _("board frozen from"),
         _(
             "From this instant others than organisers see the board, and all that follows from it, "
             "as it stood then; runs are scored on."
         ),
     )
-    frozen_until = _instant(
+    frozen_until = _optional_date_time_field(
         _("frozen until"),
         _(
             "When everybody sees what organisers see again; empty: when an organiser reveals it."
         ),
     )
-    own_scores = late_text(
+    own_scores = text_field_with_default(
         8,
         _("what a team learns of its own runs"),
         choices=OwnRuns,
@@ -675,19 +687,19 @@ class Phase(Configured):
             "that they were scored."
         ),
     )
-    battles_alone = _switch(
+    battles_alone = _boolean_setting_field(
         _("shows battles alone"),
         _(
             "Others than organisers see the board of battles in the place of the board of measures. Runs "
             "that wait for their scores can be compared too."
         ),
     )
-    shows_teams = _switch(
+    shows_teams = _boolean_setting_field(
         _("shows the names of teams"),
         _("Whether others than organisers read on the board whose a system is."),
         default=True,
     )
-    shows_run_counts = _switch(
+    shows_run_counts = _boolean_setting_field(
         _("shows how many runs there are"),
         _(
             "Whether others than organisers read how many teams have sent runs, and how many."
@@ -697,17 +709,17 @@ class Phase(Configured):
     counting = models.CharField(
         _("which run counts"), max_length=10, choices=Counting, default=Counting.BEST
     )
-    priority_runs = _limit(
+    priority_runs = _optional_limit_field(
         _("how many runs count by priority"),
         _("Where the first runs by priority count: so many of each team. Empty: one."),
     )
-    shows_contrastive = _switch(
+    shows_contrastive = _boolean_setting_field(
         _("shows contrastive runs"),
         _(
             "Whether contrastive runs stand on the board too: marked, and without a rank."
         ),
     )
-    confirms_results = _switch(
+    confirms_results = _boolean_setting_field(
         _("teams confirm their results"),
         _(
             "Once it has closed the lead of each team confirms the result of every run that counts, or "
@@ -737,20 +749,20 @@ class Phase(Configured):
             "and class. That tells something of the gold: for splits that are done with, or for practice."
         ),
     )
-    gold_is_public = _switch(
+    gold_is_public = _boolean_setting_field(
         _("gives out the gold"),
         _(
             "Whoever sees the board may download the gold and the runs that stand on it, once every "
             "phase on this gold is over; while they show single instances, at once."
         ),
     )
-    gold_from = _instant(
+    gold_from = _optional_date_time_field(
         _("gold from"),
         _(
             "Before this instant nobody downloads the gold, by no phase on it. Empty: no embargo."
         ),
     )
-    public_part = _limit(
+    public_part = _optional_limit_field(
         _("public part of the split, per cent"),
         _(
             "Own scores and the board come from this share of the units (30 is usual), drawn once by a "
@@ -758,19 +770,19 @@ class Phase(Configured):
             "the end, or at most once a month where there is no end. Empty: no parts."
         ),
     )
-    part_seed = _limit(
+    part_seed = _optional_limit_field(
         _("seed of the draw"),
         _(
             "Of a public part of an earlier release. Such a part can be guessed and reveals answers. "
             "Empty: the site draws by a secret."
         ),
     )
-    part_nonce = late_text(
+    part_nonce = text_field_with_default(
         64,
         editable=False,
         help_text="The secret nonce of the draw; empty before the draw, and if a seed draws.",
     )
-    ladder = _switch(
+    ladder = _boolean_setting_field(
         _("scores by the Ladder"),
         _(
             "While runs are taken a team gets a new number only where its run is better than its best one "
@@ -778,37 +790,37 @@ class Phase(Configured):
             "everything is shown."
         ),
     )
-    min_answered = _limit(
+    min_answered = _optional_limit_field(
         _("answers that a number by class needs"),
         _(
             "Of a class in which a run answers fewer instances no number of it is told; of a run that "
             "answers fewer in all, no class and no single instance."
         ),
     )
-    min_answered_share = _limit(
+    min_answered_share = _optional_limit_field(
         _("share of answers that scores need, per cent"),
         _(
             "A run that answers a smaller share of the instances is told no number at all."
         ),
     )
-    shares_tries = _switch(
+    shares_tries = _boolean_setting_field(
         _("tries count on all phases with its gold"),
         _(
             "Runs to other phases on the same gold, of any task, use up tries of this one too."
         ),
     )
-    card_required: models.JSONField[list[str]] = late_json(
+    card_required: models.JSONField[list[str]] = json_field_with_default(
         list,
         _("A run that is sent without it is refused."),
         _("what a run card must say"),
         blank=True,
     )
-    let_out: models.JSONField[list[list[Any]]] = late_json(
+    let_out: models.JSONField[list[list[Any]]] = json_field_with_default(
         list,
         "What it shows although others keep it back: the kind, and the task and split of those.",
         editable=False,
     )
-    errata: models.JSONField[list[dict[str, str]]] = late_json(
+    errata: models.JSONField[list[dict[str, str]]] = json_field_with_default(
         list,
         "What organisers have corrected of its results, each with the instant; only ever added to.",
         editable=False,
@@ -818,48 +830,48 @@ class Phase(Configured):
     #: ``changed`` lists new versions of the board with teams, such as ` 41:7 42:0`.
     #: In `changed`, each version has the team whose runs changed, or 0 for no team.
     changed = models.CharField(
-        max_length=MAX_CHANGED, default="", db_default="", editable=False
+        max_length=MAX_CHANGED_CHARACTERS, default="", db_default="", editable=False
     )
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
-        "title": Setting(label=_("Title"), in_api=True),
+        "title": SettingProperties(label=_("Title"), in_api=True),
         "split": replace(
-            _IN_API,
+            _API_SETTING,
             label=_("Split: the gold that its runs are scored with"),
             is_slug=True,
             on_board=False,
         ),
-        "opens": Setting(label=_("Opens"), in_api=True),
-        "closes": Setting(label=_("Closes"), in_api=True),
-        "inputs_from": _IN_API,
-        "late_until": _IN_API,
-        "time_zone": Setting(label=_("Time zone"), in_api=True),
-        "runs_per_day": Setting(label=_("Runs per day"), in_api=True),
-        "runs_in_total": Setting(label=_("Runs in total"), in_api=True),
-        "board": _IN_API,
-        "board_from": _IN_API,
-        "board_then": _IN_API,
-        "frozen_from": Setting(in_api=True, is_cloned=False),
-        "frozen_until": Setting(in_api=True, is_cloned=False),
-        "own_scores": _IN_API,
-        "battles_alone": _IN_API,
-        "shows_teams": _IN_API,
-        "shows_run_counts": _IN_API,
-        "counting": _IN_API,
-        "priority_runs": _IN_API,
-        "shows_contrastive": _IN_API,
-        "confirms_results": _IN_API,
-        "shows_instances": Setting(),
-        "gold_is_public": Setting(key="gold_public"),
-        "gold_from": Setting(in_api=True),
-        "public_part": Setting(in_api=True, most=99),
-        "part_seed": Setting(is_cloned=False),
-        "ladder": _IN_API,
-        "min_answered": _IN_API,
-        "min_answered_share": Setting(in_api=True, most=100),
-        "shares_tries": Setting(in_api=True, on_board=False),
-        "card_required": Setting(in_api=True),
+        "opens": SettingProperties(label=_("Opens"), in_api=True),
+        "closes": SettingProperties(label=_("Closes"), in_api=True),
+        "inputs_from": _API_SETTING,
+        "late_until": _API_SETTING,
+        "time_zone": SettingProperties(label=_("Time zone"), in_api=True),
+        "runs_per_day": SettingProperties(label=_("Runs per day"), in_api=True),
+        "runs_in_total": SettingProperties(label=_("Runs in total"), in_api=True),
+        "board": _API_SETTING,
+        "board_from": _API_SETTING,
+        "board_then": _API_SETTING,
+        "frozen_from": SettingProperties(in_api=True, is_cloned=False),
+        "frozen_until": SettingProperties(in_api=True, is_cloned=False),
+        "own_scores": _API_SETTING,
+        "battles_alone": _API_SETTING,
+        "shows_teams": _API_SETTING,
+        "shows_run_counts": _API_SETTING,
+        "counting": _API_SETTING,
+        "priority_runs": _API_SETTING,
+        "shows_contrastive": _API_SETTING,
+        "confirms_results": _API_SETTING,
+        "shows_instances": SettingProperties(),
+        "gold_is_public": SettingProperties(key="gold_public"),
+        "gold_from": SettingProperties(in_api=True),
+        "public_part": SettingProperties(in_api=True, most=99),
+        "part_seed": SettingProperties(is_cloned=False),
+        "ladder": _API_SETTING,
+        "min_answered": _API_SETTING,
+        "min_answered_share": SettingProperties(in_api=True, most=100),
+        "shares_tries": SettingProperties(in_api=True, on_board=False),
+        "card_required": SettingProperties(in_api=True),
     }
 
     objects = PhaseQuerySet.as_manager()
@@ -911,13 +923,15 @@ class Phase(Configured):
     def takes_runs_until(self) -> dt.datetime:
         return max(self.closes, self.late_until or self.closes)
 
-    def part_at(self, at: dt.datetime) -> str:
+    def scored_part_at(self, at: dt.datetime) -> str:
         """Return the part of the split whose instances determine scores at the time
         ``at``, such as `public-30-c5f0a1b2c3d4e`, or an empty text for the whole split.
         """
         if not self.public_part:
             return ""
-        name = PARTS[1] if self.takes_runs_until <= at else PARTS[0]
+        name = (
+            SPLIT_PART_NAMES[1] if self.takes_runs_until <= at else SPLIT_PART_NAMES[0]
+        )
         return f"{name}-{self.public_part}-{self.draw}"
 
     @property
@@ -951,14 +965,14 @@ class Phase(Configured):
             and self.part_seed is not None
         )
 
-    def release_at(self, at: dt.datetime) -> str:
+    def score_restrictions_at(self, at: dt.datetime) -> str:
         """Return the restrictions on scores at the time ``at``, such as `public-30-7
         ladder` for the public part and the Ladder. Return an empty text if scores are
         not restricted.
         """
         words = {
-            self.part_at(at): self.public_part,
-            LADDER: self.ladder and at < self.takes_runs_until,
+            self.scored_part_at(at): self.public_part,
+            LADDER_RESTRICTION: self.ladder and at < self.takes_runs_until,
             f"answered-{self.min_answered}": self.min_answered,
             f"share-{self.min_answered_share}": self.min_answered_share,
         }
@@ -989,7 +1003,7 @@ class Phase(Configured):
 
     @property
     def has_end(self) -> bool:
-        return self.closes < WITHOUT_END
+        return self.closes < ENDLESS_TIME
 
     @property
     def end(self) -> dt.datetime | None:
@@ -1053,10 +1067,10 @@ class Phase(Configured):
 
     @property
     def zone(self) -> ZoneInfo:
-        return zone_of(self.time_zone)
+        return parse_zone(self.time_zone)
 
 
-def bump_version(phase_id: int, team_id: int | None = None) -> None:
+def increment_board_version(phase_id: int, team_id: int | None = None) -> None:
     """Increment the version of the phase's board, in the transaction that changes the
     board.
 
@@ -1070,14 +1084,15 @@ def bump_version(phase_id: int, team_id: int | None = None) -> None:
     if team_id is not None:
         version = Cast(F("version") + 1, models.CharField())
         changes["changed"] = Right(
-            Concat("changed", Value(" "), version, Value(f":{team_id}")), MAX_CHANGED
+            Concat("changed", Value(" "), version, Value(f":{team_id}")),
+            MAX_CHANGED_CHARACTERS,
         )
     Phase.objects.filter(pk=phase_id).update(**changes)
 
 
-def bump_versions(season: Season) -> None:
+def increment_board_versions(season: Season) -> None:
     for phase in Phase.objects.filter(task__season=season).order_by("pk"):
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
 
 
 class GoldQuerySet(models.QuerySet["Gold"]):
@@ -1101,7 +1116,7 @@ class Gold(models.Model):
         max_length=64,
         help_text="The public key: the HMAC of the plain digest, or the plain digest of earlier gold.",
     )
-    digests: models.JSONField[dict[str, str]] = late_json(
+    digests: models.JSONField[dict[str, str]] = json_field_with_default(
         dict,
         "The secret SHA-256 of the canonical content, by rule; empty for gold from an earlier release.",
         editable=False,
@@ -1112,7 +1127,7 @@ class Gold(models.Model):
         editable=False,
         help_text="The rule of the plain digest behind the public key.",
     )
-    nonce = late_text(
+    nonce = text_field_with_default(
         64,
         editable=False,
         help_text="The nonce of the HMAC; secret until the gold is released.",
@@ -1138,17 +1153,17 @@ class Gold(models.Model):
     public = models.CharField(
         max_length=200, help_text="The archive of public inputs, in the gold storage."
     )
-    statistics: models.JSONField[list[dict[str, Any]]] = late_json(
+    statistics: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
         list,
         "What it consists of by data set, where its task type says so; empty for gold of before.",
         editable=False,
     )
-    findings: models.JSONField[list[dict[str, Any]]] = late_json(
+    findings: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
         list,
         "What is odd about it, for organisers; empty for gold of before.",
         editable=False,
     )
-    trivial: models.JSONField[dict[str, Any]] = late_json(
+    trivial: models.JSONField[dict[str, Any]] = json_field_with_default(
         dict,
         "Scores of runs that know nothing, for organisers until it is released; empty for earlier gold.",
         editable=False,
@@ -1206,7 +1221,7 @@ class Gold(models.Model):
         """Return True if ``digests`` are the digests of this version's content."""
         return digests[str(self.digest_rule)] == self.plain_digest
 
-    def has_order_of(self, digests: Mapping[str, str]) -> bool:
+    def has_same_order_as(self, digests: Mapping[str, str]) -> bool:
         """Return True if ``digests`` belong to this version's content with the same
         order of lines.
         """
@@ -1229,7 +1244,7 @@ class GoldContent(models.Model):
     papers = models.BinaryField(
         null=True, help_text="Of its papers; none of gold of before."
     )
-    organisers: models.JSONField[list[int]] = late_json(
+    organisers: models.JSONField[list[int]] = json_field_with_default(
         list, "Who organised its season when it came, by number.", editable=False
     )
 

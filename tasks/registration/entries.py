@@ -31,7 +31,7 @@ from tasks.models import (
     Terms,
     TermsAcceptance,
 )
-from tasks.models.seasons import bump_versions
+from tasks.models.seasons import increment_board_versions
 
 MAX_MESSAGE = 2000
 
@@ -81,7 +81,7 @@ def register_team(
         key = "team-entered" if is_approved else "team-entered/asked"
         audit.record(key, actor=by, subject=team, place=season, facts={"team": team})
         if not is_approved:
-            events.tell_asked(registration, by=by)
+            events.notify_entry_requested(registration, by=by)
     return registration
 
 
@@ -133,7 +133,7 @@ def take_place(team: Team, user: User) -> Membership:
     with transaction.atomic():
         check_joining(membership.locked(team), user)
         for asked in JoinRequest.objects.filter(team=team, user=user):
-            events.forget(asked.event)
+            events.delete_notifications(asked.event)
             asked.delete()
         return membership.add_member(team=team, user=user)
 
@@ -203,7 +203,7 @@ def take_decision_back(
     if not changed.is_refused:
         _check_rivals(season, changed.team, User.objects.filter(memberships__team=team))
     changed.save()
-    bump_versions(season)
+    increment_board_versions(season)
     return changed
 
 
@@ -295,8 +295,8 @@ def _decide(
         audit.record(
             key, actor=by, subject=changed.team, place=changed.season, facts=facts
         )
-        events.tell_decided(changed)
-        bump_versions(changed.season)
+        events.notify_entry_decided(changed)
+        increment_board_versions(changed.season)
     registration.refresh_from_db()
 
 
@@ -305,7 +305,7 @@ def _check_frozen(season: Season) -> None:
     if until is not None and until <= timezone.now():
         message = _("the teams of %(season)s keep their members since %(instant)s")
         raise EntryRefused(
-            message % {"season": season, "instant": instants.utc_minute(until)}
+            message % {"season": season, "instant": instants.format_utc_minute(until)}
         )
 
 
@@ -430,7 +430,7 @@ def publish_terms(
             place=season,
             facts={"version": number},
         )
-        events.tell_terms(terms, by=by)
+        events.notify_new_terms(terms, by=by)
     return terms
 
 
@@ -542,7 +542,7 @@ def ask_to_join(*, season: Season, team: Team, user: User, message: str) -> Join
             team=team, user=user, season=season, message=said
         )
         audit.record("join-asked", actor=user, subject=asked, place=team)
-        events.tell_join_asked(asked)
+        events.notify_join_requested(asked)
     return asked
 
 
@@ -554,7 +554,7 @@ def accept_request(*, asked: JoinRequest, by: User) -> Membership:
         audit.record(
             "join-accepted", actor=by, subject=asked.user, place=asked.team, facts=facts
         )
-        events.tell_join_decided(asked, is_accepted=True)
+        events.notify_join_decided(asked, is_accepted=True)
     return joined
 
 
@@ -567,8 +567,8 @@ def decline_request(*, asked: JoinRequest, by: User) -> None:
         audit.record(
             "join-declined", actor=by, subject=asked.user, place=asked.team, facts=facts
         )
-        events.forget(asked.event)
-        events.tell_join_decided(asked, is_accepted=False)
+        events.delete_notifications(asked.event)
+        events.notify_join_decided(asked, is_accepted=False)
 
 
 def take_back_request(*, asked: JoinRequest) -> None:
@@ -577,7 +577,7 @@ def take_back_request(*, asked: JoinRequest) -> None:
         audit.record(
             "join-taken-back", actor=asked.user, subject=asked, place=asked.team
         )
-        events.forget(asked.event)
+        events.delete_notifications(asked.event)
         asked.delete()
 
 

@@ -15,10 +15,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import errors
-from citeboard.teams.access import first_or_absent, teams_of
-from citeboard.teams.api import asking_user
+from citeboard.teams.access import first_or_404, teams_of
+from citeboard.teams.api import user_of_request
 from citeboard.teams.models import Team, User
-from tasks.gold.secrecy import NEVER, inputs_are_free, inputs_free_at, phase_by_address
+from tasks.gold.secrecy import (
+    NEVER_ENDING_EMBARGO,
+    inputs_are_free,
+    inputs_disclosed_at,
+    phase_by_address,
+)
 from tasks.models import (
     JoinRequest,
     MergeProposal,
@@ -32,7 +37,7 @@ from tasks.models.registrations import RegistrationQuerySet
 from tasks.registration.entries import terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
-CREATE_SEASONS = "tasks.add_season"
+CREATE_SEASONS_PERMISSION = "tasks.add_season"
 
 
 def season_for(user: object, season: str) -> Season:
@@ -67,13 +72,13 @@ def may_organise(user: object, season: Season) -> bool:
     )
 
 
-def staff(user: object) -> User:
+def require_staff(user: object) -> User:
     if not isinstance(user, User) or not user.is_staff:
         raise Http404(_("This page is for the site's staff."))
     return user
 
 
-def creator_of_seasons(user: object) -> object:
+def require_season_creator(user: object) -> object:
     if not may_create_seasons(user):
         raise Http404(
             _(
@@ -85,14 +90,16 @@ def creator_of_seasons(user: object) -> object:
 
 
 def may_create_seasons(user: object) -> bool:
-    return isinstance(user, User) and (user.is_staff or user.has_perm(CREATE_SEASONS))
+    return isinstance(user, User) and (
+        user.is_staff or user.has_perm(CREATE_SEASONS_PERMISSION)
+    )
 
 
 def season_to_organise(user: object, season: str) -> Season:
     """Return the season with the slug if the user organises this season. Raises Http404
     if the user does not organise the season.
     """
-    return _season_for_whom(user, season, may_organise)
+    return _season_if_permitted(user, season, may_organise)
 
 
 def may_help(user: object, season: Season) -> bool:
@@ -100,10 +107,10 @@ def may_help(user: object, season: Season) -> bool:
 
 
 def season_to_help(user: object, season: str) -> Season:
-    return _season_for_whom(user, season, may_help)
+    return _season_if_permitted(user, season, may_help)
 
 
-def _season_for_whom(
+def _season_if_permitted(
     user: object, season: str, may: Callable[[object, Season], bool]
 ) -> Season:
     row = season_for(user, season)
@@ -128,8 +135,8 @@ def require_inputs(user: object, phase: Phase) -> None:
     terms = terms_to_accept(phase.task.season, user)
     if terms is not None and inputs_are_free(phase):
         raise TermsNotAccepted(phase.task.season, terms.number)
-    at = inputs_free_at(phase)
-    raise InputsNotReleased(None if at == NEVER else at)
+    at = inputs_disclosed_at(phase)
+    raise InputsNotReleased(None if at == NEVER_ENDING_EMBARGO else at)
 
 
 def entered_teams(user: object, season: Season) -> QuerySet[Team]:
@@ -168,7 +175,7 @@ def join_request_of(team: Team, number: int) -> JoinRequest:
     asking = JoinRequest.objects.select_related("user", "team").filter(
         team=team, pk=number
     )
-    return first_or_absent(asking, _("Nobody asks to join under this number."))
+    return first_or_404(asking, _("Nobody asks to join under this number."))
 
 
 def merge_proposals(team: Team) -> QuerySet[MergeProposal]:
@@ -179,16 +186,16 @@ def merge_proposals(team: Team) -> QuerySet[MergeProposal]:
 
 
 def merge_proposal_of(team: Team, number: int) -> MergeProposal:
-    return first_or_absent(
+    return first_or_404(
         merge_proposals(team).filter(pk=number), _("There is no such proposal.")
     )
 
 
-class NoSuchPlace(LookupError):
+class AddressNotFound(LookupError):
     """An error about a slug that no object has. The message lists the existing slugs."""
 
 
-def task_at(address: str) -> Task:
+def find_task_by_address(address: str) -> Task:
     tasks = Task.objects.select_related("season")
     season, _, slug = address.strip("/").partition("/")
     names = (
@@ -201,12 +208,12 @@ def task_at(address: str) -> Task:
     addresses = ", ".join(
         f"{task.season.slug}/{task.slug}" for task in tasks.order_by("pk")
     )
-    raise NoSuchPlace(
+    raise AddressNotFound(
         f"there is no task “{address}”; there are {addresses or 'none yet'}"
     )
 
 
-def phase_at(address: str) -> Phase:
+def find_phase_by_address(address: str) -> Phase:
     phases = Phase.objects.select_related("task__season")
     season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
     names = {"task__season__slug": season, "task__slug": task, "slug": slug}
@@ -218,7 +225,9 @@ def phase_at(address: str) -> Phase:
         f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}"
         for phase in phases.order_by("pk")
     )
-    raise NoSuchPlace(f"there is no phase “{address}”; there are {there or 'none yet'}")
+    raise AddressNotFound(
+        f"there is no phase “{address}”; there are {there or 'none yet'}"
+    )
 
 
 def _is_number(address: str) -> bool:
@@ -226,7 +235,7 @@ def _is_number(address: str) -> bool:
 
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-WORDS = gettext_lazy(
+SECOND_FACTOR_MESSAGE = gettext_lazy(
     "Organisers of this site sign in with a second factor; turn yours on first."
 )
 
@@ -247,11 +256,11 @@ class SecondFactorMiddleware:
             or (request.path == reverse("account_reauthenticate"))
         ):
             return self.get_response(request)
-        if not lacks_second_factor(asking_user(request)):
+        if not lacks_second_factor(user_of_request(request)):
             return self.get_response(request)
-        if errors.is_for_programs(request):
-            return errors.json_error(request, str(WORDS), 403)
-        messages.warning(request, WORDS)
+        if errors.is_api_request(request):
+            return errors.json_error(request, str(SECOND_FACTOR_MESSAGE), 403)
+        messages.warning(request, SECOND_FACTOR_MESSAGE)
         return redirect("mfa_index")
 
 

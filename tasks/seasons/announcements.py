@@ -14,7 +14,7 @@ from tasks.delivery.notifications import events
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
 
 MAX_TEXT, MAX_ADDRESS = 4000, 400
-AN_HOUR = dt.timedelta(hours=1)
+RATE_LIMIT_PERIOD = dt.timedelta(hours=1)
 MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
 
@@ -39,7 +39,7 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
             facts=facts,
             changes=[change],
         )
-        events.tell_announced(changed, new, by=by)
+        events.notify_announcement(changed, new, by=by)
     return changed
 
 
@@ -69,7 +69,7 @@ def edit_announcement(
         audit.record(
             key, actor=by, subject=season, place=season, facts=facts, changes=[change]
         )
-        events.reword_announced(changed)
+        events.update_announcement_text(changed)
     return changed
 
 
@@ -94,7 +94,7 @@ def _revoke_announcement(
     audit.record(
         "announced/removed", actor=by, subject=season, place=season, changes=[change]
     )
-    events.forget(announcement.event)
+    events.delete_notifications(announcement.event)
 
 
 def _store_announcement(season: Season, announcement: Announcement) -> None:
@@ -109,7 +109,7 @@ def _newest_announcement(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 
-def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
+def _limit_rate(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
     User.objects.select_for_update().get(pk=by.pk)
     if rows.count() >= most:
         raise refusals.Refused(words % {"number": most})
@@ -118,15 +118,15 @@ def _require_fewer(most: int, by: User, rows: QuerySet[Any], words: str) -> None
 def ask(*, season: Season, text: str, by: User) -> Question:
     with transaction.atomic():
         asked = Question.objects.filter(
-            asked_by=by, asked_at__gt=timezone.now() - AN_HOUR
+            asked_by=by, asked_at__gt=timezone.now() - RATE_LIMIT_PERIOD
         )
         message = _("you have asked %(number)s questions within an hour; ask on later")
-        _require_fewer(MAX_QUESTIONS_AN_HOUR, by, asked, message)
+        _limit_rate(MAX_QUESTIONS_AN_HOUR, by, asked, message)
         question = Question.objects.create(
             season=season, text=text.strip(), asked_by=by
         )
         audit.record("question-asked", actor=by, subject=question, place=season)
-        events.tell_question(question, by=by)
+        events.notify_question_asked(question, by=by)
     return question
 
 
@@ -141,7 +141,7 @@ def answer(*, question: Question, text: str, is_public: bool, by: User) -> Quest
             audit.record(
                 key, actor=by, subject=changed, place=changed.season, changes=changes
             )
-            events.tell_answered(changed)
+            events.notify_question_answered(changed)
     return changed
 
 
@@ -154,17 +154,17 @@ def readable_questions(season: Season, user: object) -> QuerySet[Question]:
 def report_abuse(*, address: str, text: str, by: User) -> Report:
     with transaction.atomic():
         sent = Report.objects.filter(
-            reported_by=by, reported_at__gt=timezone.now() - AN_HOUR
+            reported_by=by, reported_at__gt=timezone.now() - RATE_LIMIT_PERIOD
         )
         message = _(
             "you have sent %(number)s reports within an hour; send the next later"
         )
-        _require_fewer(MAX_REPORTS_AN_HOUR, by, sent, message)
+        _limit_rate(MAX_REPORTS_AN_HOUR, by, sent, message)
         report = Report.objects.create(
             address=address.strip(), text=text.strip(), reported_by=by
         )
         audit.record("reported", actor=by, subject=report, place=report)
-        events.tell_report(report)
+        events.notify_abuse_report(report)
     return report
 
 

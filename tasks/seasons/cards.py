@@ -7,14 +7,14 @@ from functools import cache
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.markdown import rendered
+from citeboard.core.markdown import render_markdown
 from tasks.models import Task
 from tasks.types import task_types
 from tasks.types.registry import card_text
 
 #: RULES and FORMAT are headings in task cards, and RULES has a section per rule set.
 RULES, FORMAT = "Rules", "Format"
-SENTENCES = {
+SENTENCES_BY_TASK_TYPE = {
     "citation-recommendation": _(
         "Which paper of a collection does this sentence cite?"
     ),
@@ -42,11 +42,11 @@ SENTENCES = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: The first sentence of a card is not shown if longer than MAX_SENTENCE characters.
-MAX_SENTENCE = 240
+#: The first sentence of a card is not shown if longer than MAX_SENTENCE_LENGTH characters.
+MAX_SENTENCE_LENGTH = 240
 #: The pattern matches sections of rule sets in task cards, such as "### `official`".
 #: The pattern also matches list items that begin with a rule set or an option.
-_OF_RULES_OR_OPTION = re.compile(
+_RULES_OR_OPTION_PATTERN = re.compile(
     r"^### (?P<rules>`[\w-]+`)\n(?:(?!#{1,3} ).*\n?)*"
     r"|^- (?:\*\*.+?\*\* \((?P<of>`[\w-]+`(?:, `[\w-]+`)*)\)"
     r"|With the option `(?P<option>\w+)=).*\n(?:  .*\n)*",
@@ -55,7 +55,7 @@ _OF_RULES_OR_OPTION = re.compile(
 
 
 @dataclass(frozen=True)
-class Card:
+class TaskCard:
     text: str
 
     def html(self, task: Task) -> SafeString:
@@ -63,7 +63,7 @@ class Card:
         does not use, and without sections about unset options.
         """
 
-        def part(found: re.Match[str]) -> str:
+        def keep_or_drop_section(found: re.Match[str]) -> str:
             rules = re.findall(r"`([\w-]+)`", found["rules"] or found["of"] or "")
             is_off = (
                 found["option"] and str(task.options.get(found["option"], "no")) == "no"
@@ -74,36 +74,44 @@ class Card:
                 else found[0]
             )
 
-        return rendered(_OF_RULES_OR_OPTION.sub(part, self.text))
+        return render_markdown(
+            _RULES_OR_OPTION_PATTERN.sub(keep_or_drop_section, self.text)
+        )
 
     @property
     def format(self) -> SafeString:
-        return rendered(section(self.text, FORMAT), top=3)
+        return render_markdown(find_section(self.text, FORMAT), top=3)
 
     def rules(self, name: str) -> SafeString:
-        return rendered(section(section(self.text, RULES), f"`{name}`", level=3))
+        return render_markdown(
+            find_section(find_section(self.text, RULES), f"`{name}`", level=3)
+        )
 
 
-def card(task: Task) -> Card:
+def card(task: Task) -> TaskCard:
     if task.declaration_id and (declared := task.task_type.declared):
-        return Card(declared.files.get("card.md", ""))
+        return TaskCard(declared.files.get("card.md", ""))
     return card_of_type(task.type)
 
 
 @cache
-def card_of_type(task_type: str) -> Card:
-    return Card(card_text(task_type) if task_type in task_types() else "")
+def card_of_type(task_type: str) -> TaskCard:
+    return TaskCard(card_text(task_type) if task_type in task_types() else "")
 
 
-def sentence_of(task: Task) -> str:
+def describe_task(task: Task) -> str:
     """Return a sentence that describes the task, or an empty text without such a
     sentence. The sentence is written by the organisers, or comes from the task type or
     its task card.
     """
-    return task.sentence or str(SENTENCES.get(task.type, "")) or opening(card(task))
+    return (
+        task.sentence
+        or str(SENTENCES_BY_TASK_TYPE.get(task.type, ""))
+        or first_sentence(card(task))
+    )
 
 
-def opening(card: Card) -> str:
+def first_sentence(card: TaskCard) -> str:
     """Return the first sentence below the title of a task card, without Markdown
     syntax.
     """
@@ -113,10 +121,10 @@ def opening(card: Card) -> str:
         return ""
     linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
     sentence = re.split(r"(?<=[.?!]) ", re.sub(r"\*\*|[*`]", "", linked))[0]
-    return sentence if len(sentence) <= MAX_SENTENCE else ""
+    return sentence if len(sentence) <= MAX_SENTENCE_LENGTH else ""
 
 
-def section(text: str, heading: str, level: int = 2) -> str:
+def find_section(text: str, heading: str, level: int = 2) -> str:
     begin = re.search(
         rf"^{'#' * level} {re.escape(heading)}\s*$", text, flags=re.MULTILINE
     )

@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals
 from citeboard.teams.models import User
-from tasks.delivery.notifications.events import tell_decided_claim
+from tasks.delivery.notifications.events import notify_claim_decided
 from tasks.gold import publishing
 from tasks.models import Claim
-from tasks.models.seasons import bump_versions
-from tasks.seasons.access import staff
+from tasks.models.seasons import increment_board_versions
+from tasks.seasons.access import require_staff
 
-MAX_REASON = 500
+MAX_REASON_LENGTH = 500
 
 
-def claim_of_site(user: object, claim: int) -> Claim:
-    staff(user)
+def claim_or_404(user: object, claim: int) -> Claim:
+    require_staff(user)
     return get_object_or_404(Claim.objects.select_related("season", "later"), pk=claim)
 
 
@@ -28,7 +28,7 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
     the later season. The organisers of both seasons see the reason for the decision.
     Raises Refused.
     """
-    reason = reason.strip()[:MAX_REASON]
+    reason = reason.strip()[:MAX_REASON_LENGTH]
     if not reason:
         raise refusals.Refused(_("say why"))
     binds = decision == "bind"
@@ -41,15 +41,15 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
         row.decided_at, row.decided_by, row.reason = timezone.now(), by, reason
         row.save()
         if binds:
-            publishing.bind(row)
+            publishing.bind_claim(row)
         else:
-            publishing.release(row)
-        bump_versions(row.later)
+            publishing.release_claim(row)
+        increment_board_versions(row.later)
         for season in (row.season, row.later):
             # The history of a season does not reveal the other season of the claim.
             key = "claim-bound" if binds else "claim-released"
             audit.record(
                 key, actor=by, subject=season, place=season, facts={"reason": reason}
             )
-        tell_decided_claim(row)
+        notify_claim_decided(row)
     return row

@@ -6,18 +6,18 @@ from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.models import AuditEntry
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
-from tasks.gold.early import nothing_early
+from tasks.gold.early import refuse_early_disclosure
 from tasks.models import Gold, Phase, Registration, Season, Submission, Task
-from tasks.models.seasons import bump_versions
+from tasks.models.seasons import increment_board_versions
 from tasks.registration.entries import EntryRefused, approve_team
 from tasks.seasons.access import may_organise
 
-#: Everybody can see entries with an action in OF_EVERYBODY in a season's history.
-OF_EVERYBODY = (
+#: Everybody can see entries with an action in PUBLIC_ACTIONS in a season's history.
+PUBLIC_ACTIONS = (
     "phase-moved",
     "phase-opened",
     "phase-closed",
@@ -30,13 +30,13 @@ OF_EVERYBODY = (
 
 def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
     return (
-        history(season)
+        history_of_place(season)
         if may_organise(user, season)
-        else concerning(season, list(teams_of(user)))
+        else history_of_teams(season, list(teams_of(user)))
     )
 
 
-def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
+def history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values(
         "pk"
     )
@@ -44,36 +44,40 @@ def concerning(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
         subject_type="teams.team", subject_id__in=[team.pk for team in teams]
     )
     about_runs = Q(subject_type="tasks.submission", subject_id__in=runs)
-    return history(season).filter(Q(action__in=OF_EVERYBODY) | about_teams | about_runs)
-
-
-#: An entry with the action REFUSED records that a team's entry was refused.
-REFUSED = "team-refused"
-
-
-def may_undo(entry: AuditEntry) -> bool:
-    return (
-        _refused(entry) is not None
-        if entry.action == REFUSED
-        else audit.may_be_restored(entry)
+    return history_of_place(season).filter(
+        Q(action__in=PUBLIC_ACTIONS) | about_teams | about_runs
     )
 
 
-def undo(*, season: Season, entry: AuditEntry, by: User) -> None:
+#: An entry with the action REFUSED records that a team's entry was refused.
+TEAM_REFUSED_ACTION = "team-refused"
+
+
+def can_undo(entry: AuditEntry) -> bool:
+    return (
+        _refused_registration(entry) is not None
+        if entry.action == TEAM_REFUSED_ACTION
+        else audit.can_restore(entry)
+    )
+
+
+def undo_entry(*, season: Season, entry: AuditEntry, by: User) -> None:
     try:
-        if entry.action == REFUSED:
-            if registration := _refused(entry, season):
+        if entry.action == TEAM_REFUSED_ACTION:
+            if registration := _refused_registration(entry, season):
                 approve_team(registration=registration, by=by)
         else:
-            with transaction.atomic(), nothing_early(season, by=by):
+            with transaction.atomic(), refuse_early_disclosure(season, by=by):
                 # A restored phase keeps its old version, so boards are updated before.
-                bump_versions(season)
+                increment_board_versions(season)
                 audit.restore(entry=entry, by=by)
     except (audit.NotRestored, EntryRefused) as refused:
         raise refusals.Refused(str(refused)) from refused
 
 
-def _refused(entry: AuditEntry, season: Season | None = None) -> Registration | None:
+def _refused_registration(
+    entry: AuditEntry, season: Season | None = None
+) -> Registration | None:
     places = Registration.objects.refused().filter(team=entry.subject_id)
     return places.filter(season=season.pk if season else entry.place_id).first()
 
@@ -82,7 +86,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
     refusal = _("%(phase)s has runs, which stay; it can be closed and hidden") % {
         "phase": phase
     }
-    _delete(phase, phase.task.season, by, refusal)
+    _delete_with_history(phase, phase.task.season, by, refusal)
 
 
 def delete_task(*, task: Task, by: User) -> None:
@@ -91,13 +95,15 @@ def delete_task(*, task: Task, by: User) -> None:
         refusal = _(
             "%(task)s has gold, which stays; its phases can be closed and hidden"
         )
-    _delete(task, task.season, by, refusal % {"task": task})
+    _delete_with_history(task, task.season, by, refusal % {"task": task})
 
 
-def _delete(row: Task | Phase, season: Season, by: User, refusal: str) -> None:
+def _delete_with_history(
+    row: Task | Phase, season: Season, by: User, refusal: str
+) -> None:
     try:
-        with transaction.atomic(), nothing_early(season, by=by):
-            audit.delete(row=row, place=season, by=by)
-            bump_versions(season)
+        with transaction.atomic(), refuse_early_disclosure(season, by=by):
+            audit.delete_and_record(row=row, place=season, by=by)
+            increment_board_versions(season)
     except ProtectedError as kept:
         raise refusals.Refused(refusal) from kept

@@ -15,9 +15,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from citeboard.core import audit, refusals
 from citeboard.teams.models import FirstOrganiserToken, User, token_digest
-from tasks.delivery.notifications.events import tell_role
-from tasks.gold.content import part_from_strangers
-from tasks.gold.publishing import follow_parting
+from tasks.delivery.notifications.events import notify_role_changed
+from tasks.gold.content import end_embargoes_between_strangers
+from tasks.gold.publishing import make_claims_on_commit
 from tasks.models import Organiser, Season, Submission
 
 Role = Organiser.Role
@@ -32,11 +32,11 @@ def add_organiser(
         if before is not None and before.role == role:
             return False
         if before is not None and by is not None:
-            _require_another(before, by)
+            _require_other_organiser(before, by)
         Organiser.objects.update_or_create(
             season=season, user=user, defaults={"role": role}
         )
-        follow_parting(season.pk, part_from_strangers(season))
+        make_claims_on_commit(season.pk, end_embargoes_between_strangers(season))
         change = audit.Change("role", before.role if before else None, str(role))
         facts = {"person": user}
         audit.record(
@@ -47,7 +47,7 @@ def add_organiser(
             facts=facts,
             changes=[change],
         )
-        tell_role(season, user, str(role), at=timezone.now(), by=by)
+        notify_role_changed(season, user, str(role), at=timezone.now(), by=by)
     return True
 
 
@@ -69,7 +69,7 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         known = Organiser.objects.select_related("user", "season")
         organiser = known.get(season=organiser.season_id, user=organiser.user_id)
         if by is not None:
-            _require_another(organiser, by)
+            _require_other_organiser(organiser, by)
         role = organiser.role
         person, place = organiser.user, organiser.season
         facts, change = {"person": person}, audit.Change("role", str(role), None)
@@ -82,11 +82,11 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
             changes=[change],
         )
         organiser.delete()
-        follow_parting(place.pk, part_from_strangers(place))
-        tell_role(place, person, "", at=timezone.now(), by=by)
+        make_claims_on_commit(place.pk, end_embargoes_between_strangers(place))
+        notify_role_changed(place, person, "", at=timezone.now(), by=by)
 
 
-def take_removal_back(*, season: Season, user: User, role: str, by: User) -> None:
+def restore_organiser(*, season: Season, user: User, role: str, by: User) -> None:
     if Organiser.objects.filter(season=season, user=user).exists():
         raise refusals.Refused(
             _("%(person)s organises the season again already") % {"person": user}
@@ -94,7 +94,7 @@ def take_removal_back(*, season: Season, user: User, role: str, by: User) -> Non
     add_organiser(season=season, user=user, by=by, role=role)
 
 
-def _require_another(organiser: Organiser, by: User) -> None:
+def _require_other_organiser(organiser: Organiser, by: User) -> None:
     runs = Submission.objects.filter(phase__task__season=organiser.season_id)
     if by.is_staff and not runs.exclude(team=None).exists():
         return
@@ -107,13 +107,13 @@ def _require_another(organiser: Organiser, by: User) -> None:
         )
 
 
-PATH = "/first-organiser/"
-GOOD_FOR = dt.timedelta(days=1)
+FIRST_ORGANISER_PATH = "/first-organiser/"
+TOKEN_LIFETIME = dt.timedelta(days=1)
 #: At most MAX_TOKENS tokens for the first organiser are valid at a time.
 MAX_TOKENS = 10
 
 
-def is_awaited() -> bool:
+def needs_first_organiser() -> bool:
     may_organise = User.objects.filter(is_active=True, is_staff=True).exists()
     return (
         not may_organise and not Organiser.objects.filter(user__is_active=True).exists()
@@ -125,7 +125,7 @@ def how_to_begin() -> str:
     """Return instructions for the first organiser of a new site, with a new token.
     Return an empty text if the site already has an organiser.
     """
-    if not is_awaited():
+    if not needs_first_organiser():
         return ""
     secret = secrets.token_urlsafe(30)
     with transaction.atomic():
@@ -134,7 +134,8 @@ def how_to_begin() -> str:
         FirstOrganiserToken.objects.exclude(
             pk__in=list(newest.values_list("pk", flat=True))
         ).delete()
-    how = f"Make the first account that may on {settings.BASE_URL}{PATH} with the token {secret}"
+    address = f"{settings.BASE_URL}{FIRST_ORGANISER_PATH}"
+    how = f"Make the first account that may on {address} with the token {secret}"
     return f"Nobody may organise yet. {how} (good once, for a day)."
 
 
@@ -143,7 +144,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
     digest = token_digest(secret.strip())
     with transaction.atomic():
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
-        since = timezone.now() - GOOD_FOR
+        since = timezone.now() - TOKEN_LIFETIME
         # All tokens are compared, so that the duration of the check reveals nothing.
         is_good = sum(
             [
@@ -151,7 +152,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
                 for token in tokens
             ]
         )
-        if not is_good or not is_awaited():
+        if not is_good or not needs_first_organiser():
             raise refusals.Refused(
                 _(
                     "this token is wrong or has expired; “manage.py doctor” prints "

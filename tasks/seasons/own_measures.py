@@ -17,32 +17,34 @@ from citeboard.core import audit, confinement, refusals
 from citeboard.core.confined.turns import PoolFull
 from citeboard.teams.models import User
 from tasks.models import MeasuresFile, Season, Task
-from tasks.models.declarations import may_be_run
-from tasks.seasons.access import staff
+from tasks.models.declarations import may_run_measures
+from tasks.seasons.access import require_staff
 from tasks.types import Problem
 from tasks.types.declared.own_measures import digest_of, measures_without_carriers
 
-WARNINGS = "tasks.submissions.reading:program_warnings"
+WARNINGS_PROGRAM = "tasks.submissions.reading:program_warnings"
 
 
 class MeasuresRefused(refusals.Refused):
     pass
 
 
-def bring_measures(text: str, *, by: User | None, season: Season | None = None) -> None:
+def store_uploaded_measures(
+    text: str, *, by: User | None, season: Season | None = None
+) -> None:
     """Store the text of the `measures.py` of a task, which contains code for measures.
     Staff must approve the code before the site runs it. ``by`` is the uploading user,
     or None for the operator of the site.
 
     Raises MeasuresRefused.
     """
-    if may_be_run(text):
+    if may_run_measures(text):
         return
     if settings.OWN_MEASURES == "nobody":
         raise MeasuresRefused(
             _("this site computes no measures but those that ship with Citeboard")
         )
-    if not confinement.closes_all():
+    if not confinement.is_fully_confined():
         raise MeasuresRefused(
             _(
                 "this machine cannot keep a program that is not ours from files and network"
@@ -57,7 +59,7 @@ def bring_measures(text: str, *, by: User | None, season: Season | None = None) 
         raise MeasuresRefused(message % {"digest": row.digest[:12]})
 
 
-def carrier_warnings(text: str) -> list[str]:
+def missing_carrier_warnings(text: str) -> list[str]:
     """Return a warning for each weighted measure whose code does not set `carriers`,
     the columns of the rows that decide the value of the measure.
     """
@@ -68,11 +70,13 @@ def carrier_warnings(text: str) -> list[str]:
     return [words % {"measure": name} for name in measures_without_carriers(text)]
 
 
-def bring_program(text: str, *, by: User | None, season: Season | None = None) -> None:
+def store_uploaded_program(
+    text: str, *, by: User | None, season: Season | None = None
+) -> None:
     """Store an official program. Staff must approve the program, even if this site
     cannot run programs.
     """
-    if may_be_run(text):
+    if may_run_measures(text):
         return
     mode = settings.OWN_MEASURES
     is_approved = mode == "organisers" or (
@@ -81,15 +85,15 @@ def bring_program(text: str, *, by: User | None, season: Season | None = None) -
     _store_measures(text, by=by, season=season, is_approved=is_approved)
 
 
-def why_program_waits(text: str) -> str:
+def reason_program_waits(text: str) -> str:
     """Return the reason why the site does not run the official program with this text,
     or an empty text if the site runs the program.
     """
-    if may_be_run(text):
+    if may_run_measures(text):
         return ""
     if settings.OWN_MEASURES == "nobody":
         return _("this site stores official programs and runs none")
-    if not confinement.closes_all():
+    if not confinement.is_fully_confined():
         return _(
             "this machine has no sandbox for official programs: the program is stored and not run"
         )
@@ -116,17 +120,17 @@ def _store_measures(
     return row
 
 
-def measures_of_site(user: object, measures: int) -> MeasuresFile:
-    staff(user)
+def measures_or_404(user: object, measures: int) -> MeasuresFile:
+    require_staff(user)
     return get_object_or_404(MeasuresFile, pk=measures)
 
 
 @lru_cache(maxsize=32)
-def _warnings_of(text: str) -> tuple[str, ...]:
+def _read_program_warnings(text: str) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
         path = Path(folder) / "program.json"
         path.write_text(text, encoding="utf-8")
-        with confinement.read_upload(WARNINGS, path, {}, owner=None) as done:
+        with confinement.read_upload(WARNINGS_PROGRAM, path, {}, owner=None) as done:
             return tuple(map(str, done.result))
 
 
@@ -139,7 +143,7 @@ def program_warnings(row: MeasuresFile) -> Sequence[str]:
     if row.approved_at is not None or not row.is_program:
         return ()
     try:
-        return _warnings_of(row.text)
+        return _read_program_warnings(row.text)
     except (confinement.UploadUnreadable, PoolFull):
         return (_("its code could not be read within the limits of the site"),)
 
@@ -167,11 +171,11 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
     return row
 
 
-def tell_organisers(task: Task, why: Problem) -> None:
+def record_measure_failure(task: Task, why: Problem) -> None:
     """Record the failure of a measure in the history of the season, once per reason."""
     facts = {"task": task.title, "why": str(why)}
     if (
-        not audit.history(task.season)
+        not audit.history_of_place(task.season)
         .filter(action="measures-failed", facts=facts)
         .exists()
     ):

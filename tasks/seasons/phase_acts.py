@@ -12,17 +12,20 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.instants import (
-    WITHOUT_AN_END,
-    WITHOUT_END,
-    stored_minute,
-    utc_minute,
+    ENDLESS_FACT_SUFFIX,
+    ENDLESS_TIME,
+    format_for_history,
+    format_utc_minute,
 )
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
-from tasks.gold.early import nothing_early
+from tasks.delivery.notifications.events import (
+    PhaseDeadlineAndLimits,
+    notify_phase_changed,
+)
+from tasks.gold.early import refuse_early_disclosure
 from tasks.models import Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 
 Instant = dt.datetime | None
 
@@ -33,8 +36,8 @@ def move_phase(
     if closes <= opens:
         raise Refused(_("a phase closes after it opens"))
     with transaction.atomic():
-        moved = locked_phase(phase)
-        before = PhaseFacts.of(moved)
+        moved = lock_phase(phase)
+        before = PhaseDeadlineAndLimits.of(moved)
         facts = {
             "before": _phase_times_text(moved.opens, moved.closes),
             "after": _phase_times_text(opens, closes),
@@ -42,19 +45,19 @@ def move_phase(
         if _update_phase(
             moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts
         ):
-            tell_changed_phase(moved, before, at=timezone.now(), by=by)
+            notify_phase_changed(moved, before, at=timezone.now(), by=by)
     return moved
 
 
 def open_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        opened = locked_phase(phase)
+        opened = lock_phase(phase)
         if opened.is_open(now):
             return opened
         wanted = {"opens": now}
         if opened.closes <= now:
-            planned = planned_ends([opened])
+            planned = planned_ends_of_closed_phases([opened])
             if not planned:
                 raise Refused(
                     _("%(phase)s is over; give it a new end") % {"phase": opened}
@@ -64,7 +67,7 @@ def open_now(*, phase: Phase, by: User) -> Phase:
     return opened
 
 
-def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
+def planned_ends_of_closed_phases(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
     """Return the planned closing time of each phase that an organiser closed early.
     Phases whose dates were changed since or whose planned time has passed are left out.
     """
@@ -72,7 +75,9 @@ def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
     over = {phase.pk: phase for phase in phases if phase.closes <= now}
     planned: dict[int, dt.datetime] = {}
     for entry in (
-        audit.about(*over.values()).filter(action="phase-closed") if over else ()
+        audit.history_of_subjects(*over.values()).filter(action="phase-closed")
+        if over
+        else ()
     ):
         for change in entry.changes:
             end, by_hand = (
@@ -86,20 +91,20 @@ def planned_ends(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
 def close_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        closed = locked_phase(phase)
+        closed = lock_phase(phase)
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
             raise Refused(
                 _("%(phase)s has not begun; move it instead") % {"phase": closed}
             )
-        before = PhaseFacts.of(closed)
+        before = PhaseDeadlineAndLimits.of(closed)
         _update_phase(closed, by, "phase-closed", {"closes": now})
-        tell_changed_phase(closed, before, at=now, by=by)
+        notify_phase_changed(closed, before, at=now, by=by)
     return closed
 
 
-def locked_phase(phase: Phase) -> Phase:
+def lock_phase(phase: Phase) -> Phase:
     return (
         Phase.objects.select_for_update(of=("self",))
         .select_related("task__season")
@@ -110,12 +115,12 @@ def locked_phase(phase: Phase) -> Phase:
 def _update_phase(
     phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str
 ) -> bool:
-    with nothing_early(phase.task.season, by=by):
+    with refuse_early_disclosure(phase.task.season, by=by):
         changes = audit.set_fields(
             phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}."
         )
     if changes:
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
         facts = {"phase": f"{phase.task}, {phase}", **facts}
         audit.record(
             key,
@@ -129,9 +134,9 @@ def _update_phase(
 
 
 def _phase_times_text(opens: dt.datetime, closes: dt.datetime) -> str:
-    if closes >= WITHOUT_END:
-        return f"{stored_minute(opens)} UTC{WITHOUT_AN_END}"
-    return f"{stored_minute(opens)} – {stored_minute(closes)} UTC"
+    if closes >= ENDLESS_TIME:
+        return f"{format_for_history(opens)} UTC{ENDLESS_FACT_SUFFIX}"
+    return f"{format_for_history(opens)} – {format_for_history(closes)} UTC"
 
 
 def change_board(
@@ -142,12 +147,12 @@ def change_board(
             _("say both when the board is shown to others and to whom, or neither")
         )
     with transaction.atomic():
-        changed = locked_phase(phase)
-        with audit.in_english():
+        changed = lock_phase(phase)
+        with audit.render_in_english():
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
                 facts |= {
-                    "instant": stored_minute(board_from),
+                    "instant": format_for_history(board_from),
                     "then": str(Phase.Audience(board_then).label),
                 }
         key = "board-changed" if board_from is None else "board-changed/later"
@@ -176,7 +181,11 @@ def describe_board(phase: Phase) -> str:
     if phase.board_from is None:
         return first
     then = Phase.Audience(phase.board_then).label
-    facts = {"audience": first, "instant": utc_minute(phase.board_from), "then": then}
+    facts = {
+        "audience": first,
+        "instant": format_utc_minute(phase.board_from),
+        "then": then,
+    }
     return _("%(audience)s, from %(instant)s %(then)s") % facts
 
 
@@ -185,7 +194,7 @@ def freeze_board(
 ) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = locked_phase(phase)
+        changed = lock_phase(phase)
         if frozen_from is None and frozen_until is not None:
             raise Refused(_("say from when the board is frozen, not only until when"))
         if (
@@ -208,29 +217,33 @@ def freeze_board(
                     "a board is frozen from now on or later, since what was seen was seen"
                 )
             )
-        return _freeze(changed, frozen_from, frozen_until, by)
+        return _freeze_locked_phase(changed, frozen_from, frozen_until, by)
 
 
-def freeze_now(*, phase: Phase, by: User) -> Phase:
+def freeze_board_now(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = locked_phase(phase)
-        return changed if changed.is_frozen(now) else _freeze(changed, now, None, by)
+        changed = lock_phase(phase)
+        return (
+            changed
+            if changed.is_frozen(now)
+            else _freeze_locked_phase(changed, now, None, by)
+        )
 
 
 def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     now = timezone.now()
     with transaction.atomic():
-        changed = locked_phase(phase)
+        changed = lock_phase(phase)
         if not changed.is_frozen(now):
             raise Refused(_("the board is not frozen"))
         # A database constraint requires that a freeze ends after its beginning.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
-        return _freeze(changed, changed.frozen_from, until, by)
+        return _freeze_locked_phase(changed, changed.frozen_from, until, by)
 
 
-def _freeze(
+def _freeze_locked_phase(
     phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User
 ) -> Phase:
     ends = {"first": frozen_from, "last": frozen_until}
@@ -242,7 +255,7 @@ def _freeze(
         else "board-frozen/not"
     )
     facts = {
-        name: f"{stored_minute(instant)} UTC"
+        name: f"{format_for_history(instant)} UTC"
         for name, instant in ends.items()
         if instant is not None
     }
@@ -259,10 +272,10 @@ def _freeze(
 def describe_freeze(phase: Phase) -> str:
     if phase.frozen_from is None:
         return _("it is not")
-    first = utc_minute(phase.frozen_from)
+    first = format_utc_minute(phase.frozen_from)
     if phase.frozen_until is None:
         return _("from %(first)s until it is revealed") % {"first": first}
     return _("from %(first)s until %(last)s") % {
         "first": first,
-        "last": utc_minute(phase.frozen_until),
+        "last": format_utc_minute(phase.frozen_until),
     }

@@ -10,30 +10,30 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.core import audit
 from citeboard.core.instants import (
-    NoInstant,
+    InvalidTimeText,
     is_no_end,
-    read_end,
+    parse_phase_end,
+    parse_zone,
     read_instant,
-    zone_of,
 )
-from citeboard.core.query import MAX_UNKNOWN, quoted
-from citeboard.core.words import listed
+from citeboard.core.query import MAX_UNKNOWN, shorten_for_message
+from citeboard.core.words import join_names
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
-from tasks.models.seasons import SEASON_DATES, Configured
-from tasks.seasons.access import creator_of_seasons, season_to_organise
+from tasks.models.seasons import SEASON_DATES, ModelWithSettings
+from tasks.seasons.access import require_season_creator, season_to_organise
 from tasks.seasons.file import entries, export
 from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
-from tasks.seasons.file.tables import near
+from tasks.seasons.file.tables import suggest_similar_name
 from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
-TASK = "main"
-#: The form offers tasks of the newest MAX_EARLIER earlier seasons.
-MAX_EARLIER = 20
-#: In a phase without an end, PUBLIC_PART per cent of a split form the public part.
+DEFAULT_TASK_SLUG = "main"
+#: The form offers tasks of the newest MAX_EARLIER_SEASONS earlier seasons.
+MAX_EARLIER_SEASONS = 20
+#: In a phase without an end, PUBLIC_PART_PERCENT per cent of a split form the public part.
 #: Many runs can reveal the gold of a public part, as `bench/leak.py` shows.
-PUBLIC_PART = 30
+PUBLIC_PART_PERCENT = 30
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PhasePlan:
 
 
 @dataclass(frozen=True)
-class Preset:
+class SeasonPreset:
     slug: str
     title: str | Promise
     summary: str | Promise
@@ -58,9 +58,9 @@ class Preset:
     earlier: tuple[tuple[str, str], ...] = ()
 
 
-_ALONE = {"split": "test", "runs_in_total": 5, "board": "organisers"}
-_IN_PARTS = {"split": "test", "public_part": PUBLIC_PART}
-_SEMEVAL = Preset(
+_SINGLE_TEST_PHASE = {"split": "test", "runs_in_total": 5, "board": "organisers"}
+_PHASE_WITH_PUBLIC_PART = {"split": "test", "public_part": PUBLIC_PART_PERCENT}
+_SEMEVAL_PRESET = SeasonPreset(
     "semeval",
     _("Like SemEval"),
     _(
@@ -81,13 +81,20 @@ _SEMEVAL = Preset(
             "evaluation",
             {"split": "dev", "runs_per_day": 10, "shows_instances": True},
         ),
-        PhasePlan("evaluation", "evaluation", "closes", {**_ALONE, "counting": "last"}),
         PhasePlan(
-            "post-evaluation", "closes", settings={**_IN_PARTS, "runs_per_day": 5}
+            "evaluation",
+            "evaluation",
+            "closes",
+            {**_SINGLE_TEST_PHASE, "counting": "last"},
+        ),
+        PhasePlan(
+            "post-evaluation",
+            "closes",
+            settings={**_PHASE_WITH_PUBLIC_PART, "runs_per_day": 5},
         ),
     ),
 )
-_TREC = Preset(
+_TREC_PRESET = SeasonPreset(
     "trec",
     _("Like TREC"),
     _(
@@ -105,11 +112,11 @@ _TREC = Preset(
             "runs",
             "opens",
             "closes",
-            {**_ALONE, "counting": "priority", "priority_runs": 2},
+            {**_SINGLE_TEST_PHASE, "counting": "priority", "priority_runs": 2},
         ),
     ),
 )
-_OPEN = Preset(
+_OPEN_PRESET = SeasonPreset(
     "open",
     _("Open leaderboard"),
     _(
@@ -117,17 +124,25 @@ _OPEN = Preset(
         "board. Scores are of a public part of the split; the rest ranks, at most once a month."
     ),
     {"opens": _("Opens")},
-    (PhasePlan("leaderboard", "opens", settings={**_IN_PARTS, "runs_per_day": 3}),),
+    (
+        PhasePlan(
+            "leaderboard",
+            "opens",
+            settings={**_PHASE_WITH_PUBLIC_PART, "runs_per_day": 3},
+        ),
+    ),
 )
-PRESETS = {preset.slug: preset for preset in (_SEMEVAL, _TREC, _OPEN)}
+PRESETS_BY_SLUG = {
+    preset.slug: preset for preset in (_SEMEVAL_PRESET, _TREC_PRESET, _OPEN_PRESET)
+}
 
 
-def preset_for(user: object, preset: str) -> Preset:
-    creator_of_seasons(user)
-    if preset not in PRESETS:
+def preset_for(user: object, preset: str) -> SeasonPreset:
+    require_season_creator(user)
+    if preset not in PRESETS_BY_SLUG:
         raise Http404(gettext("The site's staff create seasons."))
     seasons = list(
-        Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER]
+        Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER_SEASONS]
     )
     tasks = Task.objects.filter(
         season__in=seasons, is_reported_only=False
@@ -135,12 +150,12 @@ def preset_for(user: object, preset: str) -> Preset:
     earlier = [
         (f"{task.season.slug}/{task.slug}", f"{task}, {task.season}") for task in tasks
     ]
-    return replace(PRESETS[preset], earlier=tuple(earlier))
+    return replace(PRESETS_BY_SLUG[preset], earlier=tuple(earlier))
 
 
-def season_from(
+def create_season_from_preset(
     *,
-    preset: Preset,
+    preset: SeasonPreset,
     title: str,
     slug: str,
     task_type: str,
@@ -157,27 +172,29 @@ def season_from(
     tasks that are added later.
     """
     try:
-        zone = zone_of(time_zone)
+        zone = parse_zone(time_zone)
     except ValueError as unknown:
         raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
     instants: dict[str, dt.datetime] = {}
     faults: list[Fault] = []
     rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
     known = [*preset.dates, *SEASON_DATES]
-    for name in [quoted(name) for name in dates if name not in known][:MAX_UNKNOWN]:
+    for name in [shorten_for_message(name) for name in dates if name not in known][
+        :MAX_UNKNOWN
+    ]:
         message = gettext("the preset has no such date%(near)s") % {
-            "near": near(name, known)
+            "near": suggest_similar_name(name, known)
         }
-        faults.append(Fault(name, message, listed(known)))
+        faults.append(Fault(name, message, join_names(known)))
     lasts = {plan.closes for plan in preset.phases} - {
         plan.opens for plan in preset.phases
     }
     for name, label in {**preset.dates, **rest}.items():
         try:
-            at = (read_end if name in lasts else read_instant)(
+            at = (parse_phase_end if name in lasts else read_instant)(
                 dates.get(name, ""), zone
             )
-        except NoInstant as refused:
+        except InvalidTimeText as refused:
             faults.append(Fault(name, str(refused)))
             continue
         if instants and at <= max(instants.values()):
@@ -201,7 +218,7 @@ def season_from(
         }
         for plan in preset.phases
     ]
-    tasks = [{**task, "phases": phases} for task in _tasks(task_type, by)]
+    tasks = [{**task, "phases": phases} for task in _task_tables(task_type, by)]
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
     season |= {name: instants[name] for name in rest}
     if not tasks:
@@ -215,20 +232,22 @@ def season_from(
     return made
 
 
-def _tasks(named: str, by: User) -> list[dict[str, Any]]:
+def _task_tables(named: str, by: User) -> list[dict[str, Any]]:
     tables: list[dict[str, Any]] = []
     addresses = list(filter(None, map(str.strip, named.split(","))))
     for address in addresses:
         season, is_task, slug = address.partition("/")
         kind = task_types().get(address)
-        name = TASK if len(addresses) == 1 else address
+        name = DEFAULT_TASK_SLUG if len(addresses) == 1 else address
         table = {
             "slug": name,
             "title": kind.title if kind else address,
             "type": address,
         }
         if is_task:
-            known = export.structure_of(season_to_organise(by, season))["tasks"]
+            known = export.season_file_structure(season_to_organise(by, season))[
+                "tasks"
+            ]
             found = [task for task in known if task["slug"] == slug]
             if not found:
                 message = gettext("“%(season)s” has no task “%(task)s”") % {
@@ -237,12 +256,14 @@ def _tasks(named: str, by: User) -> list[dict[str, Any]]:
                 }
                 raise SettingsRefused([Fault("task_type", message)])
             table = found[0]
-            forget(Task, table)
+            remove_uninherited_settings(Task, table)
         tables.append(table)
     return tables
 
 
-def forget(model: type[Configured], table: dict[str, Any]) -> None:
+def remove_uninherited_settings(
+    model: type[ModelWithSettings], table: dict[str, Any]
+) -> None:
     """Remove from ``table`` the settings that a copy of a season does not inherit."""
     for name, setting in model.SETTINGS.items():
         if not setting.is_cloned:
@@ -250,11 +271,11 @@ def forget(model: type[Configured], table: dict[str, Any]) -> None:
 
 
 #: 364 days later, dates are one year later and on the same day of the week.
-A_YEAR = 364
-MAX_DAYS = 20 * 365
+YEAR_OF_WEEKS_DAYS = 364
+MAX_POSTPONED_DAYS = 20 * 365
 
 #: The fields in LET_OUT are settings by which organisers disclose data.
-LET_OUT = (
+DISCLOSING_SETTINGS = (
     "board",
     "board_from",
     "board_then",
@@ -265,7 +286,7 @@ LET_OUT = (
 )
 
 
-def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
+def _settings_at_opening(season: Season) -> dict[str, dict[str, Any]]:
     """Return each phase's settings at the time of its opening, so that later
     disclosures and an early end are not copied to the next season.
     """
@@ -273,11 +294,11 @@ def _as_begun(season: Season) -> dict[str, dict[str, Any]]:
     begun = {
         entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases
     }
-    names = {Phase.key(name): name for name in LET_OUT} | {
-        name: name for name in LET_OUT
+    names = {Phase.key(name): name for name in DISCLOSING_SETTINGS} | {
+        name: name for name in DISCLOSING_SETTINGS
     }
     before: dict[str, dict[str, Any]] = {prefix: {} for prefix in begun}
-    for entry in audit.history(season).order_by("at", "pk"):
+    for entry in audit.history_of_place(season).order_by("at", "pk"):
         for change in entry.changes:
             prefix, _dot, name = str(change["key"]).rpartition(".")
             is_closing = entry.action == "phase-closed" and name == "closes"
@@ -337,12 +358,17 @@ def _postponed_phase(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, An
 
 
 def clone_season(
-    *, season: Season, slug: str, title: str, days: int = A_YEAR, by: User | None
+    *,
+    season: Season,
+    slug: str,
+    title: str,
+    days: int = YEAR_OF_WEEKS_DAYS,
+    by: User | None,
 ) -> Season:
-    values = export.structure_of(season)
+    values = export.season_file_structure(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = []
-    begun = _as_begun(season)
+    begun = _settings_at_opening(season)
     for task in values["tasks"]:
         for phase in task["phases"]:
             first = begun[entries.phase_prefix(task["slug"], phase["slug"])]
@@ -358,7 +384,7 @@ def clone_season(
         (Phase, phases),
     ):
         for table in tables:
-            forget(model, table)
+            remove_uninherited_settings(model, table)
             for key, value in table.items():
                 if isinstance(value, dt.datetime) and not is_no_end(key, value):
                     table[key] = value + dt.timedelta(days=days)

@@ -11,23 +11,25 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, pgettext
 
 from tasks.models import Phase, Season
-from tasks.seasons.phase_acts import planned_ends
+from tasks.seasons.phase_acts import planned_ends_of_closed_phases
 
-#: Dates more than FURTHEST away are cut off, or endless phases would fill the scale.
-FURTHEST = dt.timedelta(days=400)
-#: Marks are at least BETWEEN_MARKS per cent apart, so that labels do not overlap.
-BETWEEN_MARKS = 12
+#: Dates more than MAX_DISTANCE_FROM_NOW away are cut off, or endless phases would fill the scale.
+MAX_DISTANCE_FROM_NOW = dt.timedelta(days=400)
+#: Marks are at least MIN_MARK_DISTANCE_PERCENT per cent apart, so that labels do not overlap.
+MIN_MARK_DISTANCE_PERCENT = 12
 #: Marks are 1 to 14 DAYS or 1 to 12 MONTHS apart, with at most MAX_MARKS marks.
 DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
 MAX_MARKS = 4
 #: The time scale is compressed if one phase is UNEVEN times longer than another.
 #: On a compressed time scale, a length is drawn as its POWER-th power.
 UNEVEN, POWER = 20, 1 / 3
-LAST_MARK = 88  # per cent from the left, so that the label of the last mark fits
+LAST_MARK_PERCENT = (
+    88  # per cent from the left, so that the label of the last mark fits
+)
 
 
 @dataclass(frozen=True)
-class Mark:
+class ScaleMark:
     at: float
     label: str
 
@@ -48,8 +50,14 @@ class TimeLine:
     ) -> "TimeLine | None":
         if not phases and not dates:
             return None
-        start = max(min([*dates, *(phase.opens for phase in phases)]), now - FURTHEST)
-        end = min(max([*dates, *(phase.closes for phase in phases)]), now + FURTHEST)
+        start = max(
+            min([*dates, *(phase.opens for phase in phases)]),
+            now - MAX_DISTANCE_FROM_NOW,
+        )
+        end = min(
+            max([*dates, *(phase.closes for phase in phases)]),
+            now + MAX_DISTANCE_FROM_NOW,
+        )
         start, end = min(start, now, end), max(start, now, end)
         margin = max((end - start) / 50, dt.timedelta(hours=6))
         start, end = start - margin, end + margin
@@ -69,10 +77,12 @@ class TimeLine:
         return not self.edges
 
     def place(self, at: dt.datetime) -> float:
-        share = self._width(self.start, at) / self._width(self.start, self.end)
+        share = self._scaled_length(self.start, at) / self._scaled_length(
+            self.start, self.end
+        )
         return round(100 * min(1.0, max(0.0, share)), 2)
 
-    def _width(self, start: dt.datetime, end: dt.datetime) -> float:
+    def _scaled_length(self, start: dt.datetime, end: dt.datetime) -> float:
         if self.is_even:
             return (end - start).total_seconds()
         stops = [self.start, *self.edges, self.end]
@@ -83,7 +93,7 @@ class TimeLine:
         return width
 
     @property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[ScaleMark]:
         span = (self.end - self.start).days
         days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
         months = next(
@@ -102,13 +112,13 @@ class TimeLine:
                 for month in range(first, first + 60)
                 if month % months == 0
             ]
-        marks: list[Mark] = []
+        marks: list[ScaleMark] = []
         for at in dates:
             place = self.place(at)
-            is_apart = not marks or place - marks[-1].at >= BETWEEN_MARKS
-            if self.start < at < self.end and place <= LAST_MARK and is_apart:
+            is_apart = not marks or place - marks[-1].at >= MIN_MARK_DISTANCE_PERCENT
+            if self.start < at < self.end and place <= LAST_MARK_PERCENT and is_apart:
                 marks.append(
-                    Mark(place, date_format(at, _("j M") if days else _("M Y")))
+                    ScaleMark(place, date_format(at, _("j M") if days else _("M Y")))
                 )
         return marks
 
@@ -171,7 +181,7 @@ class TimeLine:
         )
 
 
-def time_line(season: Season) -> dict[str, Any]:
+def build_time_line(season: Season) -> dict[str, Any]:
     """Return the table of a season's phases and dates, with bars and points on a common
     time scale.
     """
@@ -180,7 +190,7 @@ def time_line(season: Season) -> dict[str, Any]:
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
     line, planned = (
         TimeLine.over(ordered, at, list(season.dates.values())),
-        planned_ends(ordered),
+        planned_ends_of_closed_phases(ordered),
     )
     lines = [
         {

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from tasks.models import Submission
 
 
-def mark_alike(runs: QuerySet[Submission]) -> None:
+def mark_same_content(runs: QuerySet[Submission]) -> None:
     """Mark the runs in ``runs``, which have the same content, if they are from
     different teams.
 
@@ -24,5 +24,5 @@ def mark_alike(runs: QuerySet[Submission]) -> None:
         Submission.objects.filter(pk__in=locked).update(is_alike=True)
 
 
-def mark_same_file(run: Submission) -> None:
-    mark_alike(Submission.objects.filter(sha256=run.sha256, team__isnull=False))
+def mark_runs_with_same_file(run: Submission) -> None:
+    mark_same_content(Submission.objects.filter(sha256=run.sha256, team__isnull=False))

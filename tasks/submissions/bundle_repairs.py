@@ -12,22 +12,22 @@ from citeboard.core.confinement import UploadUnreadable
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from tasks.models import Season
-from tasks.submissions.bundles import Part, parts_of
+from tasks.submissions.bundles import BundlePart, read_bundle_parts
 from tasks.submissions.refusals import RunRejected
-from tasks.submissions.repairing import Repair, repaired
-from tasks.submissions.uploads import Upload
+from tasks.submissions.repairing import RunRepair, repair_refused_run
+from tasks.submissions.uploads import UploadedRunFile
 
 
 @contextmanager
-def repaired_bundle(
+def repair_bundle(
     season: Season,
-    parts: Sequence[Part],
-    upload: Upload,
+    parts: Sequence[BundlePart],
+    upload: UploadedRunFile,
     by: User | None,
     *,
     phase: str = "",
     encoding: str = "",
-) -> Iterator[Repair]:
+) -> Iterator[RunRepair]:
     """Yield the repair of a file in which the runs for some tasks were refused. The
     repaired copy exists until the end of the block.
 
@@ -35,27 +35,29 @@ def repaired_bundle(
     ``phase`` is the slug of a phase, which each task must have.
     """
     with ExitStack() as copies:
-        repair = _each_repaired(parts, upload, by, encoding, copies)
+        repair = _repair_each_part(parts, upload, by, encoding, copies)
         if repair.upload and not _all_parts_scorable(
             season, parts, repair.upload, by, phase
         ):
-            repair = Repair()
+            repair = RunRepair()
         yield repair
 
 
-def _each_repaired(
-    parts: Sequence[Part],
-    upload: Upload,
+def _repair_each_part(
+    parts: Sequence[BundlePart],
+    upload: UploadedRunFile,
     by: User | None,
     encoding: str,
     copies: ExitStack,
-) -> Repair:
+) -> RunRepair:
     file, changes = upload, list[str]()
     for part in parts:
         if not isinstance(part.refusal, RunRejected):
             continue
         named = encoding if file is upload else ""
-        repair = copies.enter_context(repaired(part.phase, file, by, encoding=named))
+        repair = copies.enter_context(
+            repair_refused_run(part.phase, file, by, encoding=named)
+        )
         if repair.upload is None:
             if file is upload:
                 return repair
@@ -65,19 +67,21 @@ def _each_repaired(
         name = f"{PurePosixPath(upload.filename).stem}-repaired{suffix}"
         file = replace(repair.upload, filename=name)
         changes += [f"{part.phase.task}: {change}" for change in repair.changes]
-    return Repair() if file is upload else Repair(upload=file, changes=changes)
+    return RunRepair() if file is upload else RunRepair(upload=file, changes=changes)
 
 
 def _all_parts_scorable(
     season: Season,
-    parts: Sequence[Part],
-    file: Upload,
+    parts: Sequence[BundlePart],
+    file: UploadedRunFile,
     by: User | None,
     phase: str,
 ) -> bool:
     tasks = [part.phase.task.slug for part in parts]
     try:
-        again = parts_of(season=season, upload=file, phase=phase, tasks=tasks, by=by)
+        again = read_bundle_parts(
+            season=season, upload=file, phase=phase, tasks=tasks, by=by
+        )
     except (PoolFull, Refused, UploadUnreadable):
         return False
     return all(part.is_good and part.findings.is_read for part in again)

@@ -12,28 +12,33 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.confined.turns import PoolFull, Sender
+from citeboard.core.confined.turns import PoolFull, UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.words import listed, sentence
+from citeboard.core.words import as_sentence, join_names
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
 from tasks.registration.entries import lock_entry
 from tasks.submissions import refusals, run_card, seeds, submit
-from tasks.submissions.looks import check_look
-from tasks.submissions.uploads import Upload, checksum, discard, stored_run
+from tasks.submissions.looks import check_lookalike_name
+from tasks.submissions.uploads import (
+    UploadedRunFile,
+    delete_stored_run_file,
+    sha256_of_file,
+    store_run_file,
+)
 from tasks.types import Problem
 from tasks.types.problems import capped, from_values, merged
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class BundlePart:
     """The result of reading a bundle for one task. The result contains warnings, or the
     reason why the run was refused.
     """
 
     phase: Phase
-    findings: run_card.Findings = field(default_factory=run_card.Findings)
-    refusal: refusals.RunNotTaken | None = None
+    findings: run_card.RunFindings = field(default_factory=run_card.RunFindings)
+    refusal: refusals.RunNotAccepted | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -54,7 +59,7 @@ class Part:
         return {
             "task": self.phase.task.slug,
             "phase": self.phase.pk,
-            "detail": None if self.refusal is None else sentence(self.refusal),
+            "detail": None if self.refusal is None else as_sentence(self.refusal),
             "problems": [problem.as_dict() for problem in merged(self.problems)],
             "more": self.refusal.more
             if isinstance(self.refusal, refusals.RunRejected)
@@ -63,13 +68,13 @@ class Part:
 
 
 #: A bundle is refused for a faulty run before missing fields or a lack of tries.
-WEIGHTS: tuple[tuple[type[refusals.RunNotTaken], ...], ...] = (
+REFUSALS_BY_IMPORTANCE: tuple[tuple[type[refusals.RunNotAccepted], ...], ...] = (
     (refusals.RunRejected,),
     (refusals.CardIncomplete, refusals.QuotaExceeded),
 )
 
 
-class BundleRefused(refusals.RunNotTaken):
+class BundleRefused(refusals.RunNotAccepted):
     """An error about a bundle (a file for several tasks) in which at least one run was
     refused. ``parts`` are the results of reading the bundle for each task.
 
@@ -78,7 +83,7 @@ class BundleRefused(refusals.RunNotTaken):
 
     repair: Mapping[str, object] | None = None
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[BundlePart]) -> None:
         self.parts = list(parts)
         refused = [str(part.phase.task) for part in parts if not part.is_good]
         message = ngettext(
@@ -86,21 +91,23 @@ class BundleRefused(refusals.RunNotTaken):
             "nothing was taken, since the parts for %(tasks)s cannot be",
             len(refused),
         )
-        super().__init__(message % {"tasks": listed(refused)})
+        super().__init__(message % {"tasks": join_names(refused)})
         self.weightiest = next(
             (
                 reason
-                for kinds in WEIGHTS
-                for reason in self._reasons()
+                for kinds in REFUSALS_BY_IMPORTANCE
+                for reason in self._part_refusals()
                 if isinstance(reason, kinds)
             ),
             None,
         )
         self.status = (
-            self.weightiest.status if self.weightiest else refusals.RunNotTaken.status
+            self.weightiest.status
+            if self.weightiest
+            else refusals.RunNotAccepted.status
         )
 
-    def _reasons(self) -> list[refusals.RunNotTaken]:
+    def _part_refusals(self) -> list[refusals.RunNotAccepted]:
         return [part.refusal for part in self.parts if part.refusal is not None]
 
     def answer(self) -> dict[str, object]:
@@ -115,7 +122,7 @@ class BundleRefused(refusals.RunNotTaken):
             )
             more += sum(
                 reason.more
-                for reason in self._reasons()
+                for reason in self._part_refusals()
                 if isinstance(reason, refusals.RunRejected)
             )
             entries = [problem.as_dict() for problem in problems]
@@ -128,7 +135,7 @@ class BundleRefused(refusals.RunNotTaken):
             for part in self.parts
             if part.refusal
         ]
-        words = " ".join([sentence(self), *reasons])
+        words = " ".join([as_sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
 
@@ -137,12 +144,12 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     season: Season,
     team: Team,
     user: User | None,
-    upload: Upload,
+    upload: UploadedRunFile,
     details: run_card.RunDetails,
     phase: str = "",
     tasks: Sequence[str] = (),
     card: Mapping[str, object] | None = None,
-    metadata: Upload | None = None,
+    metadata: UploadedRunFile | None = None,
     team_figures: Mapping[str, object] | None = None,
     warnings: Sequence[Problem] = (),
 ) -> Bundle:
@@ -150,58 +157,64 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     occurs in the file. The file becomes one run for each task, and each run uses up one
     try.
     """
-    said = run_card.Metadata(
-        description=details.description, card=run_card.checked_card(card or {})
+    said = run_card.RunMetadata(
+        description=details.description, card=run_card.validate_card(card or {})
     )
-    sha256 = checksum(upload.path)
-    if before := _sent_before(season, team, details, sha256):
+    sha256 = sha256_of_file(upload.path)
+    if before := _find_bundle_by_key(season, team, details, sha256):
         return before
     submit.check_registered(season, team)
-    check_look(season, team, details.system)
+    check_lookalike_name(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
-        parts = parts_of(
+        parts = read_bundle_parts(
             season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user
         )
-        own = _said_by_type(
-            parts, said, figures, metadata, run_card.sender_of(user, upload, team)
+        own = _metadata_by_task_type(
+            parts, said, figures, metadata, run_card.upload_sender(user, upload, team)
         )
-        parts = [_with_card(part, own[part.phase.task.type]) for part in parts]
+        parts = [_with_checked_card(part, own[part.phase.task.type]) for part in parts]
     except PoolFull:
-        unread = submit.unread_facts(metadata, is_named=bool(tasks))
+        unread = submit.late_reading_facts(metadata, is_named=bool(tasks))
         # Each possible task has one phase, which must accept runs if no task was named.
         meant, nothing = (
             open_phases(season, phase, tasks, upload.begun_at),
-            submit.unread_findings(),
+            submit.findings_of_unread_run(),
         )
         parts = [
-            _entered(Part(phase=one, findings=nothing), team, upload) for one in meant
+            _check_part_entry(BundlePart(phase=one, findings=nothing), team, upload)
+            for one in meant
         ]
         parts = parts if tasks else [part for part in parts if part.is_good] or parts
-        own = _said_by_type(parts, said, figures, None, None)
+        own = _metadata_by_task_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
         parts = [
             replace(part, findings=replace(part.findings, about=about[part.phase.pk]))
             for part in parts
         ]
     for part in parts:
-        seeds.check_declared(part.phase, team, details.seeds_of)
-    _refuse(parts)
+        seeds.check_seed_declaration(part.phase, team, details.seeds_of)
+    _refuse_bad_parts(parts)
     is_read = all(part.findings.is_read for part in parts)
-    with stored_run(upload, sha256, is_checked=is_read) as stored, transaction.atomic():
+    with (
+        store_run_file(upload, sha256, is_checked=is_read) as stored,
+        transaction.atomic(),
+    ):
         # The lock makes simultaneous submissions of the team count tries one by one.
         lock_entry(parts[0].phase, team)
-        if before := _sent_before(season, team, details, sha256):
-            discard(stored.file)
+        if before := _find_bundle_by_key(season, team, details, sha256):
+            delete_stored_run_file(stored.file)
             return before
         phases = Phase.objects.select_related("task__season")
         parts = [
-            _entered(replace(part, phase=phases.get(pk=part.phase.pk)), team, upload)
+            _check_part_entry(
+                replace(part, phase=phases.get(pk=part.phase.pk)), team, upload
+            )
             for part in parts
         ]
         for part in parts:
-            seeds.check_declared(part.phase, team, details.seeds_of)
-        _refuse(parts)
+            seeds.check_seed_declaration(part.phase, team, details.seeds_of)
+        _refuse_bad_parts(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
             season=season,
@@ -215,7 +228,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         # The idempotency key belongs to the bundle and not to the single runs.
         nameless = replace(details, idempotency_key="")
         for part in parts:
-            again = submit.sent_again(part.phase, team, stored.sha256)
+            again = submit.warn_of_same_file(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *again, *part.problems])
             facts = {
                 "team": team,
@@ -224,29 +237,29 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
                 "bundle": bundle,
                 **part.facts,
             }
-            submit.queue_run(
+            submit.create_and_queue_run(
                 part.phase, stored, nameless, found, found.about, unread=unread, **facts
             )
         return bundle
 
 
-def parts_of(
+def read_bundle_parts(
     *,
     season: Season,
-    upload: Upload,
+    upload: UploadedRunFile,
     phase: str = "",
     tasks: Sequence[str] = (),
     team: Team | None = None,
     by: User | None = None,
-) -> list[Part]:
-    submit.require_terms(season, by)
+) -> list[BundlePart]:
+    submit.require_accepted_terms(season, by)
     phases = open_phases(season, phase, tasks, upload.begun_at)
     references = sorted({phase.task.task_type.reference for phase in phases})
     given = {"task_types": references, "filename": upload.filename}
     try:
-        sender = run_card.sender_of(by, upload, team)
+        sender = run_card.upload_sender(by, upload, team)
         with read_upload(
-            f"{run_card.READING}:tasks_meant", upload.path, given, owner=sender
+            f"{run_card.READING_MODULE}:tasks_meant", upload.path, given, owner=sender
         ) as done:
             problems, meant = from_values(done.result["problems"]), done.result["meant"]
     except UploadUnreadable as reason:
@@ -259,7 +272,7 @@ def parts_of(
     for open_phase in phases:
         is_meant = meant[open_phase.task.type]
         part = (
-            _part(open_phase, upload, team, by)
+            _read_part(open_phase, upload, team, by)
             if tasks or is_meant is not False
             else None
         )
@@ -307,7 +320,7 @@ def open_phases(
             several = _("%(task)s has several open phases; name one of %(names)s")
             raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _no_open_phase(begun, task, wanted, phase)
+            raise _no_open_phase_error(begun, task, wanted, phase)
         found += is_open
     if not found:
         wanted = list(
@@ -315,11 +328,11 @@ def open_phases(
                 task__in=known.values(), **({"slug": phase} if phase else {})
             )
         )
-        raise _no_open_phase(begun, season, wanted, phase[:40])
+        raise _no_open_phase_error(begun, season, wanted, phase[:40])
     return found
 
 
-def _no_open_phase(
+def _no_open_phase_error(
     begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str
 ) -> Exception:
     if phases:
@@ -335,31 +348,35 @@ def _no_open_phase(
     return ValidationError({"phase": message})
 
 
-def _part(phase: Phase, upload: Upload, team: Team | None, by: User | None) -> Part:
+def _read_part(
+    phase: Phase, upload: UploadedRunFile, team: Team | None, by: User | None
+) -> BundlePart:
     try:
-        found = submit.findings(phase, upload, by, team)
+        found = submit.read_findings(phase, upload, by, team)
         if team is not None and not found.errors:
-            submit.check_entry(
+            submit.check_phase_entry(
                 phase, team, timezone.now(), upload.begun_at, upload.size
             )
-    except refusals.RunNotTaken as refused:
-        return Part(phase=phase, refusal=refused)
+    except refusals.RunNotAccepted as refused:
+        return BundlePart(phase=phase, refusal=refused)
     if not found.errors:
-        return Part(phase=phase, findings=found)
+        return BundlePart(phase=phase, findings=found)
     rejected = refusals.RunRejected.of(found.problems)
-    return Part(
+    return BundlePart(
         phase=phase,
         findings=replace(found, problems=rejected.problems),
         refusal=rejected,
     )
 
 
-def _entered(part: Part, team: Team, upload: Upload) -> Part:
+def _check_part_entry(
+    part: BundlePart, team: Team, upload: UploadedRunFile
+) -> BundlePart:
     try:
-        facts = submit.check_entry(
+        facts = submit.check_phase_entry(
             part.phase, team, timezone.now(), upload.begun_at, upload.size
         )
-    except refusals.RunNotTaken as refused:
+    except refusals.RunNotAccepted as refused:
         return replace(part, refusal=refused)
     return replace(part, facts=facts)
 
@@ -367,26 +384,34 @@ def _entered(part: Part, team: Team, upload: Upload) -> Part:
 def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     *,
     season: Season,
-    upload: Upload,
+    upload: UploadedRunFile,
     by: User | None,
     phase: str = "",
     tasks: Sequence[str] = (),
     description: str = "",
     card: Mapping[str, object] | None = None,
-    metadata: Upload | None = None,
+    metadata: UploadedRunFile | None = None,
     team_figures: Mapping[str, object] | None = None,
-) -> list[Part]:
-    parts = parts_of(season=season, upload=upload, phase=phase, tasks=tasks, by=by)
-    said = run_card.Metadata(
-        description=description, card=run_card.checked_card(card or {})
+) -> list[BundlePart]:
+    parts = read_bundle_parts(
+        season=season, upload=upload, phase=phase, tasks=tasks, by=by
     )
-    own = _said_by_type(
-        parts, said, team_figures or {}, metadata, run_card.sender_of(by, upload, None)
+    said = run_card.RunMetadata(
+        description=description, card=run_card.validate_card(card or {})
+    )
+    own = _metadata_by_task_type(
+        parts,
+        said,
+        team_figures or {},
+        metadata,
+        run_card.upload_sender(by, upload, None),
     )
     checked = []
     for part in parts:
         about = own[part.phase.task.type].before(part.findings.about)
-        lacking = run_card.missing_warnings(part.phase, about) if part.is_good else []
+        lacking = (
+            run_card.warn_of_missing_fields(part.phase, about) if part.is_good else []
+        )
         checked.append(
             replace(
                 part,
@@ -396,26 +421,26 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     return checked
 
 
-def _said_by_type(
-    parts: Sequence[Part],
-    said: run_card.Metadata,
+def _metadata_by_task_type(
+    parts: Sequence[BundlePart],
+    said: run_card.RunMetadata,
     figures: Mapping[str, object],
-    metadata: Upload | None,
-    sender: Sender | None,
-) -> dict[str, run_card.Metadata]:
-    own: dict[str, run_card.Metadata] = {}
+    metadata: UploadedRunFile | None,
+    sender: UploadSender | None,
+) -> dict[str, run_card.RunMetadata]:
+    own: dict[str, run_card.RunMetadata] = {}
     faults: list[set[str]] = []
     for task_type in {
         part.phase.task.type: part.phase.task.task_type for part in parts
     }.values():
-        taken = {measure.name for measure in run_card.measures_for(task_type)}
+        taken = {measure.name for measure in run_card.reported_measures_for(task_type)}
         given = {name: value for name, value in figures.items() if name in taken}
         own[task_type.slug] = replace(
-            said, figures=run_card.checked_figures(task_type, given)
+            said, figures=run_card.validate_team_figures(task_type, given)
         )
         faults.append(set(figures) - taken)
         if metadata is not None:
-            read = run_card.read_metadata(metadata, task_type, sender)
+            read = run_card.read_metadata_file(metadata, task_type, sender)
             own[task_type.slug] = own[task_type.slug].before(read)
     unknown = {
         name for name in set.intersection(*faults) if figures[name] not in (None, "")
@@ -427,21 +452,21 @@ def _said_by_type(
     return own
 
 
-def _with_card(part: Part, metadata: run_card.Metadata) -> Part:
+def _with_checked_card(part: BundlePart, metadata: run_card.RunMetadata) -> BundlePart:
     own = metadata.before(part.findings.about)
     try:
-        run_card.require_card(part.phase, own)
-    except refusals.RunNotTaken as refused:
+        run_card.require_card_fields(part.phase, own)
+    except refusals.RunNotAccepted as refused:
         return replace(part, refusal=part.refusal or refused)
     return replace(part, findings=replace(part.findings, about=own))
 
 
-def _refuse(parts: Sequence[Part]) -> None:
+def _refuse_bad_parts(parts: Sequence[BundlePart]) -> None:
     if not all(part.is_good for part in parts):
         raise BundleRefused(parts)
 
 
-def _sent_before(
+def _find_bundle_by_key(
     season: Season, team: Team, details: run_card.RunDetails, sha256: str
 ) -> Bundle | None:
     if not details.idempotency_key:
@@ -456,7 +481,7 @@ def _sent_before(
     return before
 
 
-def runs_of(bundle: Bundle) -> Iterator[Submission]:
+def bundle_runs(bundle: Bundle) -> Iterator[Submission]:
     yield from bundle.submissions.select_related(
         "phase__task__season", "team"
     ).order_by("phase__task__position", "phase__task_id", "pk")

@@ -6,21 +6,31 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.core.plain_text import MAX_DESCRIPTION
-from citeboard.core.words import counted, listed
+from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
+from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import Team
 from tasks.models import Phase, Submission, Task
-from tasks.models.run_cards import CARD, COSTS, METHOD, REQUIRABLE, CardField
-from tasks.submissions.run_card import MAX_SYSTEM, TEAM_KINDS, TeamMeasure
-from tasks.submissions.uploads import upload_limit
+from tasks.models.run_cards import (
+    CARD_FIELDS,
+    COSTS,
+    METHOD,
+    REQUIRABLE_FIELD_LABELS,
+    CardField,
+)
+from tasks.submissions.run_card import (
+    MAX_SYSTEM_CHARACTERS,
+    TEAM_RUN_KINDS,
+    TeamMeasure,
+)
+from tasks.submissions.uploads import max_upload_bytes
 
-KINDS = {
+RUN_KIND_LABELS = {
     Submission.Kind.PRIMARY: _("Primary: may be on the board"),
     Submission.Kind.CONTRASTIVE: _("Contrastive: scored, but never ranked"),
 }
 
 
-def card_form_field(known: CardField) -> forms.Field:
+def make_card_form_field(known: CardField) -> forms.Field:
     shared: dict[str, Any] = {
         "label": known.label,
         "required": False,
@@ -39,7 +49,7 @@ class CardForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields.update(
-            {name: card_form_field(known) for name, known in CARD.items()}
+            {name: make_card_form_field(known) for name, known in CARD_FIELDS.items()}
         )
 
 
@@ -63,20 +73,22 @@ class RunForm(forms.Form):
     )
     system = forms.CharField(
         label=_("System"),
-        max_length=MAX_SYSTEM,
+        max_length=MAX_SYSTEM_CHARACTERS,
         help_text=_("The name on the board."),
         error_messages={"required": _("Give the system a name.")},
     )
     description = forms.CharField(
         label=_("Description"),
         required=False,
-        max_length=MAX_DESCRIPTION,
+        max_length=MAX_DESCRIPTION_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("How it works, in a few sentences. Shown with its scores."),
     )
     kind = forms.ChoiceField(
         label=_("Kind"),
-        choices=[(kind, KINDS[Submission.Kind(kind)]) for kind in TEAM_KINDS],
+        choices=[
+            (kind, RUN_KIND_LABELS[Submission.Kind(kind)]) for kind in TEAM_RUN_KINDS
+        ],
         initial=Submission.Kind.PRIMARY,
         widget=forms.RadioSelect,
         required=False,
@@ -85,7 +97,7 @@ class RunForm(forms.Form):
     seeds_of = forms.CharField(
         label=_("Seed of"),
         required=False,
-        max_length=MAX_SYSTEM,
+        max_length=MAX_SYSTEM_CHARACTERS,
         help_text=_(
             "Of several runs of one system that differ by chance alone, such as by their random seeds: the "
             "system's name, the same for each. The board ranks their mean and shows the runs below it."
@@ -132,13 +144,13 @@ class RunForm(forms.Form):
                 widget=forms.NumberInput(attrs={"step": "any", "min": 0}),
                 error_messages={"invalid": message % {"unit": measure.unit}},
             )
-        self.required = [name for name in REQUIRABLE if name in required]
+        self.required = [name for name in REQUIRABLE_FIELD_LABELS if name in required]
         self.fields.update(
-            {name: card_form_field(known) for name, known in CARD.items()}
+            {name: make_card_form_field(known) for name, known in CARD_FIELDS.items()}
         )
         message = gettext("At most %(size)s. A file, or a zip of files.")
         self.fields["run"].help_text = message % {
-            "size": counted(upload_limit() >> 20, "megabyte")
+            "size": count_with_noun(max_upload_bytes() >> 20, "megabyte")
         }
         if is_kept:
             self.fields["run"].required = False
@@ -168,11 +180,11 @@ class RunForm(forms.Form):
 
     @property
     def card_fields(self) -> list[tuple[forms.BoundField, bool]]:
-        return [(self[name], name in self.required) for name in CARD]
+        return [(self[name], name in self.required) for name in CARD_FIELDS]
 
     @property
     def own_fields(self) -> list[forms.BoundField]:
-        apart = {*CARD, "metadata", *(measure.name for measure in self.measures)}
+        apart = {*CARD_FIELDS, "metadata", *(measure.name for measure in self.measures)}
         return [field for field in self if field.name not in apart]
 
     @property
@@ -184,7 +196,9 @@ class RunForm(forms.Form):
 
     @property
     def required_words(self) -> str:
-        return listed([str(REQUIRABLE[name]) for name in self.required])
+        return join_names(
+            [str(REQUIRABLE_FIELD_LABELS[name]) for name in self.required]
+        )
 
     @property
     def requires_method(self) -> bool:
@@ -195,7 +209,7 @@ class RunForm(forms.Form):
         return COSTS in self.required
 
     def card(self) -> dict[str, str]:
-        return {name: self.cleaned_data.get(name, "") for name in CARD}
+        return {name: self.cleaned_data.get(name, "") for name in CARD_FIELDS}
 
     def figures(self) -> dict[str, object]:
         return {
@@ -203,7 +217,7 @@ class RunForm(forms.Form):
             for measure in self.measures
         }
 
-    def add_missing(self, missing: Sequence[str]) -> None:
+    def add_missing_field_errors(self, missing: Sequence[str]) -> None:
         for name in missing:
             field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
             self.add_error(

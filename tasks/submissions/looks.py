@@ -4,12 +4,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from citeboard.core.lookalikes import skeleton, written_otherwise
+from citeboard.core.lookalikes import has_lookalike_name, skeleton
 from citeboard.teams.models import Team
 from tasks.models import Season, Submission
 
 
-def check_look(season: Season, team: Team, name: str, *, field: str = "system") -> None:
+def check_lookalike_name(
+    season: Season, team: Team, name: str, *, field: str = "system"
+) -> None:
     """Raise ValidationError if a name looks like the name of another team's system in
     the season.
 
@@ -18,15 +20,15 @@ def check_look(season: Season, team: Team, name: str, *, field: str = "system") 
     others: QuerySet[Submission] = Submission.objects.filter(
         phase__task__season=season
     ).exclude(team=team)
-    if not name.isascii() and _looks_like_another(others, name):
+    if not name.isascii() and _resembles_another_system(others, name):
         message = _(
             "a system of others in this season has a name that looks like this one in other letters"
         )
         raise ValidationError({field: message})
 
 
-def _looks_like_another(runs: QuerySet[Submission], name: str) -> bool:
-    if written_otherwise(runs, "system", name):
+def _resembles_another_system(runs: QuerySet[Submission], name: str) -> bool:
+    if has_lookalike_name(runs, "system", name):
         return True
     own = skeleton(name)
     systems = runs.exclude(seeds_of="").values_list("seeds_of", flat=True).distinct()

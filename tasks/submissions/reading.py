@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types import Index, InputRefused, Problem, repairs, task_type
 from tasks.types.declared import official_program
@@ -21,15 +21,15 @@ from tasks.types.ranking.runs import header_of
 from tasks.types.repairs import encodings_of
 from tasks.types.runs import read_run
 
-REPAIRED = "repaired"
+REPAIRED_FILE_NAME = "repaired"
 
 
 def check(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
-    name, about = given["filename"], said_of({})
+    name, about = given["filename"], run_facts_in_metadata({})
     try:
-        files = open_input(Path(UPLOAD), shown=name, reading=given["reading"])
-        about = said_in_header(files)
-        if unpacked_size(Path(UPLOAD)) > given["max_bytes"]:
+        files = open_input(Path(UPLOAD_FILE_NAME), shown=name, reading=given["reading"])
+        about = metadata_in_header(files)
+        if unpacked_size_of(Path(UPLOAD_FILE_NAME)) > given["max_bytes"]:
             return {"is_read": False, "problems": [], "about": about}
         problems = read_run(
             task_type(given["task_type"]), files, index, given["options"], name=name
@@ -45,16 +45,16 @@ def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
     options, chosen = given["options"], task_type(given["task_type"])
     try:
         files = open_input(
-            Path(UPLOAD),
+            Path(UPLOAD_FILE_NAME),
             shown=given["filename"],
             reading=given["reading"],
             encoding=given["encoding"],
         )
-        if unpacked_size(Path(UPLOAD)) > given["max_bytes"]:
+        if unpacked_size_of(Path(UPLOAD_FILE_NAME)) > given["max_bytes"]:
             return told
         told["encodings"] = [*encodings_of(files)]
         if found := repairs.repair(chosen, files, index, options):
-            Path(REPAIRED).write_bytes(found.content)
+            Path(REPAIRED_FILE_NAME).write_bytes(found.content)
             return {**told, "name": found.name, "changes": [*found.changes]}
         if given["encoding"]:
             problems = read_run(chosen, files, index, options, name=given["filename"])[
@@ -69,10 +69,10 @@ def repair(given: Mapping[str, Any], index: Index) -> dict[str, Any]:
 def header(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         # All versions of the parsing rules read the header of a run in the same way.
-        files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
-        return said_in_header(files)
+        files = open_input(Path(UPLOAD_FILE_NAME), shown=given["filename"], reading=1)
+        return metadata_in_header(files)
     except InputRefused:
-        return said_of({})
+        return run_facts_in_metadata({})
 
 
 def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         # Version 1 of the parsing rules accepts every file that other versions accept.
         # The file is parsed again later for each task.
-        files = open_input(Path(UPLOAD), shown=given["filename"], reading=1)
+        files = open_input(Path(UPLOAD_FILE_NAME), shown=given["filename"], reading=1)
         for chosen in map(task_type, given["task_types"]):
             meant[chosen.slug] = chosen.accepts(files) if chosen.accepts else None
     except InputRefused as refused:
@@ -91,7 +91,7 @@ def tasks_meant(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def metadata(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return said_in_file(Path(UPLOAD))
+        return metadata_in_file(Path(UPLOAD_FILE_NAME))
     except MetadataUnreadable as refused:
         return {"problem": str(refused)}
 
@@ -99,7 +99,7 @@ def metadata(given: Mapping[str, Any]) -> dict[str, Any]:
 def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
     chosen, name = task_type(given["task_type"]), given["filename"]
     assert chosen.human_evaluation is not None
-    files = open_input(Path(UPLOAD), shown=name, reading=given["reading"])
+    files = open_input(Path(UPLOAD_FILE_NAME), shown=name, reading=given["reading"])
     return dict(
         chosen.human_evaluation.texts(
             read_run(chosen, files, index, given["options"], name=name)[0]
@@ -110,7 +110,9 @@ def texts(given: Mapping[str, Any], index: Index) -> dict[str, str]:
 def sources(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
-    files = open_input(Path(UPLOAD), shown="inputs.zip", reading=given["reading"])
+    files = open_input(
+        Path(UPLOAD_FILE_NAME), shown="inputs.zip", reading=given["reading"]
+    )
     return dict(chosen.human_evaluation.sources(files))
 
 
@@ -118,7 +120,9 @@ def references(given: Mapping[str, Any]) -> dict[str, str]:
     chosen = task_type(given["task_type"])
     assert chosen.human_evaluation is not None
     assert chosen.human_evaluation.references is not None
-    files = open_input(Path(UPLOAD), shown="gold.zip", reading=given["reading"])
+    files = open_input(
+        Path(UPLOAD_FILE_NAME), shown="gold.zip", reading=given["reading"]
+    )
     return dict(chosen.human_evaluation.references(files))
 
 
@@ -126,11 +130,11 @@ def program_warnings(_given: Mapping[str, Any]) -> list[str]:
     """Return sentences about resources that the uploaded official program needs and
     this machine does not have.
     """
-    text = Path(UPLOAD).read_text(encoding="utf-8")
+    text = Path(UPLOAD_FILE_NAME).read_text(encoding="utf-8")
     return official_program.warnings_of(official_program.program_of(text))
 
 
-def unpacked_size(path: Path) -> int:
+def unpacked_size_of(path: Path) -> int:
     if not zipfile.is_zipfile(path):
         return max(path.stat().st_size, _size_in_gzip(path))
     with zipfile.ZipFile(path) as archive:
@@ -148,23 +152,23 @@ def _size_in_gzip(path: Path) -> int:
         return int.from_bytes(file.read(4), "little")
 
 
-_INDEXING = ("tokenizer", "stemmer", "stopwords")
-_PUBLICATION = {
+_INDEXING_FIELDS = ("tokenizer", "stemmer", "stopwords")
+_PUBLICATION_LINK_PREFIXES = {
     "doi": "https://doi.org/",
     "arxiv": "https://arxiv.org/abs/",
     "dblp": "",
     "url": "",
 }
-#: RUN_CARD is the key in `ir_metadata` under which fields of the run card are.
-RUN_CARD = "run card"
-#: A value in the description has at most MAX_VALUE characters.
-MAX_VALUE = 400
+#: RUN_CARD_KEY is the key in `ir_metadata` under which fields of the run card are.
+RUN_CARD_KEY = "run card"
+#: A value in the description has at most MAX_VALUE_CHARACTERS characters.
+MAX_VALUE_CHARACTERS = 400
 #: Files of programs that measure costs are long, so MAX_FILE bytes are allowed.
-MAX_FILE = 1 << 18
-_MARKS = (b"ir_metadata.start", b"ir_metadata.end")
-_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
-_SECONDS = {"ms": 0.001, "s": 1.0}
-_MEBIBYTES = {"KB": 1 / 1024, "MB": 1.0, "GB": 1024.0}
+MAX_METADATA_BYTES = 1 << 18
+_METADATA_MARKER_LINES = (b"ir_metadata.start", b"ir_metadata.end")
+_AMOUNT_PATTERN = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")
+_SECONDS_BY_UNIT = {"ms": 0.001, "s": 1.0}
+_MEBIBYTES_BY_UNIT = {"KB": 1 / 1024, "MB": 1.0, "GB": 1024.0}
 
 Said = dict[str, Any]
 
@@ -175,7 +179,7 @@ class MetadataUnreadable(Exception):
     """
 
 
-def said_in_header(files: Sequence[InputFile]) -> Said:
+def metadata_in_header(files: Sequence[InputFile]) -> Said:
     for file in files:
         try:
             header = header_of(file)
@@ -183,37 +187,40 @@ def said_in_header(files: Sequence[InputFile]) -> Said:
             continue
         if header:
             try:
-                return said_of(parsed_metadata(header))
+                return run_facts_in_metadata(parse_metadata_yaml(header))
             except MetadataUnreadable:
                 break
-    return said_of({})
+    return run_facts_in_metadata({})
 
 
-def said_in_file(path: Path) -> Said:
+def metadata_in_file(path: Path) -> Said:
     with path.open("rb") as file:
-        content = file.read(MAX_FILE + 1)
-    if len(content) > MAX_FILE:
+        content = file.read(MAX_METADATA_BYTES + 1)
+    if len(content) > MAX_METADATA_BYTES:
         raise MetadataUnreadable(
-            f"a file of ir_metadata has at most {MAX_FILE >> 10} kB"
+            f"a file of ir_metadata has at most {MAX_METADATA_BYTES >> 10} kB"
         )
     lines = content.removeprefix(b"\xef\xbb\xbf").splitlines()
     if all(line.startswith(b"#") or not line.strip() for line in lines):
         lines = [line.removeprefix(b"#").removeprefix(b" ") for line in lines]
-    return said_of(
-        parsed_metadata(
-            b"\n".join(b"" if line.strip() in _MARKS else line for line in lines)
+    return run_facts_in_metadata(
+        parse_metadata_yaml(
+            b"\n".join(
+                b"" if line.strip() in _METADATA_MARKER_LINES else line
+                for line in lines
+            )
         )
     )
 
 
-def said_of(metadata: Mapping[str, Any]) -> Said:
+def run_facts_in_metadata(metadata: Mapping[str, Any]) -> Said:
     """Return the description, the run card and the costs that the metadata state,
     without validation.
     """
     card = {
         name: text
         for name, value in _run_card_entries(metadata)
-        if (text := _text(value))
+        if (text := _value_as_text(value))
     }
     description = "\n".join(_description_lines(metadata, card))
     return {
@@ -223,7 +230,7 @@ def said_of(metadata: Mapping[str, Any]) -> Said:
     }
 
 
-def parsed_metadata(text: bytes) -> Mapping[str, Any]:
+def parse_metadata_yaml(text: bytes) -> Mapping[str, Any]:
     """Return the metadata in a file or in the header of a run as a dictionary. Raises
     MetadataUnreadable.
     """
@@ -241,40 +248,47 @@ def parsed_metadata(text: bytes) -> Mapping[str, Any]:
 def _description_lines(
     metadata: Mapping[str, Any], card: Mapping[str, str]
 ) -> Iterator[str]:
-    method = _mapping(metadata, "method")
+    method = _nested_mapping(metadata, "method")
     if isinstance(method.get("automatic"), bool):
         yield f"{'Automatic' if method['automatic'] else 'Manual'} run."
-    if description := _text(method.get("description")):
+    if description := _value_as_text(method.get("description")):
         yield description
-    indexing = _mapping(method, "indexing")
+    indexing = _nested_mapping(method, "indexing")
     if known := [
-        f"{name} {text}" for name in _INDEXING if (text := _text(indexing.get(name)))
+        f"{name} {text}"
+        for name in _INDEXING_FIELDS
+        if (text := _value_as_text(indexing.get(name)))
     ]:
         yield f"Indexing: {', '.join(known)}."
     retrieval = method.get("retrieval")
     for stage in retrieval if isinstance(retrieval, list) else []:
         if isinstance(stage, Mapping) and (words := _stage_text(stage)):
             yield f"Retrieval: {words}."
-    source = _mapping(metadata, "implementation", "source")
-    repository, commit = _text(source.get("repository")), _text(source.get("commit"))
+    source = _nested_mapping(metadata, "implementation", "source")
+    repository, commit = (
+        _value_as_text(source.get("repository")),
+        _value_as_text(source.get("commit")),
+    )
     if repository and "code" not in card:
         yield f"Code: {repository}{f' at {commit}' if commit else ''}"
     elif commit:
         yield f"Code at {commit}."
     links = [
         text
-        for name in _PUBLICATION
-        if (text := _text(_publication(metadata).get(name)))
+        for name in _PUBLICATION_LINK_PREFIXES
+        if (text := _value_as_text(_publication_of_metadata(metadata).get(name)))
     ]
     if links and "paper" not in card:
         yield f"Paper: {', '.join(links)}"
 
 
 def _run_card_entries(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    repository = _text(_mapping(metadata, "implementation", "source").get("repository"))
+    repository = _value_as_text(
+        _nested_mapping(metadata, "implementation", "source").get("repository")
+    )
     if _is_link(repository):
         yield "code", repository
-    if paper := next(_paper_links(_publication(metadata)), ""):
+    if paper := next(_paper_links(_publication_of_metadata(metadata)), ""):
         yield "paper", paper
     for name, key in (
         ("training_data", "training data"),
@@ -282,25 +296,26 @@ def _run_card_entries(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     ):
         if sets := [
             words
-            for one in _mappings_in(_mapping(metadata, "data").get(key))
+            for one in _mappings_in(_nested_mapping(metadata, "data").get(key))
             if (words := _stage_text(one))
         ]:
             yield name, sets
-    automatic = _mapping(metadata, "method").get("automatic")
+    automatic = _nested_mapping(metadata, "method").get("automatic")
     if isinstance(automatic, bool):
         yield "human_in_the_loop", not automatic
     yield from (
-        (str(name), value) for name, value in _mapping(metadata, RUN_CARD).items()
+        (str(name), value)
+        for name, value in _nested_mapping(metadata, RUN_CARD_KEY).items()
     )
 
 
-def _publication(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _mapping(metadata, "research goal", "publication")
+def _publication_of_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _nested_mapping(metadata, "research goal", "publication")
 
 
 def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
-    for name, host in _PUBLICATION.items():
-        text = _text(publication.get(name))
+    for name, host in _PUBLICATION_LINK_PREFIXES.items():
+        text = _value_as_text(publication.get(name))
         if _is_link(text):
             yield text
         elif text and host:
@@ -308,13 +323,14 @@ def _paper_links(publication: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cost_figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    runtime = _mapping(metadata, "resources", "runtime")
+    runtime = _nested_mapping(metadata, "resources", "runtime")
     wall, user, system = (
-        _amount_with_unit(runtime.get(name), _SECONDS)
+        _amount_with_unit(runtime.get(name), _SECONDS_BY_UNIT)
         for name in ("wallclock", "user", "system")
     )
     memory = _amount_with_unit(
-        _mapping(metadata, "resources", "ram").get("used process"), _MEBIBYTES
+        _nested_mapping(metadata, "resources", "ram").get("used process"),
+        _MEBIBYTES_BY_UNIT,
     )
     if wall is not None:
         yield "wall_seconds", wall
@@ -325,7 +341,7 @@ def _cost_figures(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _amount_with_unit(value: object, units: Mapping[str, float]) -> float | None:
-    match = _AMOUNT.fullmatch(_text(value))
+    match = _AMOUNT_PATTERN.fullmatch(_value_as_text(value))
     return float(match[1]) * units[match[2]] if match and match[2] in units else None
 
 
@@ -333,13 +349,13 @@ def _stage_text(stage: Mapping[str, Any]) -> str:
     said = [
         f"{name} {text}"
         for name, value in stage.items()
-        if name != "name" and (text := _text(value))
+        if name != "name" and (text := _value_as_text(value))
     ]
-    name = _text(stage.get("name"))
+    name = _value_as_text(stage.get("name"))
     return f"{name} ({', '.join(said)})" if name and said else name or ", ".join(said)
 
 
-def _mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
+def _nested_mapping(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
     for name in path:
         below = value.get(name)
         value = below if isinstance(below, Mapping) else {}
@@ -358,15 +374,15 @@ def _is_link(text: str) -> bool:
     return text.startswith(("https://", "http://"))
 
 
-def _text(value: object) -> str:
+def _value_as_text(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(
             text
             for part in value
-            if not isinstance(part, list) and (text := _text(part))
+            if not isinstance(part, list) and (text := _value_as_text(part))
         )
     if isinstance(value, dt.date):
         return value.isoformat()[:10]
     if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return " ".join(str(value).split())[:MAX_VALUE]
+        return " ".join(str(value).split())[:MAX_VALUE_CHARACTERS]
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else ""

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.instants import WITHOUT_END, day_and_time, utc_minute
+from citeboard.core.instants import ENDLESS_TIME, format_day_and_time, format_utc_minute
 from citeboard.core.refusals import Refused
-from citeboard.core.words import exact_duration
+from citeboard.core.words import format_exact_duration
 from tasks.types import Problem
 from tasks.types.problems import capped, counted
 
 
-class RunNotTaken(Refused):
+class RunNotAccepted(Refused):
     """An error about a run that is refused. The run is not stored and uses up no try."""
 
 
-class RunUnusable(RunNotTaken):
+class RunUnusable(RunNotAccepted):
     """An error about an upload that cannot be accepted as a run. If ``problems`` is
     None, the error's message is the only problem.
     """
@@ -78,7 +78,7 @@ class CardIncomplete(RunUnusable):
         super().__init__(message % {"names": names})
 
 
-class QuotaExceeded(RunNotTaken):
+class QuotaExceeded(RunNotAccepted):
     """An error about a team that has no tries left in the phase. ``renews_at`` is the
     time from which the team has a try again, or None if never.
     """
@@ -92,14 +92,14 @@ class QuotaExceeded(RunNotTaken):
         )
         never = _("no run is left in this phase")
         super().__init__(
-            message % {"instant": utc_minute(renews_at)} if renews_at else never
+            message % {"instant": format_utc_minute(renews_at)} if renews_at else never
         )
 
     def answer(self) -> dict[str, object]:
         return super().answer() | {"left": self.left, "renews_at": self.renews_at}
 
 
-class StorageUsed(RunNotTaken):
+class TeamStorageExceeded(RunNotAccepted):
     status = 507
 
     def __init__(self, used: int, most: int) -> None:
@@ -112,7 +112,7 @@ class StorageUsed(RunNotTaken):
         )
 
 
-class PhaseClosed(RunNotTaken):
+class PhaseClosed(RunNotAccepted):
     """An error about a phase that does not accept runs now. ``late_by`` is the time
     between the end of the phase and the start of the upload.
     """
@@ -120,13 +120,13 @@ class PhaseClosed(RunNotTaken):
     def __init__(
         self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None
     ) -> None:
-        self.opens, self.closes = opens, None if closes >= WITHOUT_END else closes
+        self.opens, self.closes = opens, None if closes >= ENDLESS_TIME else closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
-        first, last = (day_and_time(at) for at in (opens, closes))
+        first, last = (format_day_and_time(at) for at in (opens, closes))
         facts = {
             "first": first,
             "last": last,
-            "duration": exact_duration(self.late_by or dt.timedelta()),
+            "duration": format_exact_duration(self.late_by or dt.timedelta()),
         }
         message = _(
             "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
@@ -145,7 +145,7 @@ class PhaseClosed(RunNotTaken):
         }
 
 
-class NotRegistered(RunNotTaken):
+class NotRegistered(RunNotAccepted):
     status = 403
 
     @classmethod
@@ -154,7 +154,7 @@ class NotRegistered(RunNotTaken):
         return cls(message % {"team": team, "season": season})
 
 
-class InputsNotReleased(RunNotTaken):
+class InputsNotReleased(RunNotAccepted):
     """An error about a team that may not have the public inputs of the phase yet. The
     site also refuses to check runs for this team, because the result of a check could
     reveal the inputs.
@@ -166,11 +166,11 @@ class InputsNotReleased(RunNotTaken):
             words = _(
                 "the inputs are released at %(instant)s; runs are checked from then on"
             )
-            words %= {"instant": utc_minute(at)}
+            words %= {"instant": format_utc_minute(at)}
         super().__init__(words)
 
 
-class TermsNotAccepted(RunNotTaken):
+class TermsNotAccepted(RunNotAccepted):
     status = 403
 
     def __init__(self, season: object, number: int) -> None:

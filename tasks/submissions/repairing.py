@@ -19,13 +19,13 @@ from citeboard.core.confined.turns import PoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import Team, User
-from tasks.gold.gold_files import index_file
+from tasks.gold.gold_files import cached_index_path
 from tasks.models import Gold, Phase, Season
 from tasks.submissions import team_storage
-from tasks.submissions.reading import REPAIRED
-from tasks.submissions.run_card import READING, sender_of
-from tasks.submissions.submit import findings
-from tasks.submissions.uploads import Upload
+from tasks.submissions.reading import REPAIRED_FILE_NAME
+from tasks.submissions.run_card import READING_MODULE, upload_sender
+from tasks.submissions.submit import read_findings
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import Problem
 from tasks.types.jsonlines import NOT_IN_SPLIT
 from tasks.types.problems import from_values
@@ -33,20 +33,20 @@ from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
 #: At most MAX_PHASES other phases are tried for a refused file.
-MAX_PHASES = 6
-#: A repaired file in an API response has at most MAX_IN_ANSWER bytes.
-MAX_IN_ANSWER = 100_000
-SALT = "kept-run"
+MAX_PHASES_TRIED = 6
+#: A repaired file in an API response has at most MAX_REPAIRED_BYTES_IN_ANSWER bytes.
+MAX_REPAIRED_BYTES_IN_ANSWER = 100_000
+KEPT_RUN_SIGNING_SALT = "kept-run"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repair:
+class RunRepair:
     """A possible repair of a refused run, or a choice of encodings. ``upload`` is the
     repaired file, and ``changes`` are sentences about the changes in this file.
     ``phase`` is another phase that accepts the file.
     """
 
-    upload: Upload | None = None
+    upload: UploadedRunFile | None = None
     changes: Sequence[str] = ()
     encodings: Sequence[str] = ()
     problems: Sequence[Problem] = field(default_factory=tuple)
@@ -68,7 +68,7 @@ class Repair:
         file is an archive or too long, or if there is no repaired file.
         """
         upload = self.upload
-        if upload is None or upload.size > MAX_IN_ANSWER:
+        if upload is None or upload.size > MAX_REPAIRED_BYTES_IN_ANSWER:
             return None
         if upload.filename.endswith(ARCHIVE):
             return None
@@ -76,9 +76,9 @@ class Repair:
 
 
 @contextmanager
-def repaired(
-    phase: Phase, upload: Upload, by: User | None, *, encoding: str = ""
-) -> Iterator[Repair]:
+def repair_refused_run(
+    phase: Phase, upload: UploadedRunFile, by: User | None, *, encoding: str = ""
+) -> Iterator[RunRepair]:
     """Yield the possible repair of a refused file. The repaired copy exists until the
     end of the block.
     """
@@ -86,22 +86,22 @@ def repaired(
     with TemporaryDirectory(prefix="citeboard-repaired-") as folder:
         try:
             yield (
-                Repair()
+                RunRepair()
                 if gold is None
                 else _repair_upload(phase, gold, upload, by, encoding, Path(folder))
             )
         except (PoolFull, UploadUnreadable):
-            yield Repair()
+            yield RunRepair()
 
 
 def _repair_upload(
     phase: Phase,
     gold: Gold,
-    upload: Upload,
+    upload: UploadedRunFile,
     by: User | None,
     encoding: str,
     folder: Path,
-) -> Repair:
+) -> RunRepair:
     task = phase.task
     given: dict[str, Any] = {
         "task_type": task.task_type.reference,
@@ -112,25 +112,25 @@ def _repair_upload(
         "encoding": encoding,
     }
     with read_upload(
-        f"{READING}:repair",
+        f"{READING_MODULE}:repair",
         upload.path,
         given,
-        owner=sender_of(by, upload, None),
-        shared=index_file(gold),
+        owner=upload_sender(by, upload, None),
+        shared=cached_index_path(gold),
     ) as done:
         told = done.result
         if not told["name"]:
             problems = from_values(told["problems"])
-            return Repair(encodings=told["encodings"], problems=problems)
-        copy = folder / REPAIRED
-        copy.write_bytes(done.file(REPAIRED).read_bytes())
+            return RunRepair(encodings=told["encodings"], problems=problems)
+        copy = folder / REPAIRED_FILE_NAME
+        copy.write_bytes(done.file(REPAIRED_FILE_NAME).read_bytes())
     made = replace(upload, path=copy, filename=told["name"])
-    return Repair(upload=made, changes=told["changes"])
+    return RunRepair(upload=made, changes=told["changes"])
 
 
-def right_phase(
+def find_accepting_phase(
     phase: Phase,
-    upload: Upload,
+    upload: UploadedRunFile,
     by: User | None,
     problems: Sequence[Problem],
     has_inputs: Callable[[User | None, Phase], bool],
@@ -152,15 +152,15 @@ def right_phase(
     for other in sorted(others, key=lambda one: not one.is_open()):
         by_data.setdefault((other.task_id, other.split), other)
     is_of_task = lambda one: one.task_id != phase.task_id  # noqa: E731
-    for other in sorted(by_data.values(), key=is_of_task)[:MAX_PHASES]:
+    for other in sorted(by_data.values(), key=is_of_task)[:MAX_PHASES_TRIED]:
         if has_inputs(by, other) and _accepts_file(other, upload, by):
             return other
     return None
 
 
-def _accepts_file(phase: Phase, upload: Upload, by: User | None) -> bool:
+def _accepts_file(phase: Phase, upload: UploadedRunFile, by: User | None) -> bool:
     try:
-        found = findings(phase, upload, by)
+        found = read_findings(phase, upload, by)
     except (PoolFull, Refused, UploadUnreadable):
         return False
     return found.is_read and not found.errors
@@ -169,53 +169,62 @@ def _accepts_file(phase: Phase, upload: Upload, by: User | None) -> bool:
 Place = Phase | Season
 
 
-def _kept_repair_key(place: Place) -> str:
+def _token_place_key(place: Place) -> str:
     return f"{place._meta.model_name}-{place.pk}"  # noqa: SLF001  (public by name)
 
 
-def keep(place: Place, upload: Upload, by: User, team: Team) -> str:
+def store_repairable_upload(
+    place: Place, upload: UploadedRunFile, by: User, team: Team
+) -> str:
     """Store a refused or repaired file for an hour, and return a signed token with
     which the sender can submit the file. Return an empty text if the team's storage is
     full.
     """
-    if not team_storage.has_room(team, upload.size):
+    if not team_storage.has_room_for(team, upload.size):
         return ""
-    name = f"{team_storage.folder_of(team)}/{secrets.token_hex(16)}/{upload.filename}"
+    name = f"{team_storage.kept_files_folder(team)}/{secrets.token_hex(16)}/{upload.filename}"
     with upload.path.open("rb") as content:
         stored = storage.runs.save(name, File(content))
     facts = {"stored": stored, "filename": upload.filename}
     return signing.dumps(
-        {**facts, "place": _kept_repair_key(place), "by": by.pk}, salt=SALT
+        {**facts, "place": _token_place_key(place), "by": by.pk},
+        salt=KEPT_RUN_SIGNING_SALT,
     )
 
 
-def forget(token: str) -> None:
+def delete_stored_upload(token: str) -> None:
     """Remove the stored file after it was submitted as a run.
 
-    The caller must first call `kept`, which checks the user and the phase or season of
+    The caller must first call `open_stored_upload`, which checks the user and the phase or season of
     the token.
     """
-    storage.runs.delete(signing.loads(token, salt=SALT)["stored"])
+    storage.runs.delete(signing.loads(token, salt=KEPT_RUN_SIGNING_SALT)["stored"])
 
 
 @contextmanager
-def kept(token: str, place: Place, by: User) -> Iterator[Upload | None]:
+def open_stored_upload(
+    token: str, place: Place, by: User
+) -> Iterator[UploadedRunFile | None]:
     """Yield the stored file to which the token belongs. Yield None if the file was
     removed, or if the token belongs to another user, phase or season.
     """
     with TemporaryDirectory(prefix="citeboard-kept-") as folder:
-        yield _stored_upload(token, place, by, Path(folder))
+        yield _load_stored_upload(token, place, by, Path(folder))
 
 
-def _stored_upload(token: str, place: Place, by: User, folder: Path) -> Upload | None:
+def _load_stored_upload(
+    token: str, place: Place, by: User, folder: Path
+) -> UploadedRunFile | None:
     try:
-        facts = signing.loads(token, salt=SALT, max_age=team_storage.KEPT_SECONDS)
+        facts = signing.loads(
+            token, salt=KEPT_RUN_SIGNING_SALT, max_age=team_storage.KEPT_SECONDS
+        )
     except signing.BadSignature:
         return None
-    if facts.get("place") != _kept_repair_key(place) or facts["by"] != by.pk:
+    if facts.get("place") != _token_place_key(place) or facts["by"] != by.pk:
         return None
     try:
         path = storage.local_copy(storage.runs, facts["stored"], folder)
     except storage.FileMissing:
         return None
-    return Upload(path, facts["filename"])
+    return UploadedRunFile(path, facts["filename"])

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, instants, plain_text, refusals, storage
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import Team, User
-from tasks.delivery.notifications.events import tell_excluded, tell_tries
-from tasks.jobs.leases import cancel_jobs
+from tasks.delivery.notifications.events import notify_extra_tries, notify_run_excluded
+from tasks.jobs.leases import cancel_jobs_of_run
 from tasks.models import (
     Acknowledgement,
     ExtraTries,
@@ -27,32 +27,37 @@ from tasks.models import (
     run_cards,
     seasons,
 )
-from tasks.models.jobs import MAX_NOTE
+from tasks.models.jobs import MAX_NOTE_CHARACTERS
 from tasks.registration.entries import lock_entry
 from tasks.submissions.refusals import NotRegistered
-from tasks.submissions.run_card import Metadata, checked_card, missing_from
+from tasks.submissions.run_card import (
+    RunMetadata,
+    missing_required_fields,
+    validate_card,
+)
 
 Status = Submission.Status
 
 
-class NotInThisState(refusals.Refused):
+class ActionNotInRunState(refusals.Refused):
     """An error about an action that is impossible in the present state of the run. The
     message names an action that is possible instead.
     """
 
 
-class PhaseOver(NotInThisState):
+class PhaseAlreadyClosed(ActionNotInRunState):
     def __init__(self, phase: Phase) -> None:
         message = _(
             "%(phase)s closed at %(instant)s; from then on only organisers change "
             "anything"
         )
         super().__init__(
-            message % {"phase": phase, "instant": instants.utc_minute(phase.closes)}
+            message
+            % {"phase": phase, "instant": instants.format_utc_minute(phase.closes)}
         )
 
 
-def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
+def cancel_run(submission: Submission, user: User, reason: str = "") -> Submission:
     message = _(
         "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
     )
@@ -61,7 +66,7 @@ def cancel(submission: Submission, user: User, reason: str = "") -> Submission:
     )
 
 
-def withdraw(submission: Submission, user: User, reason: str = "") -> Submission:
+def withdraw_run(submission: Submission, user: User, reason: str = "") -> Submission:
     message = _(
         "a run that %(is_now)s cannot be withdrawn; one that still moves can be cancelled"
     )
@@ -82,16 +87,18 @@ def withdraw(submission: Submission, user: User, reason: str = "") -> Submission
     return withdrawn
 
 
-def revoke_run(submission: Submission, user: User, reason: str = "") -> Submission:
+def cancel_or_withdraw_run(
+    submission: Submission, user: User, reason: str = ""
+) -> Submission:
     try:
-        return cancel(submission, user, reason)
-    except NotInThisState as refused:
-        if isinstance(refused, PhaseOver):
+        return cancel_run(submission, user, reason)
+    except ActionNotInRunState as refused:
+        if isinstance(refused, PhaseAlreadyClosed):
             raise
-        return withdraw(submission, user, reason)
+        return withdraw_run(submission, user, reason)
 
 
-def accept_late(submission: Submission, user: User, reason: str) -> Submission:
+def accept_late_run(submission: Submission, user: User, reason: str) -> Submission:
     """Treat a late run like a run that was submitted in time. A repeated call changes
     nothing.
     """
@@ -101,25 +108,25 @@ def accept_late(submission: Submission, user: User, reason: str) -> Submission:
             is_late=False,
             reason=f"Accepted though late by the organiser {user}: {reason}",
         ):
-            note_change(
+            record_run_change(
                 submission,
                 user,
                 "accepted",
                 reason,
                 [audit.Change("late", True, False)],
             )
-            seasons.bump_version(submission.phase_id)
+            seasons.increment_board_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
 
-def require_open(submission: Submission) -> None:
+def require_open_phase(submission: Submission) -> None:
     phase = Phase.objects.get(pk=submission.phase_id)
     if phase.closes <= timezone.now():
-        raise PhaseOver(phase)
+        raise PhaseAlreadyClosed(phase)
 
 
-def note_change(
+def record_run_change(
     submission: Submission,
     by: User,
     verb: str,
@@ -141,7 +148,7 @@ def note_change(
     )
 
 
-def replace(before: Submission, new: Submission) -> None:
+def withdraw_replaced_run(before: Submission, new: Submission) -> None:
     allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
     with transaction.atomic():
         _set_status(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
@@ -161,17 +168,17 @@ def _change_status(
     told = f"{done} by the organiser {by}: {reason}" if reason else f"{done} by {by}."
     with transaction.atomic():
         if not reason:
-            require_open(submission)
+            require_open_phase(submission)
         if _set_status(submission, status, allowed, told):
             # ``submission`` was loaded before the change and has the previous status.
             change = audit.Change("status", submission.status, status.value)
-            note_change(submission, by, status.value, reason, [change])
+            record_run_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
     if submission.status == Status.FAILED:
-        raise NotInThisState(refused % {"is_now": _("has failed")})
+        raise ActionNotInRunState(refused % {"is_now": _("has failed")})
     if submission.status != status:
         is_now = _("is %(status)s") % {"status": submission.get_status_display()}
-        raise NotInThisState(refused % {"is_now": is_now})
+        raise ActionNotInRunState(refused % {"is_now": is_now})
     return submission
 
 
@@ -184,8 +191,8 @@ def _set_status(
         status=status, status_since=timezone.now(), reason=reason
     )
     if moved:
-        cancel_jobs(submission.pk)
-        seasons.bump_version(submission.phase_id)
+        cancel_jobs_of_run(submission.pk)
+        seasons.increment_board_version(submission.phase_id)
     return moved
 
 
@@ -196,7 +203,7 @@ def _set_exclusion(
     submission: Submission, user: User, reason: str, exclusion: str
 ) -> Submission:
     if submission.team_id is None:
-        raise NotInThisState(
+        raise ActionNotInRunState(
             _("a run of no team is set and replaced with the season's baselines")
         )
     told = reason if exclusion else ""
@@ -210,9 +217,11 @@ def _set_exclusion(
             Submission.objects.filter(pk=run.pk).update(
                 exclusion=exclusion, exclusion_reason=told
             )
-            note_change(submission, user, exclusion or "reinstated", reason, changes)
-            tell_excluded(run, exclusion, reason, at=timezone.now())
-            seasons.bump_version(run.phase_id)
+            record_run_change(
+                submission, user, exclusion or "reinstated", reason, changes
+            )
+            notify_run_excluded(run, exclusion, reason, at=timezone.now())
+            seasons.increment_board_version(run.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -224,33 +233,33 @@ disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
 hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
 reinstate = partial(_set_exclusion, exclusion="")
 
-#: Teams can select runs with a status in MAY_BE_CHOSEN for the board.
+#: Teams can select runs with a status in SELECTABLE_STATUSES for the board.
 #: Unscored runs can be selected, because scores may arrive after the deadline.
-MAY_BE_CHOSEN = (*Submission.MOVING, Submission.Status.SCORED)
+SELECTABLE_STATUSES = (*Submission.MOVING, Submission.Status.SCORED)
 
 
 def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
     if submission.phase.counting != Phase.Counting.SELECTED:
-        raise NotInThisState(_("in this phase the counting run is not chosen"))
+        raise ActionNotInRunState(_("in this phase the counting run is not chosen"))
     if (
-        submission.status not in MAY_BE_CHOSEN
+        submission.status not in SELECTABLE_STATUSES
         or submission.kind != Submission.Kind.PRIMARY
     ):
-        raise NotInThisState(
+        raise ActionNotInRunState(
             _("a primary run that is scored, or will be, can be chosen")
         )
     if submission.exclusion:
         message = _("a run that is %(exclusion)s cannot be chosen")
-        raise NotInThisState(
+        raise ActionNotInRunState(
             message % {"exclusion": submission.get_exclusion_display()}
         )
     if submission.is_late:
-        raise NotInThisState(
+        raise ActionNotInRunState(
             _("a late run counts only once an organiser has accepted it")
         )
     with transaction.atomic():
         if not reason:
-            require_open(submission)
+            require_open_phase(submission)
         runs = Submission.objects.select_for_update().filter(
             phase=submission.phase, team=submission.team_id
         )
@@ -260,13 +269,13 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
         others.update(is_selected=False)
         if runs.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
             change = audit.Change("counting run", before, submission.number)
-            note_change(submission, user, "chosen", reason, [change])
-            seasons.bump_version(submission.phase_id)
+            record_run_change(submission, user, "chosen", reason, [change])
+            seasons.increment_board_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
 
-def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
+def runs_by_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     runs = Submission.objects.filter(
         phase=phase,
         team=team,
@@ -277,7 +286,7 @@ def in_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     return runs.order_by("priority", "number")
 
 
-def check_priority(phase: Phase, kind: str, place: int | None) -> None:
+def check_run_priority(phase: Phase, kind: str, place: int | None) -> None:
     if place is None:
         return
     if phase.counting != Phase.Counting.PRIORITY:
@@ -290,49 +299,51 @@ def check_priority(phase: Phase, kind: str, place: int | None) -> None:
         )
 
 
-def give_priority(submission: Submission, place: int | None) -> None:
+def insert_in_priority_order(submission: Submission, place: int | None) -> None:
     """Move the run to the position ``place`` among the team's runs, by default the last
     position.
 
     The caller must be in the transaction that stores the run.
     """
     others = list(
-        in_priority(submission.phase, submission.team).exclude(pk=submission.pk)
+        runs_by_priority(submission.phase, submission.team).exclude(pk=submission.pk)
     )
     wanted = len(others) if place is None or submission.is_late else place - 1
     _renumber_priorities([*others[:wanted], submission, *others[wanted:]])
     if wanted < len(others):
-        seasons.bump_version(submission.phase_id)
+        seasons.increment_board_version(submission.phase_id)
 
 
 def set_priority(
     submission: Submission, user: User, reason: str = "", *, place: int
 ) -> Submission:
     if submission.phase.counting != Phase.Counting.PRIORITY:
-        raise NotInThisState(_("in this phase runs have no priority"))
+        raise ActionNotInRunState(_("in this phase runs have no priority"))
     with transaction.atomic():
         assert submission.team is not None
         lock_entry(submission.phase, submission.team)
         if not reason:
-            require_open(submission)
-        runs = list(in_priority(submission.phase, submission.team))
+            require_open_phase(submission)
+        runs = list(runs_by_priority(submission.phase, submission.team))
         numbers = [run.pk for run in runs]
         if submission.pk not in numbers:
-            raise NotInThisState(
+            raise ActionNotInRunState(
                 _("a primary run that is in time and has not failed has a priority")
             )
         if not 1 <= place <= len(runs):
             message = _("the team has %(runs)s with a priority, and no place %(place)s")
-            raise NotInThisState(
-                message % {"runs": counted(len(runs), "run"), "place": place}
+            raise ActionNotInRunState(
+                message % {"runs": count_with_noun(len(runs), "run"), "place": place}
             )
         before = numbers.index(submission.pk) + 1
         if place != before:
             runs.insert(place - 1, runs.pop(before - 1))
             _renumber_priorities(runs)
             change = audit.Change("priority", before, place)
-            note_change(submission, user, "given another priority", reason, [change])
-            seasons.bump_version(submission.phase_id)
+            record_run_change(
+                submission, user, "given another priority", reason, [change]
+            )
+            seasons.increment_board_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
@@ -353,16 +364,16 @@ def describe_run(
     card: Mapping[str, object] | None = None,
 ) -> Submission:
     wanted: dict[str, Any] = {
-        "description": plain_text.checked_description(description),
-        "links": plain_text.checked_links(links),
-        "card": submission.card if card is None else checked_card(card),
+        "description": plain_text.clean_description(description),
+        "links": plain_text.clean_links(links),
+        "card": submission.card if card is None else validate_card(card),
     }
     # Fields that were empty may stay empty, even if the phase now requires them.
-    stood = Metadata(description=submission.description, card=submission.card)
-    missing = missing_from(submission.phase, stood)
-    gone = missing_from(
+    stood = RunMetadata(description=submission.description, card=submission.card)
+    missing = missing_required_fields(submission.phase, stood)
+    gone = missing_required_fields(
         submission.phase,
-        Metadata(description=wanted["description"], card=wanted["card"]),
+        RunMetadata(description=wanted["description"], card=wanted["card"]),
     )
     if lost := [name for name in gone if name not in missing]:
         message = _("this phase asks for it, so that it cannot be taken back")
@@ -381,31 +392,31 @@ def describe_run(
         ]
         changes += [
             audit.Change(
-                run_cards.CARD[name].english,
+                run_cards.CARD_FIELDS[name].english,
                 run.card.get(name),
                 wanted["card"].get(name),
             )
-            for name in run_cards.CARD
+            for name in run_cards.CARD_FIELDS
             if run.card.get(name) != wanted["card"].get(name)
         ]
         if changes:
             Submission.objects.filter(pk=run.pk).update(**wanted)
-            note_change(submission, by, "described", changes=changes)
-            seasons.bump_version(run.phase_id)
+            record_run_change(submission, by, "described", changes=changes)
+            seasons.increment_board_version(run.phase_id)
     submission.refresh_from_db()
     return submission
 
 
-def delete_file(*, submission: Submission, by: User) -> Submission:
+def delete_run_file(*, submission: Submission, by: User) -> Submission:
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
-            raise NotInThisState(
+            raise ActionNotInRunState(
                 _("the file of a run that is withdrawn can be deleted, and of no other")
             )
         if run.file:
             Submission.objects.filter(pk=run.pk).update(file="")
-            note_change(
+            record_run_change(
                 submission,
                 by,
                 "emptied",
@@ -421,21 +432,21 @@ def _delete_unused_file(name: str) -> None:
         storage.runs.delete(name)
 
 
-MAX_TRIES = 1000
+MAX_EXTRA_TRIES = 1000
 MAX_REASON = 500
 
 
-def give_tries(
+def give_extra_tries(
     *, phase: Phase, team: Team, tries: int, reason: str, by: User
 ) -> ExtraTries:
     reason = reason.strip()
     faults = {}
-    if not 1 <= tries <= MAX_TRIES:
+    if not 1 <= tries <= MAX_EXTRA_TRIES:
         faults["tries"] = _("give from 1 to %(number)s tries") % {
-            "number": f"{MAX_TRIES:,}"
+            "number": f"{MAX_EXTRA_TRIES:,}"
         }
     message = _("the reason has %(found)s characters; at most %(most)s are allowed")
-    if fault := plain_text.too_long(reason, MAX_REASON, message) or (
+    if fault := plain_text.length_error(reason, MAX_REASON, message) or (
         "" if reason else _("say why: the team reads it")
     ):
         faults["reason"] = fault
@@ -449,18 +460,18 @@ def give_tries(
         extra = ExtraTries.objects.create(
             phase=phase, team=team, tries=tries, reason=reason, given_by=by
         )
-        _record_in_history(
+        _record_extra_tries_change(
             extra, by, "tries-given", audit.Change("extra tries", None, tries)
         )
-        tell_tries(extra)
+        notify_extra_tries(extra)
     return extra
 
 
-def take_tries_back(*, given: ExtraTries, by: User) -> None:
+def take_extra_tries_back(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
         lock_entry(given.phase, given.team)
         if (extra_tries := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
-            _record_in_history(
+            _record_extra_tries_change(
                 extra_tries,
                 by,
                 "tries-taken-back",
@@ -469,7 +480,7 @@ def take_tries_back(*, given: ExtraTries, by: User) -> None:
             extra_tries.delete()
 
 
-def _record_in_history(
+def _record_extra_tries_change(
     given: ExtraTries, by: User, key: str, change: audit.Change
 ) -> None:
     phase, place = f"{given.phase.task}, {given.phase}", given.phase.task.season
@@ -485,7 +496,7 @@ def _record_in_history(
     )
 
 
-def acknowledge(
+def acknowledge_failure(
     *, run: Submission, job: Job | None = None, note: str, by: User
 ) -> Acknowledgement:
     """Acknowledge that an organiser has noticed the failure of a run, or the failure of
@@ -493,7 +504,7 @@ def acknowledge(
     """
     note = plain_text.one_line(note)
     message = _("the note has %(found)s characters; at most %(most)s are allowed")
-    plain_text.check_length("note", note, MAX_NOTE, message)
+    plain_text.check_length("note", note, MAX_NOTE_CHARACTERS, message)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(
             "phase__task__season"
@@ -502,11 +513,11 @@ def acknowledge(
         found, is_new = Acknowledgement.objects.get_or_create(
             submission=own,
             job=job,
-            failed_at=_failed_at(own, job),
+            failed_at=_failure_time(own, job),
             defaults={"note": note, "by": by},
         )
         if is_new:
-            seasons.bump_version(own.phase_id)
+            seasons.increment_board_version(own.phase_id)
             _record_acknowledgement(
                 found,
                 by,
@@ -529,11 +540,11 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
                 "failure-not-acknowledged",
                 audit.Change("acknowledged", found.note, None),
             )
-            seasons.bump_version(found.submission.phase_id)
+            seasons.increment_board_version(found.submission.phase_id)
             found.delete()
 
 
-def _failed_at(run: Submission, job: Job | None) -> datetime:
+def _failure_time(run: Submission, job: Job | None) -> datetime:
     if job is None:
         if run.status == Submission.Status.FAILED:
             return run.status_since

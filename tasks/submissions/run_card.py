@@ -16,20 +16,20 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core import plain_text
-from citeboard.core.confined.turns import Sender
+from citeboard.core.confined.turns import UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.query import MAX_UNKNOWN, quoted
-from citeboard.core.words import listed, nearest
+from citeboard.core.query import MAX_UNKNOWN, shorten_for_message
+from citeboard.core.words import join_names, nearest
 from citeboard.teams.models import Team, User
 from tasks.jobs.leases import REPLACE_MINUTES
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.run_cards import (
-    CARD,
+    CARD_FIELDS,
     COSTS,
+    EMPTY_LIST_VALUE,
     METHOD,
-    NONE,
-    REQUIRABLE,
-    Asked,
+    REQUIRABLE_FIELD_LABELS,
+    AskedField,
     CardField,
 )
 from tasks.submissions import refusals, uploads
@@ -37,41 +37,41 @@ from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
 #: Sandboxed processes call the functions of the module READING to read runs.
-READING = "tasks.submissions.reading"
-READER = f"{READING}:metadata"
-_DATE = re.compile(
+READING_MODULE = "tasks.submissions.reading"
+METADATA_READER = f"{READING_MODULE}:metadata"
+_CARD_DATE_PATTERN = re.compile(
     r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown"
 )
 T = TypeVar("T")
-_NAME = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
+_DATASET_NAME_PATTERN = re.compile(r"[\w.+-]+(?: [\w.+-]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metadata:
+class RunMetadata:
     description: str = ""
     card: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
 
-    def before(self, other: "Metadata") -> "Metadata":
-        return Metadata(
+    def before(self, other: "RunMetadata") -> "RunMetadata":
+        return RunMetadata(
             description=self.description or other.description,
             card={**other.card, **self.card},
             figures={**other.figures, **self.figures},
         )
 
 
-def checked_card(given: Mapping[str, object]) -> dict[str, str]:
+def validate_card(given: Mapping[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     faults: dict[str, str] = {}
     for name, value in given.items():
-        known = CARD.get(name)
+        known = CARD_FIELDS.get(name)
         if known is None:
             faults[name] = _("a run card has no such field; there are %(names)s") % {
-                "names": ", ".join(CARD)
+                "names": ", ".join(CARD_FIELDS)
             }
             continue
         try:
-            text = _checked_value(known, value)
+            text = _validate_card_value(known, value)
         except ValueError as fault:
             faults[name] = str(fault)
         else:
@@ -81,11 +81,11 @@ def checked_card(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _checked_value(card_field: CardField, value: object) -> str:
+def _validate_card_value(card_field: CardField, value: object) -> str:
     text = plain_text.one_line("" if value is None else str(value))
     if not text:
         return ""
-    if fault := plain_text.too_long(
+    if fault := plain_text.length_error(
         text,
         card_field.max_length,
         _("this has %(found)s characters; at most %(most)s are allowed"),
@@ -96,7 +96,7 @@ def _checked_value(card_field: CardField, value: object) -> str:
             _("“%(found)s” is not one of %(names)s")
             % {"found": text[:40], "names": ", ".join(card_field.values)}
         )
-    if card_field.is_date and not _DATE.fullmatch(text.lower()):
+    if card_field.is_date and not _CARD_DATE_PATTERN.fullmatch(text.lower()):
         message = _(
             "“%(found)s” is no year, month or day such as 2024-06, nor none or unknown"
         )
@@ -104,48 +104,53 @@ def _checked_value(card_field: CardField, value: object) -> str:
     if card_field.is_list:
         names = sorted({name.strip().lower() for name in text.split(",")} - {""})
         for name in names:
-            if not _NAME.fullmatch(name):
+            if not _DATASET_NAME_PATTERN.fullmatch(name):
                 message = _(
                     "“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone"
                 )
                 raise ValueError(message % {"found": name[:40]})
-        if NONE in names and len(names) > 1:
+        if EMPTY_LIST_VALUE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
     if card_field.is_link:
-        plain_text.checked_link(text)
+        plain_text.validate_link(text)
     return text.lower() if card_field.is_date else text
 
 
-def require_card(phase: Phase, said: Metadata) -> None:
-    if missing := missing_from(phase, said):
+def require_card_fields(phase: Phase, said: RunMetadata) -> None:
+    if missing := missing_required_fields(phase, said):
         raise refusals.CardIncomplete(
-            missing, listed([f"{REQUIRABLE[name]} ({name})" for name in missing])
+            missing,
+            join_names(
+                [f"{REQUIRABLE_FIELD_LABELS[name]} ({name})" for name in missing]
+            ),
         )
 
 
-def missing_warnings(phase: Phase, said: Metadata) -> list[Problem]:
+def warn_of_missing_fields(phase: Phase, said: RunMetadata) -> list[Problem]:
     message = _("the run card lacks %(field)s (%(name)s), which this phase requires")
     expected = _(
         "filled in when the run is submitted, by the form, a file of ir_metadata or its header"
     )
     return [
         Problem(
-            message=message % {"field": REQUIRABLE[name], "name": name},
+            message=message % {"field": REQUIRABLE_FIELD_LABELS[name], "name": name},
             expected=expected,
             fatal=False,
         )
-        for name in missing_from(phase, said)
+        for name in missing_required_fields(phase, said)
     ]
 
 
-def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]:
+def warn_of_unknown_fields(
+    sent: Iterable[str], known: Collection[str]
+) -> list[Problem]:
     """Return warnings about names of fields that runs do not have. Each warning
     suggests the most similar name of a field.
     """
     unknown = [name for name in sent if name not in known]
     problems = []
-    for name in map(quoted, unknown[:MAX_UNKNOWN]):
+    for name in map(shorten_for_message, unknown[:MAX_UNKNOWN]):
         message = _("the field “%(name)s” is unknown, and was not stored")
         near = nearest(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
@@ -162,21 +167,21 @@ def unknown_fields(sent: Iterable[str], known: Collection[str]) -> list[Problem]
     return problems
 
 
-def missing_from(phase: Phase, said: Metadata) -> list[str]:
+def missing_required_fields(phase: Phase, said: RunMetadata) -> list[str]:
     there = {**said.card, METHOD: said.description, COSTS: said.figures}
     return [name for name in phase.card_required if not there.get(name)]
 
 
-def sender_of(
-    by: User | None, upload: uploads.Upload, team: Team | None
-) -> Sender | None:
+def upload_sender(
+    by: User | None, upload: uploads.UploadedRunFile, team: Team | None
+) -> UploadSender | None:
     """Return the sender of a run, whose uploads are limited together. If ``team`` is
     given, the run is submitted, otherwise it is only checked.
     """
     if by is None and team is None:
         return None
     account, key = str(by.pk if by else ""), str(team.pk if team else "")
-    return Sender(
+    return UploadSender(
         account=account,
         team=key,
         network=upload.network,
@@ -185,45 +190,49 @@ def sender_of(
     )
 
 
-def read_metadata(
-    upload: uploads.Upload, task_type: TaskType, sender: Sender | None
-) -> Metadata:
+def read_metadata_file(
+    upload: uploads.UploadedRunFile, task_type: TaskType, sender: UploadSender | None
+) -> RunMetadata:
     try:
-        with read_upload(READER, upload.path, {}, owner=sender) as done:
+        with read_upload(METADATA_READER, upload.path, {}, owner=sender) as done:
             said: dict[str, Any] = done.result
     except UploadUnreadable as reason:
         raise ValidationError({"metadata": str(reason)}) from reason
     if problem := said.get("problem"):
         raise ValidationError({"metadata": f"{upload.filename}: {problem}"})
     try:
-        card = checked_card(said["card"])
+        card = validate_card(said["card"])
     except ValidationError as faults:
         words = "; ".join(
             f"{name}: {' '.join(errors)}"
             for name, errors in faults.message_dict.items()
         )
         raise ValidationError({"metadata": f"{upload.filename}: {words}"}) from faults
-    return _metadata(task_type, said, card)
+    return _build_metadata(task_type, said, card)
 
 
-def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> Metadata:
+def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> RunMetadata:
     """Return the description of a run that the header of the run contains. Invalid
     values in the header are ignored, since scores do not depend on the description.
     """
-    return _metadata(task_type, said, _valid_values(checked_card, said["card"]))
+    return _build_metadata(
+        task_type, said, _keep_valid_values(validate_card, said["card"])
+    )
 
 
-def _metadata(
+def _build_metadata(
     task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]
-) -> Metadata:
+) -> RunMetadata:
     description = plain_text.plain_paragraphs(said["description"])[
-        : plain_text.MAX_DESCRIPTION
+        : plain_text.MAX_DESCRIPTION_LENGTH
     ].rstrip()
-    figures = _valid_values(partial(checked_figures, task_type), said["figures"])
-    return Metadata(description=description, card=card, figures=figures)
+    figures = _keep_valid_values(
+        partial(validate_team_figures, task_type), said["figures"]
+    )
+    return RunMetadata(description=description, card=card, figures=figures)
 
 
-def _valid_values(
+def _keep_valid_values(
     check: Callable[[dict[str, object]], dict[str, T]], given: Mapping[str, object]
 ) -> dict[str, T]:
     found: dict[str, T] = {}
@@ -234,25 +243,25 @@ def _valid_values(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Findings:
+class RunFindings:
     problems: list[Problem] = field(default_factory=list)
     is_read: bool = True
-    about: Metadata = field(default_factory=Metadata)
+    about: RunMetadata = field(default_factory=RunMetadata)
 
     @property
     def errors(self) -> list[Problem]:
         return fatal(self.problems)
 
 
-def findings_of(
-    upload: uploads.Upload,
+def read_run_findings(
+    upload: uploads.UploadedRunFile,
     *,
     task_type: TaskType,
     index: Path,
     reading: int,
     options: Options,
-    sender: Sender | None,
-) -> Findings:
+    sender: UploadSender | None,
+) -> RunFindings:
     given = {
         "task_type": task_type.reference,
         "options": task_type.checked_options(options),
@@ -262,20 +271,22 @@ def findings_of(
     }
     try:
         with read_upload(
-            f"{READING}:check", upload.path, given, owner=sender, shared=index
+            f"{READING_MODULE}:check", upload.path, given, owner=sender, shared=index
         ) as done:
             found = done.result
             about = metadata_of_header(task_type, found["about"])
-            return Findings(
+            return RunFindings(
                 problems=from_values(found["problems"]),
                 is_read=found["is_read"],
                 about=about,
             )
     except UploadUnreadable as reason:
-        return Findings(problems=[Problem(file=upload.filename, message=str(reason))])
+        return RunFindings(
+            problems=[Problem(file=upload.filename, message=str(reason))]
+        )
 
 
-def checked_later(*, is_busy: bool = False) -> Problem:
+def checked_later_notice(*, is_busy: bool = False) -> Problem:
     if is_busy:
         message = _(
             "all readers of files were busy: the run is accepted, and checked in its "
@@ -293,7 +304,7 @@ def checked_later(*, is_busy: bool = False) -> Problem:
     )
 
 
-def as_warnings(
+def warnings_as_dicts(
     problems: Sequence[Problem], more: int
 ) -> list[dict[str, str | int | bool | None]]:
     told = [problem.as_dict() for problem in problems]
@@ -304,9 +315,9 @@ def as_warnings(
     return told
 
 
-MAX_SYSTEM = 80
-MAX_KEY = 100
-TEAM_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
+MAX_SYSTEM_CHARACTERS = 80
+MAX_IDEMPOTENCY_KEY_LENGTH = 100
+TEAM_RUN_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
 
 @dataclass(frozen=True)
@@ -318,7 +329,7 @@ class RunDetails:
     seeds_of: str = ""
 
 
-def checked_details(
+def validate_run_details(
     *,
     system: str,
     description: str = "",
@@ -333,35 +344,41 @@ def checked_details(
     if not run_details.system:
         faults["system"] = _("give the system a name")
     message = _("the name has %(found)s characters; at most %(most)s are allowed")
-    if fault := plain_text.too_long(run_details.system, MAX_SYSTEM, message):
+    if fault := plain_text.length_error(
+        run_details.system, MAX_SYSTEM_CHARACTERS, message
+    ):
         faults["system"] = fault
-    if fault := plain_text.too_long(run_details.seeds_of, MAX_SYSTEM, message):
+    if fault := plain_text.length_error(
+        run_details.seeds_of, MAX_SYSTEM_CHARACTERS, message
+    ):
         faults["seeds_of"] = fault
     message = _(
         "the description has %(found)s characters; at most %(most)s are allowed"
     )
-    if fault := plain_text.too_long(
-        run_details.description, plain_text.MAX_DESCRIPTION, message
+    if fault := plain_text.length_error(
+        run_details.description, plain_text.MAX_DESCRIPTION_LENGTH, message
     ):
         faults["description"] = fault
-    if kind not in TEAM_KINDS:
+    if kind not in TEAM_RUN_KINDS:
         named = {
             "found": plain_text.plain_text(kind)[:40],
-            "names": ", ".join(TEAM_KINDS),
+            "names": ", ".join(TEAM_RUN_KINDS),
         }
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
     key = run_details.idempotency_key
-    if len(key) > MAX_KEY or not (key.isascii() and (key.isprintable() or not key)):
+    if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH or not (
+        key.isascii() and (key.isprintable() or not key)
+    ):
         faults["idempotency_key"] = _(
             "at most %(number)s printable ASCII characters"
-        ) % {"number": MAX_KEY}
+        ) % {"number": MAX_IDEMPOTENCY_KEY_LENGTH}
     if faults:
         raise ValidationError(faults)
     return run_details
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamMeasure(Asked):
+class TeamMeasure(AskedField):
     """A number that teams can report for a run, such as the run time. ``highest`` is
     the largest plausible value, in the unit that ``unit`` names.
     """
@@ -375,13 +392,13 @@ class TeamMeasure(Asked):
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-_CENTURY = 100 * 365.25 * 24 * 3600
+_CENTURY_SECONDS = 100 * 365.25 * 24 * 3600
 COST_MEASURES = (
     TeamMeasure(
         name="wall_seconds",
         english=gettext_noop("Wall time"),
         unit="s",
-        highest=_CENTURY,
+        highest=_CENTURY_SECONDS,
         asks=gettext_noop(
             "Seconds from the start of the system to its last answer, on the whole split."
         ),
@@ -390,7 +407,7 @@ COST_MEASURES = (
         name="cpu_seconds",
         english=gettext_noop("CPU time"),
         unit="s",
-        highest=1000 * _CENTURY,
+        highest=1000 * _CENTURY_SECONDS,
         asks=gettext_noop("Seconds, over all cores."),
     ),
     TeamMeasure(
@@ -404,7 +421,7 @@ COST_MEASURES = (
         name="gpu_seconds",
         english=gettext_noop("GPU time"),
         unit="s",
-        highest=1000 * _CENTURY,
+        highest=1000 * _CENTURY_SECONDS,
         asks=gettext_noop(
             "Seconds, over all GPUs; say in the description which they are."
         ),
@@ -426,7 +443,7 @@ COST_MEASURES = (
         asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
-SCORES = {
+SELF_COMPUTED_SCORES = {
     "mauve": TeamMeasure(
         name="mauve",
         english="MAUVE",
@@ -438,20 +455,25 @@ SCORES = {
         ),
     ),
 }
-EVERY = {cost.name: cost for cost in (*COST_MEASURES, *SCORES.values())}
+TEAM_MEASURES_BY_NAME = {
+    cost.name: cost for cost in (*COST_MEASURES, *SELF_COMPUTED_SCORES.values())
+}
 
 
-def measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
-    return (*COST_MEASURES, *(SCORES[name] for name in task_type.team_scores))
+def reported_measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
+    return (
+        *COST_MEASURES,
+        *(SELF_COMPUTED_SCORES[name] for name in task_type.team_scores),
+    )
 
 
-def checked_figures(
+def validate_team_figures(
     task_type: TaskType, given: Mapping[str, object]
 ) -> dict[str, float]:
     """Return the reported numbers of a run by name, without empty values. Raises
     ValidationError, which describes every invalid value.
     """
-    known = {measure.name: measure for measure in measures_for(task_type)}
+    known = {measure.name: measure for measure in reported_measures_for(task_type)}
     found: dict[str, float] = {}
     faults: dict[str, str] = {}
     for name, value in given.items():
@@ -466,7 +488,7 @@ def checked_figures(
                 "names": ", ".join(known),
             }
             continue
-        number = _number(value)
+        number = _parse_finite_number(value)
         if number is None:
             faults[name] = _("“%(found)s” is not a number") % {"found": str(value)[:40]}
         elif not 0 <= number <= known[name].highest:
@@ -480,7 +502,7 @@ def checked_figures(
     return found
 
 
-def keep_figures(submission: Submission, figures: Mapping[str, float]) -> None:
+def store_team_figures(submission: Submission, figures: Mapping[str, float]) -> None:
     TeamFigure.objects.bulk_create(
         TeamFigure(
             submission=submission, phase_id=submission.phase_id, name=name, value=value
@@ -489,7 +511,7 @@ def keep_figures(submission: Submission, figures: Mapping[str, float]) -> None:
     )
 
 
-def _number(value: object) -> float | None:
+def _parse_finite_number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:

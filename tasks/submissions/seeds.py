@@ -12,10 +12,10 @@ from citeboard.teams.models import Team, User
 from tasks.models import Phase, Submission, Task, seasons
 from tasks.registration.entries import lock_entry
 from tasks.submissions import run_acts, run_card
-from tasks.submissions.looks import check_look
+from tasks.submissions.looks import check_lookalike_name
 
 
-def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
+def check_seed_declaration(phase: Phase, team: Team, seeds_of: str) -> None:
     """Raise ValidationError if a run cannot be declared as a seed (repetition) of the
     system ``seeds_of``, or if the phase requires a system.
     """
@@ -33,10 +33,10 @@ def check_declared(phase: Phase, team: Team, seeds_of: str) -> None:
     if fault:
         named = {"task": phase.task, "phase": phase}
         raise ValidationError({"seeds_of": fault % named})
-    check_look(phase.task.season, team, seeds_of, field="seeds_of")
+    check_lookalike_name(phase.task.season, team, seeds_of, field="seeds_of")
 
 
-def may_declare(submission: Submission) -> bool:
+def may_declare_seed(submission: Submission) -> bool:
     """Return True if the team may now declare the run as a seed (repetition) of a
     system or as independent.
     """
@@ -47,7 +47,7 @@ def may_declare(submission: Submission) -> bool:
         is_offered
         and not is_at_rest
         and submission.team_id is not None
-        and submission.status in run_acts.MAY_BE_CHOSEN
+        and submission.status in run_acts.SELECTABLE_STATUSES
     )
 
 
@@ -59,26 +59,28 @@ def declare_seed(
     """
     group = plain_text.one_line(seeds_of)
     message = _("the name has %(found)s characters; at most %(most)s are allowed")
-    plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM, message)
+    plain_text.check_length("seeds_of", group, run_card.MAX_SYSTEM_CHARACTERS, message)
     team = submission.team
     if team is None:
-        raise run_acts.NotInThisState(_("a run of no team is no seed of a system"))
+        raise run_acts.ActionNotInRunState(_("a run of no team is no seed of a system"))
     with transaction.atomic():
         lock_entry(submission.phase, team)
-        run_acts.require_open(submission)
+        run_acts.require_open_phase(submission)
         run = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
         phase = run.phase
         if phase.is_frozen(timezone.now()):
             message = _("the board is frozen; seeds can be declared again afterwards")
-            raise run_acts.NotInThisState(message)
-        if run.status not in run_acts.MAY_BE_CHOSEN:
+            raise run_acts.ActionNotInRunState(message)
+        if run.status not in run_acts.SELECTABLE_STATUSES:
             message = _("a run that is scored, or will be, can be a seed of a system")
-            raise run_acts.NotInThisState(message)
+            raise run_acts.ActionNotInRunState(message)
         if run.seeds_of != group:
-            check_declared(phase, team, group)
+            check_seed_declaration(phase, team, group)
             Submission.objects.filter(pk=run.pk).update(seeds_of=group)
             change = audit.Change("seeds of", run.seeds_of or None, group or None)
-            run_acts.note_change(submission, user, "declared a seed", reason, [change])
-            seasons.bump_version(phase.pk)
+            run_acts.record_run_change(
+                submission, user, "declared a seed", reason, [change]
+            )
+            seasons.increment_board_version(phase.pk)
     submission.refresh_from_db()
     return submission

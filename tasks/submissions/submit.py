@@ -20,8 +20,12 @@ from citeboard.core.commits import after_commit
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.teams.models import Team, User
-from tasks.gold.gold_files import index_file
-from tasks.jobs.leases import create_check, create_jobs, lacks_supply
+from tasks.gold.gold_files import cached_index_path
+from tasks.jobs.leases import (
+    create_check_job,
+    create_scoring_jobs,
+    waits_for_administrator,
+)
 from tasks.models import (
     ExtraTries,
     Gold,
@@ -41,10 +45,16 @@ from tasks.submissions import (
     seeds,
     team_storage,
 )
-from tasks.submissions.alike import mark_same_file
-from tasks.submissions.looks import check_look
+from tasks.submissions.alike import mark_runs_with_same_file
+from tasks.submissions.looks import check_lookalike_name
 from tasks.submissions.refusals import CardIncomplete, RunRejected
-from tasks.submissions.uploads import StoredRun, Upload, checksum, discard, stored_run
+from tasks.submissions.uploads import (
+    StoredRunFile,
+    UploadedRunFile,
+    delete_stored_run_file,
+    sha256_of_file,
+    store_run_file,
+)
 from tasks.types import Problem, TaskType
 from tasks.types.problems import capped
 
@@ -52,35 +62,35 @@ from tasks.types.problems import capped
 def check_run(
     *,
     phase: Phase,
-    upload: Upload,
+    upload: UploadedRunFile,
     by: User | None = None,
-    said: run_card.Metadata | None = None,
-    metadata: Upload | None = None,
-) -> run_card.Findings:
-    said = said or run_card.Metadata()
+    said: run_card.RunMetadata | None = None,
+    metadata: UploadedRunFile | None = None,
+) -> run_card.RunFindings:
+    said = said or run_card.RunMetadata()
     if metadata is not None:
-        sender = run_card.sender_of(by, upload, None)
+        sender = run_card.upload_sender(by, upload, None)
         said = said.before(
-            run_card.read_metadata(metadata, phase.task.task_type, sender)
+            run_card.read_metadata_file(metadata, phase.task.task_type, sender)
         )
-    found = findings(phase, upload, by)
-    lacking = run_card.missing_warnings(phase, said.before(found.about))
-    later = [] if found.is_read else [run_card.checked_later()]
+    found = read_findings(phase, upload, by)
+    lacking = run_card.warn_of_missing_fields(phase, said.before(found.about))
+    later = [] if found.is_read else [run_card.checked_later_notice()]
     return replace(found, problems=[*found.problems, *lacking, *later])
 
 
-def said_of(
+def validate_run_metadata(
     task_type: TaskType,
     *,
     description: str,
     card: Mapping[str, object],
     figures: Mapping[str, object],
-) -> run_card.Metadata:
+) -> run_card.RunMetadata:
     fields, numbers = (
-        run_card.checked_card(card),
-        run_card.checked_figures(task_type, figures),
+        run_card.validate_card(card),
+        run_card.validate_team_figures(task_type, figures),
     )
-    return run_card.Metadata(description=description, card=fields, figures=numbers)
+    return run_card.RunMetadata(description=description, card=fields, figures=numbers)
 
 
 def submit_run(  # noqa: PLR0913  (each is a field of the form)
@@ -88,14 +98,14 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     phase: Phase,
     team: Team,
     user: User | None,
-    upload: Upload,
+    upload: UploadedRunFile,
     system: str,
     description: str = "",
     kind: str = Submission.Kind.PRIMARY,
     idempotency_key: str = "",
     team_figures: Mapping[str, object] | None = None,
     card: Mapping[str, object] | None = None,
-    metadata: Upload | None = None,
+    metadata: UploadedRunFile | None = None,
     priority: int | None = None,
     seeds_of: str = "",
     warnings: Sequence[Problem] = (),
@@ -103,8 +113,8 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     """Check a run, and store and queue the run if it can be scored. A refused run does
     not use up a try.
     """
-    run_acts.check_priority(phase, kind, priority)
-    details = run_card.checked_details(
+    run_acts.check_run_priority(phase, kind, priority)
+    details = run_card.validate_run_details(
         system=system,
         description=description,
         kind=kind,
@@ -112,69 +122,73 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         seeds_of=seeds_of,
     )
     kind_of_task, figures = phase.task.task_type, team_figures or {}
-    said = said_of(
+    said = validate_run_metadata(
         kind_of_task, description=details.description, card=card or {}, figures=figures
     )
-    sha256 = checksum(upload.path)
-    if before := _sent_before(phase, team, details, sha256):
+    sha256 = sha256_of_file(upload.path)
+    if before := _find_run_by_key(phase, team, details, sha256):
         return before
-    check_look(phase.task.season, team, details.system)
-    seeds.check_declared(phase, team, details.seeds_of)
+    check_lookalike_name(phase.task.season, team, details.system)
+    seeds.check_seed_declaration(phase, team, details.seeds_of)
     # Dates and limits are checked before the file is read, and again under the lock.
-    check_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
-    require_terms(phase.task.season, user)
+    check_phase_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
+    require_accepted_terms(phase.task.season, user)
     unread = None
     try:
-        sender = run_card.sender_of(user, upload, team)
+        sender = run_card.upload_sender(user, upload, team)
         about = (
-            run_card.read_metadata(metadata, kind_of_task, sender)
+            run_card.read_metadata_file(metadata, kind_of_task, sender)
             if metadata
-            else run_card.Metadata()
+            else run_card.RunMetadata()
         )
-        found = _check_file(phase, upload, user, team)
+        found = _require_readable_run(phase, upload, user, team)
         said = said.before(about).before(found.about)
     except PoolFull:
-        found, unread = unread_findings(), unread_facts(metadata)
+        found, unread = findings_of_unread_run(), late_reading_facts(metadata)
     with (
-        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
         lock_entry(phase, team)
-        if before := _sent_before(phase, team, details, sha256):
-            discard(stored.file)
+        if before := _find_run_by_key(phase, team, details, sha256):
+            delete_stored_run_file(stored.file)
             return before
         now = timezone.now()
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
-        seeds.check_declared(phase, team, details.seeds_of)
-        facts = check_entry(phase, team, now, upload.begun_at, upload.size)
+        seeds.check_seed_declaration(phase, team, details.seeds_of)
+        facts = check_phase_entry(phase, team, now, upload.begun_at, upload.size)
         if unread is None:
-            run_card.require_card(phase, said)
+            run_card.require_card_fields(phase, said)
         found = replace(
             found,
-            problems=[*warnings, *sent_again(phase, team, sha256), *found.problems],
+            problems=[
+                *warnings,
+                *warn_of_same_file(phase, team, sha256),
+                *found.problems,
+            ],
         )
         facts |= {"team": team, "submitted_by": user, "submitted_at": now}
-        return queue_run(
+        return create_and_queue_run(
             phase, stored, details, found, said, place=priority, unread=unread, **facts
         )
 
 
 def submit_baseline(
-    *, phase: Phase, upload: Upload, system: str, description: str = ""
+    *, phase: Phase, upload: UploadedRunFile, system: str, description: str = ""
 ) -> Submission:
     details = run_card.RunDetails(
         system=system, description=description, kind=Submission.Kind.BASELINE
     )
-    sha256 = checksum(upload.path)
-    found = _check_file(phase, upload, None, None)
+    sha256 = sha256_of_file(upload.path)
+    found = _require_readable_run(phase, upload, None, None)
     with (
-        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
         # The lock keeps simultaneous baselines from getting the same number.
         Task.objects.select_for_update().get(pk=phase.task_id)
-        said = run_card.Metadata(description=description).before(found.about)
-        return queue_run(
+        said = run_card.RunMetadata(description=description).before(found.about)
+        return create_and_queue_run(
             phase, stored, details, found, said, team=None, submitted_at=timezone.now()
         )
 
@@ -183,7 +197,7 @@ def submit_earlier_run(
     *,
     phase: Phase,
     enter: Callable[[], Team],
-    upload: Upload,
+    upload: UploadedRunFile,
     system: str,
     by: User | None,
     idempotency_key: str = "",
@@ -195,26 +209,26 @@ def submit_earlier_run(
     stores the run, so that a refused run creates no team. If the team already has a run
     with the same file in the phase, the function returns the earlier run.
     """
-    details = run_card.checked_details(
+    details = run_card.validate_run_details(
         system=system,
         kind=Submission.Kind.PRIMARY,
         idempotency_key=idempotency_key,
     )
-    sha256 = checksum(upload.path)
-    found = _check_file(phase, upload, by, None)
-    said = run_card.Metadata().before(found.about)
+    sha256 = sha256_of_file(upload.path)
+    found = _require_readable_run(phase, upload, by, None)
+    said = run_card.RunMetadata().before(found.about)
     with (
-        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
         team = enter()
         lock_entry(phase, team)
         before = Submission.objects.filter(phase=phase, team=team, sha256=sha256)
         if present := before.order_by("pk").first():
-            discard(stored.file)
+            delete_stored_run_file(stored.file)
             return present
         now = timezone.now()
-        return queue_run(
+        return create_and_queue_run(
             phase, stored, details, found, said, team=team, submitted_at=now
         )
 
@@ -223,9 +237,9 @@ def submit_dated_run(
     *,
     phase: Phase,
     team: Team,
-    upload: Upload,
+    upload: UploadedRunFile,
     details: run_card.RunDetails,
-    said: run_card.Metadata | None = None,
+    said: run_card.RunMetadata | None = None,
     facts: Mapping[str, Any],
     by: User | None = None,
 ) -> Submission:
@@ -234,31 +248,35 @@ def submit_dated_run(
 
     ``facts`` contains the time of submission and further fields of the submission.
     """
-    sha256 = checksum(upload.path)
-    found = _check_file(phase, upload, by, None)
-    said = (said or run_card.Metadata()).before(found.about)
+    sha256 = sha256_of_file(upload.path)
+    found = _require_readable_run(phase, upload, by, None)
+    said = (said or run_card.RunMetadata()).before(found.about)
     with (
-        stored_run(upload, sha256, is_checked=found.is_read) as stored,
+        store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
         lock_entry(phase, team)
-        if before := _sent_before(phase, team, details, sha256):
-            discard(stored.file)
+        if before := _find_run_by_key(phase, team, details, sha256):
+            delete_stored_run_file(stored.file)
             return before
-        return queue_run(phase, stored, details, found, said, team=team, **facts)
+        return create_and_queue_run(
+            phase, stored, details, found, said, team=team, **facts
+        )
 
 
-def findings(
-    phase: Phase, upload: Upload, by: User | None, team: Team | None = None
-) -> run_card.Findings:
+def read_findings(
+    phase: Phase, upload: UploadedRunFile, by: User | None, team: Team | None = None
+) -> run_card.RunFindings:
     task, gold = phase.task, _current_gold(phase)
-    index = index_file(gold)
+    index = cached_index_path(gold)
     facts: dict[str, Any] = {
         "reading": gold.reading_version,
         "options": task.options,
-        "sender": run_card.sender_of(by, upload, team),
+        "sender": run_card.upload_sender(by, upload, team),
     }
-    return run_card.findings_of(upload, task_type=task.task_type, index=index, **facts)
+    return run_card.read_run_findings(
+        upload, task_type=task.task_type, index=index, **facts
+    )
 
 
 def _current_gold(phase: Phase) -> Gold:
@@ -267,20 +285,20 @@ def _current_gold(phase: Phase) -> Gold:
         message = _(
             "%(phase)s of %(task)s has no gold yet, so that no run can be checked"
         )
-        raise refusals.RunNotTaken(message % {"phase": phase, "task": phase.task})
+        raise refusals.RunNotAccepted(message % {"phase": phase, "task": phase.task})
     return gold
 
 
-def _check_file(
-    phase: Phase, upload: Upload, by: User | None, team: Team | None
-) -> run_card.Findings:
-    found = findings(phase, upload, by, team)
+def _require_readable_run(
+    phase: Phase, upload: UploadedRunFile, by: User | None, team: Team | None
+) -> run_card.RunFindings:
+    found = read_findings(phase, upload, by, team)
     if found.errors:
         raise refusals.RunRejected.of(found.problems)
     return found
 
 
-def check_entry(
+def check_phase_entry(
     phase: Phase,
     team: Team,
     at: dt.datetime,
@@ -293,12 +311,16 @@ def check_entry(
     """
     check_registered(phase.task.season, team)
     begun = min(begun or at, at)
-    replaced = replaceable(phase, team, begun).first() if phase.is_late(begun) else None
+    replaced = (
+        replaceable_runs(phase, team, begun).first() if phase.is_late(begun) else None
+    )
     if replaced is None and not phase.takes_upload(at, begun):
         raise refusals.PhaseClosed(phase.opens, phase.closes, begun)
-    check_quota(phase, team, at)
-    if not team_storage.has_room(team, size):
-        raise refusals.StorageUsed(team_storage.used(team), team_storage.most())
+    require_remaining_try(phase, team, at)
+    if not team_storage.has_room_for(team, size):
+        raise refusals.TeamStorageExceeded(
+            team_storage.storage_used_bytes(team), team_storage.max_storage_bytes()
+        )
     return {
         "begun_at": begun,
         "is_late": replaced is None and phase.is_late(begun),
@@ -306,7 +328,9 @@ def check_entry(
     }
 
 
-def replaceable(phase: Phase, team: Team, begun: dt.datetime) -> QuerySet[Submission]:
+def replaceable_runs(
+    phase: Phase, team: Team, begun: dt.datetime
+) -> QuerySet[Submission]:
     runs = Submission.objects.filter(phase=phase, team=team, replace_until__gt=begun)
     return runs.order_by("replace_until", "pk")
 
@@ -318,13 +342,13 @@ def check_registered(season: Season, team: Team) -> None:
         raise refusals.NotRegistered.of(team, season)
 
 
-def require_terms(season: Season, user: User | None) -> None:
+def require_accepted_terms(season: Season, user: User | None) -> None:
     terms = terms_to_accept(season, user) if user else None
     if terms is not None:
         raise refusals.TermsNotAccepted(season, terms.number)
 
 
-def _sent_before(
+def _find_run_by_key(
     phase: Phase, team: Team, details: run_card.RunDetails, sha256: str
 ) -> Submission | None:
     if not details.idempotency_key:
@@ -340,16 +364,18 @@ def _sent_before(
     return first
 
 
-def sent_before(phase: Phase, team: Team, upload: Upload) -> Submission | None:
+def find_counted_duplicate(
+    phase: Phase, team: Team, upload: UploadedRunFile
+) -> Submission | None:
     return (
-        counted_runs(phase, team)
-        .filter(sha256=checksum(upload.path))
+        runs_using_tries(phase, team)
+        .filter(sha256=sha256_of_file(upload.path))
         .order_by("number")
         .first()
     )
 
 
-def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
+def warn_of_same_file(phase: Phase, team: Team, sha256: str) -> list[Problem]:
     before = (
         Submission.objects.filter(phase=phase, team=team, sha256=sha256)
         .order_by("number")
@@ -365,12 +391,12 @@ def sent_again(phase: Phase, team: Team, sha256: str) -> list[Problem]:
     ]
 
 
-def queue_run(
+def create_and_queue_run(
     phase: Phase,
-    stored: StoredRun,
+    stored: StoredRunFile,
     details: run_card.RunDetails,
-    found: run_card.Findings,
-    said: run_card.Metadata,
+    found: run_card.RunFindings,
+    said: run_card.RunMetadata,
     place: int | None = None,
     unread: dict[str, Any] | None = None,
     replaced: Submission | None = None,
@@ -393,33 +419,33 @@ def queue_run(
         number=last + 1,
         description=said.description,
         card=dict(said.card),
-        warnings=run_card.as_warnings(*capped(found.problems)),
+        warnings=run_card.warnings_as_dicts(*capped(found.problems)),
         status=Submission.Status.QUEUED
         if stored.is_checked
         else Submission.Status.CHECKING,
         status_since=timezone.now(),
         **facts,
     )
-    run_card.keep_figures(submission, said.figures)
-    after_commit(mark_same_file, submission)
+    run_card.store_team_figures(submission, said.figures)
+    after_commit(mark_runs_with_same_file, submission)
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
         LateReading.objects.create(submission=submission, **unread)
     if stored.is_checked:
-        create_jobs(submission, _current_gold(phase))
+        create_scoring_jobs(submission, _current_gold(phase))
     else:
-        create_check(submission, _current_gold(phase))
+        create_check_job(submission, _current_gold(phase))
     if (
         phase.counting == Phase.Counting.PRIORITY
         and submission.kind == Submission.Kind.PRIMARY
     ):
-        run_acts.give_priority(submission, place)
+        run_acts.insert_in_priority_order(submission, place)
     return submission
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quota:
+class RunQuota:
     left_today: int | None
     left_in_total: int | None
     renews_at: dt.datetime | None
@@ -437,19 +463,23 @@ class Quota:
         )
 
 
-def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
-    begins, ends = day_of(at or timezone.now(), phase.zone)
+def remaining_quota(
+    phase: Phase, team: Team, at: dt.datetime | None = None
+) -> RunQuota:
+    begins, ends = local_day_bounds(at or timezone.now(), phase.zone)
     phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
-    counted = [counted_runs(phase, team) for phase in phases]
+    counted = [runs_using_tries(phase, team) for phase in phases]
 
-    def spent(runs: QuerySet[Submission], limit: int) -> int:
+    def count_tries_spent(runs: QuerySet[Submission], limit: int) -> int:
         """Return the number of tries that ``runs`` used up.
 
         A run that waits for the installation of a package or model uses up no try. At
         most ``limit`` waiting runs use up no try, since waiting runs are scored in the
         end.
         """
-        waiting = runs.filter(lacks_supply(), status=Submission.Status.WAITING)
+        waiting = runs.filter(
+            waits_for_administrator(), status=Submission.Status.WAITING
+        )
         return runs.count() - min(waiting.count(), limit)
 
     extra = tuple(
@@ -458,7 +488,7 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     left_today = left_in_total = None
     if phase.runs_per_day is not None:
         today = sum(
-            spent(
+            count_tries_spent(
                 runs.filter(submitted_at__gte=begins, submitted_at__lt=ends),
                 phase.runs_per_day,
             )
@@ -472,10 +502,10 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
             0,
             phase.runs_in_total
             + given
-            - sum(spent(runs, phase.runs_in_total) for runs in counted),
+            - sum(count_tries_spent(runs, phase.runs_in_total) for runs in counted),
         )
     renews_at = ends if left_today is not None and left_in_total != 0 else None
-    return Quota(
+    return RunQuota(
         left_today=left_today,
         left_in_total=left_in_total,
         renews_at=renews_at,
@@ -483,7 +513,7 @@ def quota(phase: Phase, team: Team, at: dt.datetime | None = None) -> Quota:
     )
 
 
-def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
+def runs_using_tries(phase: Phase, team: Team) -> QuerySet[Submission]:
     """Return the team's runs that used up a try. The first run that failed at a time or
     memory limit uses up no try.
     """
@@ -495,25 +525,29 @@ def counted_runs(phase: Phase, team: Team) -> QuerySet[Submission]:
     )
 
 
-def check_quota(phase: Phase, team: Team, at: dt.datetime) -> None:
-    now = quota(phase, team, at)
+def require_remaining_try(phase: Phase, team: Team, at: dt.datetime) -> None:
+    now = remaining_quota(phase, team, at)
     if now.left == 0:
         raise refusals.QuotaExceeded(left=0, renews_at=now.renews_at)
 
 
-def day_of(at: dt.datetime, zone: ZoneInfo) -> tuple[dt.datetime, dt.datetime]:
+def local_day_bounds(
+    at: dt.datetime, zone: ZoneInfo
+) -> tuple[dt.datetime, dt.datetime]:
     date = at.astimezone(zone).date()
-    return midnight(date, zone), midnight(date + dt.timedelta(days=1), zone)
+    return local_midnight(date, zone), local_midnight(date + dt.timedelta(days=1), zone)
 
 
-def midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
+def local_midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
     return dt.datetime.combine(date, dt.time(), zone).astimezone(dt.UTC)
 
 
-HEADER = f"{run_card.READING}:header"
+HEADER_READER = f"{run_card.READING_MODULE}:header"
 
 
-def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str, Any]:
+def late_reading_facts(
+    metadata: UploadedRunFile | None, *, is_named: bool = True
+) -> dict[str, Any]:
     """Return the uploaded `ir_metadata` file as data for a later reading. ``is_named``
     in the result is True if the sender named the task.
     """
@@ -521,7 +555,7 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
         return {"is_named": is_named}
     with metadata.path.open("rb") as file:
         # One byte more than the limit is read, so that the reader reports a long file.
-        content = file.read(reading.MAX_FILE + 1)
+        content = file.read(reading.MAX_METADATA_BYTES + 1)
     return {
         "metadata": content,
         "metadata_name": metadata.filename,
@@ -529,13 +563,13 @@ def unread_facts(metadata: Upload | None, *, is_named: bool = True) -> dict[str,
     }
 
 
-def unread_findings() -> run_card.Findings:
-    return run_card.Findings(
-        problems=[run_card.checked_later(is_busy=True)], is_read=False
+def findings_of_unread_run() -> run_card.RunFindings:
+    return run_card.RunFindings(
+        problems=[run_card.checked_later_notice(is_busy=True)], is_read=False
     )
 
 
-def read_late(
+def read_late_metadata(
     submission: Submission, run: Path, folder: Path
 ) -> Callable[[], None] | None:
     """Read the header and the metadata of a run that was accepted without being read.
@@ -547,41 +581,41 @@ def read_late(
         submission.phase,
         submission.team_figures.values_list("name", "value"),
     )
-    said = run_card.Metadata(
+    said = run_card.RunMetadata(
         description=submission.description, card=submission.card, figures=dict(figures)
     )
     try:
         if late.metadata_name:
             path = folder / "metadata"
             path.write_bytes(late.metadata)
-            upload = Upload(path, late.metadata_name)
+            upload = UploadedRunFile(path, late.metadata_name)
             said = said.before(
-                run_card.read_metadata(upload, phase.task.task_type, None)
+                run_card.read_metadata_file(upload, phase.task.task_type, None)
             )
         with read_upload(
-            HEADER, run, {"filename": submission.filename}, owner=None
+            HEADER_READER, run, {"filename": submission.filename}, owner=None
         ) as done:
             said = said.before(
                 run_card.metadata_of_header(phase.task.task_type, done.result)
             )
         if submission.team_id:
-            run_card.require_card(phase, said)
+            run_card.require_card_fields(phase, said)
     except ValidationError as faults:
         raise RunRejected(
             [Problem(message=words) for words in faults.messages]
         ) from faults
     except (CardIncomplete, UploadUnreadable) as reason:
         raise RunRejected([Problem(message=str(reason))]) from reason
-    return partial(_fill_in, submission, said, late)
+    return partial(_store_late_metadata, submission, said, late)
 
 
-def _fill_in(
-    submission: Submission, metadata: run_card.Metadata, late: LateReading
+def _store_late_metadata(
+    submission: Submission, metadata: run_card.RunMetadata, late: LateReading
 ) -> None:
     Submission.objects.filter(pk=submission.pk).update(
         description=metadata.description, card=dict(metadata.card)
     )
     known = set(submission.team_figures.values_list("name", flat=True))
     new = {name: value for name, value in metadata.figures.items() if name not in known}
-    run_card.keep_figures(submission, new)
+    run_card.store_team_figures(submission, new)
     late.delete()

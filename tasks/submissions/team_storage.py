@@ -17,25 +17,25 @@ from tasks.models import Submission
 KEPT, KEPT_SECONDS = "kept", 3_600
 
 
-def folder_of(team: Team) -> str:
+def kept_files_folder(team: Team) -> str:
     return f"{KEPT}/{team.pk}"
 
 
-def used(team: Team) -> int:
+def storage_used_bytes(team: Team) -> int:
     runs = Submission.objects.filter(team=team).exclude(file="").order_by()
     files = runs.values("file", "size").distinct()
     since = timezone.now() - dt.timedelta(seconds=KEPT_SECONDS)
     kept = (
         entry.size
-        for entry in storage.runs.entries(folder_of(team))
+        for entry in storage.runs.entries(kept_files_folder(team))
         if entry.modified > since
     )
     return (files.aggregate(all=Sum("size"))["all"] or 0) + sum(kept)
 
 
-def most() -> int:
+def max_storage_bytes() -> int:
     return settings.TEAM_STORAGE_MB << 20
 
 
-def has_room(team: Team, size: int) -> bool:
-    return used(team) + size <= most()
+def has_room_for(team: Team, size: int) -> bool:
+    return storage_used_bytes(team) + size <= max_storage_bytes()

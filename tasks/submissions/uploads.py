@@ -37,8 +37,8 @@ from tasks.models import Submission
 from tasks.submissions import team_storage
 
 #: MAX_NAME limits the length of a file name in bytes, as file systems do.
-MAX_NAME = 100
-MAX_SUFFIX = 12
+MAX_FILE_NAME_BYTES = 100
+MAX_SUFFIX_BYTES = 12
 
 
 class UploadTooLarge(refusals.Refused):
@@ -53,7 +53,7 @@ class UploadTooLarge(refusals.Refused):
 
 
 @dataclass(frozen=True)
-class Upload:
+class UploadedRunFile:
     path: Path
     filename: str
     #: `begun_at` is the time when the first byte arrived, or None if unknown.
@@ -72,9 +72,9 @@ def safe_filename(name: str) -> str:
     name = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
     name = re.sub(r"[^\w.()+,= -]", "_", name).strip(" .")
     stem, dot, suffix = name.rpartition(".")
-    if not dot or len(suffix.encode()) > MAX_SUFFIX:
-        return _shorten_to_bytes(name, MAX_NAME) or "run"
-    return f"{_shorten_to_bytes(stem, MAX_NAME - len(suffix.encode()) - 1)}.{suffix}"
+    if not dot or len(suffix.encode()) > MAX_SUFFIX_BYTES:
+        return _shorten_to_bytes(name, MAX_FILE_NAME_BYTES) or "run"
+    return f"{_shorten_to_bytes(stem, MAX_FILE_NAME_BYTES - len(suffix.encode()) - 1)}.{suffix}"
 
 
 def _shorten_to_bytes(text: str, most: int) -> str:
@@ -93,31 +93,31 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         if request is not None:
             close = request.close
 
-            def close_all() -> None:
+            def close_uploads_and_request() -> None:
                 for file in self.begun:
                     file.close()
                 close()
 
-            request.close = close_all  # type: ignore[method-assign]
+            request.close = close_uploads_and_request  # type: ignore[method-assign]
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
         self.begun.append(self.file)
         self.file.begun_at = getattr(self.request, "begun_at", None)  # type: ignore[attr-defined]
         if self.request is not None:
-            self.file.network = network_of(self.request)  # type: ignore[attr-defined]
+            self.file.network = client_network_of(self.request)  # type: ignore[attr-defined]
             self.file.account = getattr(getattr(self.request, "user", None), "pk", None)  # type: ignore[attr-defined]
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.arrived += len(raw_data)
-        if self.arrived <= upload_limit():
+        if self.arrived <= max_upload_bytes():
             self.file.write(raw_data)
         elif self.file.tell():
             self.file.seek(0)
             self.file.truncate()
 
 
-def network_of(request: HttpRequest) -> str:
+def client_network_of(request: HttpRequest) -> str:
     try:
         address = ip_address(BaseThrottle().get_ident(Request(request)))
     except ValueError:
@@ -126,7 +126,7 @@ def network_of(request: HttpRequest) -> str:
 
 
 @contextmanager
-def received(file: UploadedFile[Any]) -> Iterator[Upload]:
+def receive_upload(file: UploadedFile[Any]) -> Iterator[UploadedRunFile]:
     """Yield the received file of a run. The upload first waits for its turn in the
     upload queue.
     """
@@ -137,24 +137,26 @@ def received(file: UploadedFile[Any]) -> Iterator[Upload]:
 
 
 @contextmanager
-def _receive_file(file: UploadedFile[Any]) -> Iterator[Upload]:
-    limit = upload_limit()
+def _receive_file(file: UploadedFile[Any]) -> Iterator[UploadedRunFile]:
+    limit = max_upload_bytes()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
     name, network = file.name or "run", getattr(file, "network", "")
     begun_at = getattr(file, "begun_at", None)
     if hasattr(file, "temporary_file_path"):
-        yield Upload(Path(file.temporary_file_path()), name, begun_at, network)
+        yield UploadedRunFile(Path(file.temporary_file_path()), name, begun_at, network)
         return
     with tempfile.NamedTemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR) as copy:
         for chunk in file.chunks():
             copy.write(chunk)
         copy.flush()
-        yield Upload(Path(copy.name), name, begun_at, network)
+        yield UploadedRunFile(Path(copy.name), name, begun_at, network)
 
 
 @contextmanager
-def received_if_any(file: UploadedFile[Any] | None) -> Iterator[Upload | None]:
+def receive_optional_upload(
+    file: UploadedFile[Any] | None,
+) -> Iterator[UploadedRunFile | None]:
     with nullcontext() if file is None else _receive_file(file) as upload:
         yield upload
 
@@ -165,29 +167,29 @@ def upload_queue() -> UploadQueue:
     return UploadQueue(max(1, min(settings.CHECKS, processors)))
 
 
-def upload_limit() -> int:
+def max_upload_bytes() -> int:
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
 #: A file without a run is removed if it has not changed for SAFE_AGE.
-SAFE_AGE = dt.timedelta(hours=1)
+MIN_AGE_FOR_REMOVAL = dt.timedelta(hours=1)
 #: A run's folder is named by the first two characters of the run's checksum.
-FOLDERS = [f"{number:02x}" for number in range(256)]
+CHECKSUM_FOLDERS = [f"{number:02x}" for number in range(256)]
 
 log = logging.getLogger(__name__)
 
 
-def remove_abandoned(now: dt.datetime | None = None) -> int:
+def remove_abandoned_files(now: dt.datetime | None = None) -> int:
     """Remove incomplete uploads, and stored files without a run in one random folder
     and in the folder of repaired files.
     """
-    folders = (random.choice(FOLDERS), team_storage.KEPT)  # noqa: S311
-    removed = remove_half_uploads(now)
-    return removed + sum(remove_unnamed_runs(folder, now) for folder in folders)
+    folders = (random.choice(CHECKSUM_FOLDERS), team_storage.KEPT)  # noqa: S311
+    removed = remove_incomplete_uploads(now)
+    return removed + sum(remove_unreferenced_runs(folder, now) for folder in folders)
 
 
-def remove_half_uploads(now: dt.datetime | None = None) -> int:
-    before = ((now or timezone.now()) - SAFE_AGE).timestamp()
+def remove_incomplete_uploads(now: dt.datetime | None = None) -> int:
+    before = ((now or timezone.now()) - MIN_AGE_FOR_REMOVAL).timestamp()
     removed = 0
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
         # An upload may end during the check, and its file then disappears.
@@ -200,8 +202,8 @@ def remove_half_uploads(now: dt.datetime | None = None) -> int:
     return removed
 
 
-def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
-    before = (now or timezone.now()) - SAFE_AGE
+def remove_unreferenced_runs(folder: str, now: dt.datetime | None = None) -> int:
+    before = (now or timezone.now()) - MIN_AGE_FOR_REMOVAL
     old = [
         entry.name for entry in storage.runs.entries(folder) if entry.modified < before
     ]
@@ -216,7 +218,7 @@ def remove_unnamed_runs(folder: str, now: dt.datetime | None = None) -> int:
 
 
 @dataclass(frozen=True)
-class StoredRun:
+class StoredRunFile:
     file: str
     filename: str
     sha256: str
@@ -224,13 +226,15 @@ class StoredRun:
     is_checked: bool
 
 
-def checksum(path: Path) -> str:
+def sha256_of_file(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
-def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[StoredRun]:
+def store_run_file(
+    upload: UploadedRunFile, sha256: str, *, is_checked: bool
+) -> Iterator[StoredRunFile]:
     """Store the file of a run and yield a description of the stored file. If the block
     raises an exception, the stored file is removed.
     """
@@ -238,16 +242,16 @@ def stored_run(upload: Upload, sha256: str, *, is_checked: bool) -> Iterator[Sto
     with upload.path.open("rb") as content:
         file = storage.runs.save(name, File(content))
     try:
-        yield StoredRun(file, upload.filename, sha256, upload.size, is_checked)
+        yield StoredRunFile(file, upload.filename, sha256, upload.size, is_checked)
     except (OperationalError, InterfaceError):
         raise
     except BaseException:
-        discard(file)
+        delete_stored_run_file(file)
         raise
 
 
-def discard(file: str) -> None:
+def delete_stored_run_file(file: str) -> None:
     try:
         storage.runs.delete(file)
-    except storage.StorageAway as reason:
+    except storage.StorageUnavailable as reason:
         log.warning("%s could not be removed: %s", file, reason)

@@ -15,7 +15,7 @@ from tasks.types.guarded.limits import (
 )
 
 #: The parser of PyYAML looks ahead by 1,024 characters at each level of brackets.
-YAML = Limits(size=1 << 18, depth=20, digits=60)
+YAML_LIMITS = Limits(size=1 << 18, depth=20, digits=60)
 
 
 #: An aliased value has at most MAX_ANCHORED nodes, and a text MAX_ALIASES aliases.
@@ -23,7 +23,7 @@ MAX_ANCHORED, MAX_ALIASES = 50, 1_000
 
 
 def read_yaml(
-    text: str | bytes, limits: Limits = YAML, *, takes_aliases: bool = False
+    text: str | bytes, limits: Limits = YAML_LIMITS, *, takes_aliases: bool = False
 ) -> Any:
     """Return the value that a YAML text describes. Raises Unreadable.
 
@@ -32,7 +32,7 @@ def read_yaml(
     """
     checked = within_size(text, limits)
     try:
-        loader = (_AliasLoader if takes_aliases else _Loader)(checked)
+        loader = (_AliasLoader if takes_aliases else _LimitedLoader)(checked)
         loader.limits = limits
         return loader.get_single_data()
     except yaml.MarkedYAMLError as fault:
@@ -48,34 +48,34 @@ def read_yaml(
         raise Unreadable(str(fault)[:200]) from fault
 
 
-class _Loader(yaml.SafeLoader):
+class _LimitedLoader(yaml.SafeLoader):
     """A YAML loader with limits on numbers and nesting, which can make a short text
     very large or slow to read. The loader refuses aliases, which can also make a short
     text very large.
     """
 
-    limits = YAML
+    limits = YAML_LIMITS
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            raise _yaml_error("an alias, which is not read", event.start_mark)
+            raise _yaml_error_at_mark("an alias, which is not read", event.start_mark)
         if not isinstance(event, yaml.CollectionStartEvent):
             return super().compose_node(parent, index)
         self._depth += 1
-        self._require_depth(self._depth, event.start_mark)
+        self._check_nesting_depth(self._depth, event.start_mark)
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
 
     def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
-        self._require_depth(self.flow_level + 1, self.get_mark())
+        self._check_nesting_depth(self.flow_level + 1, self.get_mark())
         super().fetch_flow_collection_start(token_class)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
         if len(node.value) > self.limits.digits:
-            raise _yaml_error(
+            raise _yaml_error_at_mark(
                 too_long(len(node.value), self.limits).message, node.start_mark
             )
         read = (
@@ -85,12 +85,12 @@ class _Loader(yaml.SafeLoader):
         )
         return read(node)
 
-    def _require_depth(self, depth: int, mark: Any) -> None:
+    def _check_nesting_depth(self, depth: int, mark: Any) -> None:
         if depth > self.limits.depth:
-            raise _yaml_error(too_deep(depth, self.limits).message, mark)
+            raise _yaml_error_at_mark(too_deep(depth, self.limits).message, mark)
 
 
-class _AliasLoader(_Loader):
+class _AliasLoader(_LimitedLoader):
     """A YAML loader that allows aliases and copies the aliased values. An aliased value
     must not contain an alias, so the size of the result is limited.
     """
@@ -105,9 +105,11 @@ class _AliasLoader(_Loader):
             self._aliases += 1
             if self._anchored is not None:
                 message = "an alias within a value that has an anchor"
-                raise _yaml_error(message, event.start_mark)
+                raise _yaml_error_at_mark(message, event.start_mark)
             if self._aliases > MAX_ALIASES:
-                raise _yaml_error(f"over {MAX_ALIASES:,} aliases", event.start_mark)
+                raise _yaml_error_at_mark(
+                    f"over {MAX_ALIASES:,} aliases", event.start_mark
+                )
             return yaml.SafeLoader.compose_node(self, parent, index)
         is_first = self._anchored is None and event.anchor is not None
         if is_first:
@@ -116,18 +118,18 @@ class _AliasLoader(_Loader):
             self._anchored += 1
             if self._anchored > MAX_ANCHORED:
                 message = f"an anchor around more than {MAX_ANCHORED} values"
-                raise _yaml_error(message, event.start_mark)
+                raise _yaml_error_at_mark(message, event.start_mark)
         node = super().compose_node(parent, index)
         if is_first:
             self._anchored = None
         return node
 
 
-def _yaml_error(message: str, mark: Any) -> yaml.MarkedYAMLError:
+def _yaml_error_at_mark(message: str, mark: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=message, problem_mark=mark)
 
 
 for _tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
     # The derived loader comes first, as it copies its base class's table of types.
-    _AliasLoader.add_constructor(_tag, _Loader.construct_number)
-    _Loader.add_constructor(_tag, _Loader.construct_number)
+    _AliasLoader.add_constructor(_tag, _LimitedLoader.construct_number)
+    _LimitedLoader.add_constructor(_tag, _LimitedLoader.construct_number)

@@ -63,8 +63,12 @@ def base_rules(rules: str) -> str:
     return rules.partition(OF_JUDGE)[0]
 
 
-#: `_OLD_RULES` maps names of rule sets before version 0.2.0 to present names.
-_OLD_RULES = {"fair": CORRECTED, "default": CORRECTED, "as-published": OFFICIAL}
+#: `_NEW_NAME_OF_OLD_RULES` maps names of rule sets before version 0.2.0 to present names.
+_NEW_NAME_OF_OLD_RULES = {
+    "fair": CORRECTED,
+    "default": CORRECTED,
+    "as-published": OFFICIAL,
+}
 
 
 class UnknownTaskType(LookupError):
@@ -676,7 +680,7 @@ class TaskType:
         """
         if not self.has_rules(rules):
             return {}
-        values = self._values(options)
+        values = self._read_option_values(options)
         lacking = [
             option.name
             for option in self.options
@@ -691,9 +695,9 @@ class TaskType:
         }
 
     def ranking_metric(self, rules: str, options: Options) -> str:
-        return self.metrics_of(rules, self._values(options))[0].name
+        return self.metrics_of(rules, self._read_option_values(options))[0].name
 
-    def _values(self, options: Options) -> dict[str, str]:
+    def _read_option_values(self, options: Options) -> dict[str, str]:
         return {option.name: option.value_of(options) for option in self.options}
 
     def checked_rules(self, rules: str | None) -> str:
@@ -799,7 +803,7 @@ def current_rules(name: str) -> str:
     >>> current_rules("fair"), current_rules("official-2018")
     ('corrected', 'official-2018')
     """
-    return _OLD_RULES.get(name, name)
+    return _NEW_NAME_OF_OLD_RULES.get(name, name)
 
 
 def given_options(pairs: Sequence[str]) -> dict[str, str]:
@@ -995,10 +999,10 @@ def printed_options(options: Mapping[str, str]) -> dict[str, str]:
     >>> printed_options({"parser": "/srv/data/parses.jsonl", "entailment": "labels:/srv/l.jsonl"})
     {'parser': 'parses.jsonl', 'entailment': 'labels:l.jsonl'}
     """
-    return {name: _without_folder(value) for name, value in options.items()}
+    return {name: _remove_absolute_folder(value) for name, value in options.items()}
 
 
-def _without_folder(value: str) -> str:
+def _remove_absolute_folder(value: str) -> str:
     head, _, path = value.partition(":")
     # A single letter before the colon is the drive of a Windows path, such as C:.
     for before, whole in ((f"{head}:", path), ("", value)):

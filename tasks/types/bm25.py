@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
 #: The stop words are those of Lucene's EnglishAnalyzer, which bm25s also removes.
-_STOP_WORDS = """
+_STOP_WORD_TEXT = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they
 this to was will with
 """
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-_WORD = re.compile(r"(?u)\b\w\w+\b")
+STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
+_WORD_PATTERN = re.compile(r"(?u)\b\w\w+\b")
 
 
 def words(text: str) -> list[str]:
     """Return the same tokens as bm25s.tokenize, which are lower-case words of two or
     more letters without stop words.
     """
-    return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+    return [
+        word for word in _WORD_PATTERN.findall(text.lower()) if word not in STOP_WORDS
+    ]
 
 
 class Postings:

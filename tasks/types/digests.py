@@ -13,8 +13,8 @@ import re
 NONCE_BYTES = 32
 #: A displayed digest begins with `SALTED` or `PLAIN`, the name of the hash algorithm.
 SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
-#: For domain separation, the line `_DRAW` precedes the nonce in the hashed bytes.
-_DRAW = b"citeboard draw 1\n"
+#: For domain separation, the line `_DRAW_HASH_DOMAIN` precedes the nonce in the hashed bytes.
+_DRAW_HASH_DOMAIN = b"citeboard draw 1\n"
 #: Names of public samples contain `COMMITMENT_DIGITS` digits of the commitment.
 COMMITMENT_DIGITS = 12
 
@@ -34,4 +34,4 @@ def draw_commitment(nonce: str) -> str:
     """Return the SHA-256 commitment to the nonce (secret seed) of a random sample. The
     nonce and the returned commitment are hexadecimal.
     """
-    return hashlib.sha256(_DRAW + bytes.fromhex(nonce)).hexdigest()
+    return hashlib.sha256(_DRAW_HASH_DOMAIN + bytes.fromhex(nonce)).hexdigest()

@@ -116,14 +116,16 @@ class InputFile:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the file in chunks, without decompression and conversion."""
-        return self._chunks(lambda stream: partial(stream.read, CHUNK), is_raw=True)
+        return self._iterate_chunks(
+            lambda stream: partial(stream.read, CHUNK), is_raw=True
+        )
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Yield blocks of about ``size`` bytes that end at a line end. A line of more
         than ``LONGEST`` bytes is divided between several blocks.
         """
-        return self._checked(
-            self._chunks(
+        return self._require_utf8(
+            self._iterate_chunks(
                 lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
             )
         )
@@ -132,7 +134,9 @@ class InputFile:
         """Yield the lines of the file with their line ends, and read the file lazily.
         Raises InputRefused for a line of more than ``longest`` bytes.
         """
-        for number, line in enumerate(self._checked(self._lines(longest)), start=1):
+        for number, line in enumerate(
+            self._require_utf8(self._iterate_bounded_lines(longest)), start=1
+        ):
             if len(line) > longest:
                 raise InputRefused(
                     [
@@ -143,10 +147,12 @@ class InputFile:
                 )
             yield line
 
-    def _lines(self, longest: int = LONGEST) -> Iterator[bytes]:
-        return self._chunks(lambda stream: partial(stream.readline, longest + 1))
+    def _iterate_bounded_lines(self, longest: int = LONGEST) -> Iterator[bytes]:
+        return self._iterate_chunks(
+            lambda stream: partial(stream.readline, longest + 1)
+        )
 
-    def _checked(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+    def _require_utf8(self, parts: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the given parts of the file unchanged. Raise InputRefused if a part is
         not UTF-8, unless the file is read by version 1 of the reading rules or permits
         Windows-1252.
@@ -154,22 +160,22 @@ class InputFile:
         is_strict = self.reading > 1 and not self.has_fallback
         for index, part in enumerate(parts):
             if is_strict and index == 0 and b"\0" in part:
-                self._refuse_unmarked()
+                self._refuse_unmarked_utf16()
             if is_strict and fault_place(part) is not None:
                 # A part may end in a multi-byte character, so whole lines are tested.
-                if misfit := find_misfit(self._lines):
-                    raise InputRefused([self._misfit_problem(misfit)])
+                if misfit := find_misfit(self._iterate_bounded_lines):
+                    raise InputRefused([self._make_encoding_problem(misfit)])
                 is_strict = False
             yield part
 
-    def _refuse_unmarked(self) -> None:
+    def _refuse_unmarked_utf16(self) -> None:
         """Raise InputRefused if the text is UTF-16 or UTF-32 without a byte order mark."""
-        unpacked = self._chunks(lambda stream: partial(stream.read, CHUNK))
+        unpacked = self._iterate_chunks(lambda stream: partial(stream.read, CHUNK))
         kind = binary_kind(next(unpacked, b"")) or ""
         if kind.endswith(UNMARKED):
             raise InputRefused([self.problem(f"this is {kind}", SAVED, line=1)])
 
-    def _misfit_problem(self, misfit: Any) -> Problem:
+    def _make_encoding_problem(self, misfit: Any) -> Problem:
         if kind := binary_kind(next(self.chunks(), b""), self.suffix):
             return self.problem(f"this is {kind}", SAVED)
         return self.problem(
@@ -183,7 +189,11 @@ class InputFile:
         """
         try:
             with self.open() as stream:
-                return marked_encoding(_peek(_decompressed(_peekable(stream), self)))
+                return marked_encoding(
+                    _peek_byte_order_mark(
+                        _decompress_gzip(_make_peekable(stream), self)
+                    )
+                )
         except (*DAMAGE, InputRefused):
             return ""
 
@@ -208,7 +218,7 @@ class InputFile:
             fatal=fatal,
         )
 
-    def _chunks(
+    def _iterate_chunks(
         self,
         reader: Callable[[IO[bytes]], Callable[[], bytes]],
         *,
@@ -216,43 +226,43 @@ class InputFile:
     ) -> Iterator[bytes]:
         try:
             with self.open() as stream:
-                text = stream if is_raw else self._in_utf8(stream)
+                text = stream if is_raw else self._convert_to_utf8(stream)
                 yield from iter(reader(text), b"")
         except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as damage:
             raise InputRefused(
                 [self.problem(f"the archive is damaged: {damage}")]
             ) from damage
 
-    def _in_utf8(self, stream: IO[bytes]) -> IO[bytes]:
+    def _convert_to_utf8(self, stream: IO[bytes]) -> IO[bytes]:
         if self.has_fallback and self.reading == 1 and not self.encoding:
             # Version 1 of the reading rules keeps CL-Summ files in Windows-1252.
             return stream
-        source = _decompressed(_peekable(stream), self)
-        encoding = marked_encoding(_peek(source)) or self.encoding
+        source = _decompress_gzip(_make_peekable(stream), self)
+        encoding = marked_encoding(_peek_byte_order_mark(source)) or self.encoding
         if not encoding:
             return source
-        return cast("IO[bytes]", io.BufferedReader(_Recoded(source, encoding, self)))
+        return cast("IO[bytes]", io.BufferedReader(_Utf8Stream(source, encoding, self)))
 
 
-def _peekable(stream: IO[bytes]) -> IO[bytes]:
+def _make_peekable(stream: IO[bytes]) -> IO[bytes]:
     """Return a stream of the same bytes that supports the method `peek`."""
     if hasattr(stream, "peek"):
         return stream
     return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
 
 
-def _peek(stream: IO[bytes]) -> bytes:
+def _peek_byte_order_mark(stream: IO[bytes]) -> bytes:
     return bytes(cast("io.BufferedReader", stream).peek(LONGEST_MARK)[:LONGEST_MARK])
 
 
-def _decompressed(stream: IO[bytes], file: InputFile) -> IO[bytes]:
+def _decompress_gzip(stream: IO[bytes], file: InputFile) -> IO[bytes]:
     """Return the stream unchanged, or a decompressed stream if the content is gzip."""
-    if not _peek(stream).startswith(GZIP):
+    if not _peek_byte_order_mark(stream).startswith(GZIP):
         return stream
-    return cast("IO[bytes]", io.BufferedReader(_Unpacked(stream, file)))
+    return cast("IO[bytes]", io.BufferedReader(_DecompressedStream(stream, file)))
 
 
-class _Unpacked(io.RawIOBase):
+class _DecompressedStream(io.RawIOBase):
     """A stream of the decompressed bytes of a gzip file. The limits of size and
     compression ratio for zip archives also apply to gzip files.
     """
@@ -278,7 +288,7 @@ class _Unpacked(io.RawIOBase):
         return len(data)
 
 
-class _Recoded(io.RawIOBase):
+class _Utf8Stream(io.RawIOBase):
     """A stream that converts a text from another encoding to UTF-8."""
 
     def __init__(self, source: IO[bytes], encoding: str, file: InputFile) -> None:
@@ -291,12 +301,12 @@ class _Recoded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._rest:
-            self._rest = self._next()
+            self._rest = self._read_next_utf8()
         data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
 
-    def _next(self) -> bytes:
+    def _read_next_utf8(self) -> bytes:
         try:
             text = self._text.read(CHUNK >> 4).encode()
         except UnicodeError as fault:
@@ -360,7 +370,7 @@ def open_input(
     folder, archive or file cannot be opened or is unsafe.
     """
     shown = shown or str(path)
-    files = _opened(path, shown, limits)
+    files = _open_path(path, shown, limits)
     return [replace(file, reading=reading, encoding=encoding) for file in files]
 
 
@@ -371,18 +381,18 @@ def open_kit(
     relative to this folder. The folder `starting-kit` contains files for participants.
     Raises InputRefused.
     """
-    return _opened(path, shown or str(path), limits, is_kit=True)
+    return _open_path(path, shown or str(path), limits, is_kit=True)
 
 
 def reading_of(files: "Files") -> int:
     return files[0].reading if files else READING_VERSION
 
 
-def _opened(
+def _open_path(
     path: Path, shown: str, limits: Limits, *, is_kit: bool = False
 ) -> list[InputFile]:
     if path.is_dir():
-        return _folder_files(path, shown, limits, is_kit=is_kit)
+        return _list_folder_files(path, shown, limits, is_kit=is_kit)
     if not path.is_file():
         raise InputRefused(
             [Problem(file=shown, message="there is no such file or folder")]
@@ -399,13 +409,13 @@ def _opened(
                 partial(_open_member, archive, member),
             )
             for member in sorted(members, key=lambda member: member.filename)
-            if not _is_passed_over(
+            if not _is_ignored_file(
                 PurePosixPath(member.filename), limits, is_kit=is_kit
             )
         ]
     if is_kit:
         return []
-    return [InputFile(PurePosixPath(shown).name, shown, _opener(path))]
+    return [InputFile(PurePosixPath(shown).name, shown, _make_opener(path))]
 
 
 def open_inputs(
@@ -436,22 +446,22 @@ def input_digest(files: Sequence[InputFile]) -> str:
     file.
     """
     if len(files) == 1:
-        return _digest(files[0])
+        return _compute_file_digest(files[0])
     listing = "".join(
-        f"{_digest(file)}  {file.name}\n"
+        f"{_compute_file_digest(file)}  {file.name}\n"
         for file in sorted(files, key=lambda file: file.name)
     )
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
-def _digest(file: InputFile) -> str:
+def _compute_file_digest(file: InputFile) -> str:
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def _is_passed_over(name: PurePath, limits: Limits, *, is_kit: bool = False) -> bool:
+def _is_ignored_file(name: PurePath, limits: Limits, *, is_kit: bool = False) -> bool:
     if CLUTTER.intersection(name.parts):
         return True
     if limits.reads_kit:
@@ -463,11 +473,11 @@ def is_in_kit(name: PurePath) -> bool:
     return len(name.parts) > 1 and name.parts[0] == KIT
 
 
-def _opener(path: Path) -> Callable[[], IO[bytes]]:
+def _make_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
-def _folder_files(
+def _list_folder_files(
     folder: Path, shown: str, limits: Limits, *, is_kit: bool = False
 ) -> list[InputFile]:
     files = []
@@ -475,12 +485,12 @@ def _folder_files(
         name = path.relative_to(folder)
         if path.is_symlink() or not path.is_file():
             continue
-        if _is_passed_over(name, limits, is_kit=is_kit):
+        if _is_ignored_file(name, limits, is_kit=is_kit):
             continue
         # File names include the folder's name, because it is the name of a topic.
         inside = f"{folder.resolve().name}/{name.as_posix()}"
         inside = name.as_posix() if is_kit else inside
-        files.append(InputFile(inside, str(path), _opener(path)))
+        files.append(InputFile(inside, str(path), _make_opener(path)))
         if len(files) > limits.files:
             raise InputRefused(
                 [Problem(file=shown, message=f"more than {limits.files:,} files")]
@@ -548,14 +558,18 @@ def checked_members(
         if not (member.filename and member.is_dir())
     ]
     try:
-        refuse(Problems(_problems_of_all(members, path.stat().st_size, shown, limits)))
+        refuse(
+            Problems(
+                _find_archive_problems(members, path.stat().st_size, shown, limits)
+            )
+        )
     except InputRefused:
         archive.close()
         raise
     return archive, members
 
 
-def _problems_of_all(
+def _find_archive_problems(
     members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits
 ) -> Iterator[Problem]:
     unpacked = sum(member.file_size for member in members)
@@ -576,11 +590,11 @@ def _problems_of_all(
             file=f"{shown}!{name}", message="the archive holds this name twice"
         )
     for member in members:
-        for message in _problems_of_one(member, limits):
+        for message in _find_member_faults(member, limits):
             yield Problem(file=f"{shown}!{member.filename}", message=message)
 
 
-def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
+def _find_member_faults(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
     name = member.filename
     if not PurePosixPath(name).parts:
         yield "a file without a name"
@@ -609,14 +623,14 @@ def _problems_of_one(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
         yield f"unpacks to {member.file_size:,} bytes from {member.compress_size:,}: too good to be a text"
 
 
-_END = struct.Struct("<4s4H2LH")
-_LOCATOR = struct.Struct("<4sLQL")
-_LARGE_END = struct.Struct("<4sQ2H2L4Q")
-_ENTRY = struct.Struct("<4s24x3H12x")
+_END_RECORD_FORMAT = struct.Struct("<4s4H2LH")
+_ZIP64_LOCATOR_FORMAT = struct.Struct("<4sLQL")
+_ZIP64_END_RECORD_FORMAT = struct.Struct("<4sQ2H2L4Q")
+_DIRECTORY_ENTRY_FORMAT = struct.Struct("<4s24x3H12x")
 _END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
-_ENTRY_MARK = b"PK\x01\x02"
-#: The comment at the end of a zip archive has at most `_MAX_COMMENT` bytes.
-_MAX_COMMENT = (1 << 16) - 1
+_DIRECTORY_ENTRY_SIGNATURE = b"PK\x01\x02"
+#: The comment at the end of a zip archive has at most `_MAX_COMMENT_BYTES` bytes.
+_MAX_COMMENT_BYTES = (1 << 16) - 1
 
 
 def listed_files(archive: IO[bytes], most: int) -> int:
@@ -624,60 +638,69 @@ def listed_files(archive: IO[bytes], most: int) -> int:
     ``most`` + 1. The archive's end record may state another number than the directory
     lists, so the larger number is returned.
     """
-    tail_begin = max(0, archive.seek(0, io.SEEK_END) - _END.size - _MAX_COMMENT)
+    tail_begin = max(
+        0, archive.seek(0, io.SEEK_END) - _END_RECORD_FORMAT.size - _MAX_COMMENT_BYTES
+    )
     archive.seek(tail_begin)
     tail = archive.read()
-    place = _end_record(tail)
+    place = _find_end_record(tail)
     if place is None:
         return 0
     claimed: int
     directory_size: int
-    _, _, _, _, claimed, directory_size, _, _ = _END.unpack_from(tail, place)
+    _, _, _, _, claimed, directory_size, _, _ = _END_RECORD_FORMAT.unpack_from(
+        tail, place
+    )
     begin = tail_begin + place
-    if large := _large_end(archive, begin):
+    if large := _read_zip64_end_record(archive, begin):
         claimed, directory_size = large
-        begin -= _LARGE_END.size + _LOCATOR.size
+        begin -= _ZIP64_END_RECORD_FORMAT.size + _ZIP64_LOCATOR_FORMAT.size
     return max(
-        claimed, _count_members(archive, begin - directory_size, directory_size, most)
+        claimed,
+        _count_archive_members(archive, begin - directory_size, directory_size, most),
     )
 
 
-def _end_record(tail: bytes) -> int | None:
+def _find_end_record(tail: bytes) -> int | None:
     """Return the position of the end record in the last bytes of a zip archive. If the
     archive ends with a comment, the last signature of an end record is the position.
     """
-    place = len(tail) - _END.size
+    place = len(tail) - _END_RECORD_FORMAT.size
     if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):
         return place
     place = tail.rfind(_END_MARK)
-    return place if 0 <= place <= len(tail) - _END.size else None
+    return place if 0 <= place <= len(tail) - _END_RECORD_FORMAT.size else None
 
 
-def _large_end(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
+def _read_zip64_end_record(archive: IO[bytes], begin: int) -> tuple[int, int] | None:
     """Return the number of files and the directory size that the ZIP64 end record
     states, or None if the archive has no ZIP64 end record.
     """
-    place = begin - _LOCATOR.size - _LARGE_END.size
+    place = begin - _ZIP64_LOCATOR_FORMAT.size - _ZIP64_END_RECORD_FORMAT.size
     if place < 0:
         return None
     archive.seek(place)
-    record = archive.read(_LARGE_END.size + _LOCATOR.size)
-    if not record.startswith(_LOCATOR_MARK, _LARGE_END.size) or not record.startswith(
-        _LARGE_END_MARK
-    ):
+    record = archive.read(_ZIP64_END_RECORD_FORMAT.size + _ZIP64_LOCATOR_FORMAT.size)
+    if not record.startswith(
+        _LOCATOR_MARK, _ZIP64_END_RECORD_FORMAT.size
+    ) or not record.startswith(_LARGE_END_MARK):
         return None
-    _, _, _, _, _, _, _, claimed, directory_size, _ = _LARGE_END.unpack_from(record)
+    _, _, _, _, _, _, _, claimed, directory_size, _ = (
+        _ZIP64_END_RECORD_FORMAT.unpack_from(record)
+    )
     return claimed, directory_size
 
 
-def _count_members(archive: IO[bytes], begin: int, size: int, most: int) -> int:
+def _count_archive_members(archive: IO[bytes], begin: int, size: int, most: int) -> int:
     count = passed = 0
     while begin >= 0 and passed < size and count <= most:
         archive.seek(begin + passed)
-        entry = archive.read(_ENTRY.size)
-        if len(entry) < _ENTRY.size or not entry.startswith(_ENTRY_MARK):
+        entry = archive.read(_DIRECTORY_ENTRY_FORMAT.size)
+        if len(entry) < _DIRECTORY_ENTRY_FORMAT.size or not entry.startswith(
+            _DIRECTORY_ENTRY_SIGNATURE
+        ):
             break
-        _, name, extra, comment = _ENTRY.unpack(entry)
-        passed += _ENTRY.size + name + extra + comment
+        _, name, extra, comment = _DIRECTORY_ENTRY_FORMAT.unpack(entry)
+        passed += _DIRECTORY_ENTRY_FORMAT.size + name + extra + comment
         count += 1
     return count

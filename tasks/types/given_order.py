@@ -19,7 +19,7 @@ from tasks.types.forms.rankings import RankingTask
 from tasks.types.jsonlines import as_lines, record_id
 from tasks.types.problems import Problems
 
-_DOMAIN = "candidates"
+_ORDER_HASH_DOMAIN = "candidates"
 
 
 def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
@@ -42,7 +42,7 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
     key = bytes.fromhex(nonce)
     # The HMAC is computed from three texts in a JSON list, as `json.dumps` writes them.
     # For speed with a million candidates, the JSON list is composed by hand.
-    begin = f"[{_written(_DOMAIN)}, {_written(instance)}, "
+    begin = f"[{_written(_ORDER_HASH_DOMAIN)}, {_written(instance)}, "
 
     def place(name: str) -> bytes:
         return hmac.digest(key, f"{begin}{_written(name)}]".encode(), "sha256")
@@ -83,13 +83,13 @@ def ordered_public(
     order.
     """
     if (form := ranking_of(task_type)) is not None:
-        yield from _of_declared(form, files, nonce)
+        yield from _reorder_declared_files(form, files, nonce)
     elif task_type.candidate_order is not None:
         sorter = lambda names, owner: in_given_order(names, nonce, owner)  # noqa: E731
         yield from task_type.candidate_order.reordered_files(files, sorter)
 
 
-def _of_declared(
+def _reorder_declared_files(
     form: RankingTask, files: Iterable[PublicFile], nonce: str
 ) -> Iterator[PublicFile]:
     for name, content in files:

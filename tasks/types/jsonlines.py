@@ -330,9 +330,9 @@ def as_lines(records: Iterable[Any]) -> bytes:
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 LINES = (".jsonl", ".ndjson")
-#: `_IDS` lists the keys of instance ids in published data sets.
-_IDS = ("id", "sample_id", "question_id")
-_FORMS = (
+#: `_ID_FIELD_NAMES` lists the keys of instance ids in published data sets.
+_ID_FIELD_NAMES = ("id", "sample_id", "question_id")
+_EXPECTED_FORMS_OF_FILE = (
     "a list of objects, an object with such a list under “data”, or one object a line"
 )
 
@@ -344,7 +344,7 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
     """
     if type(first := value.get(key)) is str:
         return first
-    keys = _IDS if key == "id" else (key,)
+    keys = _ID_FIELD_NAMES if key == "id" else (key,)
     name = next((value[key] for key in keys if value.get(key) is not None), None)
     return (
         None
@@ -386,7 +386,7 @@ class Records:
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
         self._file, self._problems = file, problems
-        self._items = None if file.suffix in LINES else self._list()
+        self._items = None if file.suffix in LINES else self._read_json_items()
 
     @property
     def are_by_place(self) -> bool:
@@ -419,11 +419,11 @@ class Records:
                     )
                 )
 
-    def _list(self) -> list[Any] | None:
+    def _read_json_items(self) -> list[Any] | None:
         """Return the items if the file contains a JSON list, or None if the file
         contains JSON lines.
         """
-        expected = _FORMS
+        expected = _EXPECTED_FORMS_OF_FILE
         line: int | None = None
         try:
             items = read_json(
@@ -443,7 +443,7 @@ class Records:
                     return None
                 line = fault.lineno
             elif isinstance(fault, RepeatedKey):
-                expected, line = "each key once", self._line_of_repeated()
+                expected, line = "each key once", self._find_repeated_key_line()
             elif isinstance(fault, NotFinite):
                 expected = "finite numbers"
             elif isinstance(fault, Unreadable):
@@ -451,7 +451,7 @@ class Records:
         self._problems.append(self._file.problem(message, expected, line=line))
         return []
 
-    def _line_of_repeated(self) -> int | None:
+    def _find_repeated_key_line(self) -> int | None:
         """Return the line number of that item in a JSON list which repeats a key."""
         try:
             read_json_list(decoded(self._file.read()), is_unique=True)

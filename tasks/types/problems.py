@@ -18,7 +18,7 @@ MAX_LISTED = 200
 #: Texts of problems have at most `MAX_TOLD` characters, as they may quote long names.
 MAX_TOLD = 2_000
 
-_SORTED_BY = ("topic", "category")
+_FIELDS_OMITTED_IF_EMPTY = ("topic", "category")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,9 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int | bool | None]:
         left_out = {"lines", "is_rest"}
-        left_out.update(name for name in _SORTED_BY if not getattr(self, name))
+        left_out.update(
+            name for name in _FIELDS_OMITTED_IF_EMPTY if not getattr(self, name)
+        )
         if self.count == 1:
             left_out.add("count")
         return {
@@ -208,8 +210,8 @@ def capped(
 
 #: A merged problem lists at most `MAX_ALIKE` further line numbers.
 MAX_ALIKE = 5
-#: `_ITEM` matches the number that begins a message about an item of a JSON list.
-_ITEM = re.compile(r"\Aitem ([0-9]+): ")
+#: `_ITEM_NUMBER_PATTERN` matches the number that begins a message about an item of a JSON list.
+_ITEM_NUMBER_PATTERN = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)
@@ -246,26 +248,30 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     """
     groups: dict[object, list[Problem]] = {}
     for problem in problems:
-        message = _ITEM.sub("", problem.message, count=1)
+        message = _ITEM_NUMBER_PATTERN.sub("", problem.message, count=1)
         said = (problem.file, message, problem.expected, problem.fatal, problem.is_rest)
         sorted_by = (problem.topic, problem.category, problem.line is None)
         groups.setdefault((*said, *sorted_by), []).append(problem)
-    return [_merged_problem(same) for same in groups.values()]
+    return [_merge_problems(same) for same in groups.values()]
 
 
-def _merged_problem(same: Sequence[Problem]) -> Problem:
+def _merge_problems(same: Sequence[Problem]) -> Problem:
     first = same[0]
     if len(same) == 1:
         return first
-    places = (line for problem in same for line in (_place(problem), *problem.lines))
+    places = (
+        line
+        for problem in same
+        for line in (_line_or_item_number(problem), *problem.lines)
+    )
     lines = tuple(
         islice((line for line in places if line is not None), 1, MAX_ALIKE + 1)
     )
     return replace(first, count=counted(same), lines=lines)
 
 
-def _place(problem: Problem) -> int | None:
-    item = _ITEM.match(problem.message)
+def _line_or_item_number(problem: Problem) -> int | None:
+    item = _ITEM_NUMBER_PATTERN.match(problem.message)
     return int(item[1]) if problem.line is None and item else problem.line
 
 
@@ -316,9 +322,9 @@ def quoted(text: str) -> str:
     return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
 
 
-#: `_OF_MODELS` lists packages in the extra `models` of the Python package citeboard.
+#: `_PACKAGES_OF_MODELS_EXTRA` lists packages in the extra `models` of the Python package citeboard.
 #: Packages that `EXTRAS` does not contain are installed with the extra `score`.
-_OF_MODELS = (
+_PACKAGES_OF_MODELS_EXTRA = (
     "bert_score",
     "huggingface_hub",
     "lexrank",
@@ -328,7 +334,7 @@ _OF_MODELS = (
     "transformers",
 )
 EXTRAS = {
-    **dict.fromkeys(_OF_MODELS, "models"),
+    **dict.fromkeys(_PACKAGES_OF_MODELS_EXTRA, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
     "distributed": "cluster",
     "urllib3": "judges",

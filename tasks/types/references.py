@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: `_OLD` maps each metric module to its module names in version 0.3.
+#: `_OLD_MODULE_NAMES` maps each metric module to its module names in version 0.3.
 #: Task types in other Python packages may still use the module names of version 0.3.
-_OLD = {
+_OLD_MODULE_NAMES = {
     "aliice": "alce",
     "answers": "answer_mauve cvcp",
     "base": "counts",
@@ -22,8 +22,8 @@ _OLD = {
 }
 MOVED = {
     f"scoring.metrics.{old}": f"scoring.metrics.{now}"
-    for now in _OLD
-    for old in _OLD[now].split()
+    for now in _OLD_MODULE_NAMES
+    for old in _OLD_MODULE_NAMES[now].split()
 }
 
 

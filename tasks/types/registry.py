@@ -53,7 +53,7 @@ def task_types() -> dict[str, TaskType]:
     """Return a mapping from slug to task type for all built-in and installed task
     types, sorted by slug. Raises BrokenTaskType.
     """
-    return {slug: declared for slug, (declared, _) in _found().items()}
+    return {slug: declared for slug, (declared, _) in _load_task_types().items()}
 
 
 def task_type(name: str) -> TaskType:
@@ -70,7 +70,11 @@ def task_type(name: str) -> TaskType:
     # Functions of `os.path` accept any text, and methods of `Path` do not.
     if os.path.isdir(name):  # noqa: PTH112
         folder = Path(name)
-        return inputs_type(folder) if _are_inputs(folder) else folder_type(folder)
+        return (
+            inputs_type(folder)
+            if _contains_public_inputs(folder)
+            else folder_type(folder)
+        )
     if os.path.isfile(name) and zipfile.is_zipfile(name):  # noqa: PTH113
         return inputs_type(Path(name))
     if known := stored(name):
@@ -79,7 +83,7 @@ def task_type(name: str) -> TaskType:
     raise UnknownTaskType(f"there is no task type “{name}”; {there_are}")
 
 
-def _are_inputs(folder: Path) -> bool:
+def _contains_public_inputs(folder: Path) -> bool:
     """Return True if the folder contains public inputs of a task, and not a task folder
     with a sample.
     """
@@ -99,7 +103,9 @@ def inputs_type(path: Path) -> TaskType:
     if TOML in declaration:
         return read_declaration(declaration)
     readers = [
-        candidate for candidate in task_types().values() if _can_read(candidate, files)
+        candidate
+        for candidate in task_types().values()
+        if _can_read_inputs(candidate, files)
     ]
     if len(readers) == 1:
         return readers[0]
@@ -107,7 +113,7 @@ def inputs_type(path: Path) -> TaskType:
     raise UnknownTaskType(f"“{path}” has the inputs of {fitting}; name one task type")
 
 
-def _can_read(task_type: TaskType, files: Sequence[InputFile]) -> bool:
+def _can_read_inputs(task_type: TaskType, files: Sequence[InputFile]) -> bool:
     try:
         index = task_type.read_inputs(
             files, task_type.checked_options({}, builds=False)
@@ -156,7 +162,7 @@ def card_text(slug: str) -> str:
     if slug.startswith(DECLARED):
         declared = task_type(slug).declared
         return declared.files.get("card.md", "") if declared else ""
-    path = files(_found()[slug][1]) / "card.md"
+    path = files(_load_task_types()[slug][1]) / "card.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
@@ -164,18 +170,20 @@ def shipped_folder(slug: str) -> Path | None:
     """Return the folder with the sample data of a built-in or installed task type, or
     None if there is no sample.
     """
-    module = sys.modules[_found()[slug][1]] if slug in _found() else None
+    module = (
+        sys.modules[_load_task_types()[slug][1]] if slug in _load_task_types() else None
+    )
     folder = Path(module.__file__ or "").parent / "sample" if module else None
     return folder if folder and folder.is_dir() else None
 
 
 @cache
-def _found() -> dict[str, tuple[TaskType, str]]:
+def _load_task_types() -> dict[str, tuple[TaskType, str]]:
     """Return a mapping from slug to the task type and the name of the package that
     contains the task type.
     """
     by_slug: dict[str, tuple[TaskType, str]] = {}
-    for declared, package in (*_own(), *_installed_types()):
+    for declared, package in (*_iterate_built_in_types(), *_iterate_installed_types()):
         if declared.slug in by_slug:
             other = by_slug[declared.slug][1]
             raise BrokenTaskType(
@@ -185,7 +193,7 @@ def _found() -> dict[str, tuple[TaskType, str]]:
     return dict(sorted(by_slug.items()))
 
 
-def _own() -> Iterator[tuple[TaskType, str]]:
+def _iterate_built_in_types() -> Iterator[tuple[TaskType, str]]:
     for module in pkgutil.iter_modules(
         sys.modules["tasks.types"].__path__, "tasks.types."
     ):
@@ -195,7 +203,7 @@ def _own() -> Iterator[tuple[TaskType, str]]:
                 yield declared, module.name
 
 
-def _installed_types() -> Iterator[tuple[TaskType, str]]:
+def _iterate_installed_types() -> Iterator[tuple[TaskType, str]]:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS):

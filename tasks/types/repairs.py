@@ -48,8 +48,8 @@ MAX_FILES = 20
 ARCHIVE = ".zip"
 #: Files that lack more than `MAX_MISSING` fields probably belong to another task.
 MAX_MISSING = 2
-#: `_NAMES` lists keys under which a task's index may contain ids of instances.
-_NAMES = ("instances", "passages")
+#: `_INDEX_KEYS_OF_IDS` lists keys under which a task's index may contain ids of instances.
+_INDEX_KEYS_OF_IDS = ("instances", "passages")
 #: The description of a repair lists at most `MAX_CHANGES` changes.
 MAX_CHANGES = 20
 #: The description of a repair quotes at most `MAX_TOLD` characters of each value.
@@ -68,7 +68,7 @@ class Repair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _TriedRecords:
     """The records in a file of a run, while repairs of the file are tried. The file is
     CSV or TSV if ``table`` is set, otherwise JSON lines.
     """
@@ -104,7 +104,7 @@ class _Rows:
         shared = set(self.records[0]).intersection(*self.records[1:])
         return [name for name in self.records[0] if name in shared]
 
-    def renamed(self, names: Mapping[str, str]) -> "_Rows":
+    def renamed(self, names: Mapping[str, str]) -> "_TriedRecords":
         """Return a copy with fields renamed in all records according to a mapping from
         old to new names.
         """
@@ -155,16 +155,16 @@ def repair(
     archive.
     """
     try:
-        if not files or _are_too_large(files):
+        if not files or _exceed_repair_size(files):
             return None
         if len(files) > 1:
-            return _repaired_archive(task_type, files, index, options)
-        return _Repairing(task_type, files, 0, index, options).repaired()
+            return _repair_archive(task_type, files, index, options)
+        return _FileRepairer(task_type, files, 0, index, options).repaired()
     except InputRefused:
         return None
 
 
-def _are_too_large(files: Files) -> bool:
+def _exceed_repair_size(files: Files) -> bool:
     size = 0
     for file in files:
         for chunk in file.blocks(CHUNK):
@@ -174,7 +174,7 @@ def _are_too_large(files: Files) -> bool:
     return False
 
 
-def _repaired_archive(
+def _repair_archive(
     task_type: TaskType, files: Files, index: Index, options: Options
 ) -> Repair | None:
     """Repair each faulty file of a run with several files, and return a zip archive.
@@ -189,14 +189,16 @@ def _repaired_archive(
     whole, changes = [*files], []
     for place in places:
         file = whole[place]
-        found = _Repairing(task_type, whole, place, index, options).repaired()
+        found = _FileRepairer(task_type, whole, place, index, options).repaired()
         if found is None:
             return None
-        name = _plain_name(file).with_suffix(PurePosixPath(found.name).suffix)
+        name = _remove_packed_ending(file).with_suffix(PurePosixPath(found.name).suffix)
         whole[place] = replace(
             file, name=str(name), open=partial(BytesIO, found.content)
         )
-        changes += [f"{_plain_name(file)}: {change}" for change in found.changes]
+        changes += [
+            f"{_remove_packed_ending(file)}: {change}" for change in found.changes
+        ]
     _, problems = read_run(task_type, whole, index, options)
     if fatal(problems):
         return None
@@ -205,7 +207,7 @@ def _repaired_archive(
     return Repair(name=archive, content=_zip_files(whole), changes=tuple(changes))
 
 
-def _plain_name(file: InputFile) -> PurePosixPath:
+def _remove_packed_ending(file: InputFile) -> PurePosixPath:
     return PurePosixPath(file.name.removesuffix(PACKED))
 
 
@@ -213,12 +215,12 @@ def _zip_files(files: Files) -> bytes:
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in files:
-            entry = zipfile.ZipInfo(str(_plain_name(file)))
+            entry = zipfile.ZipInfo(str(_remove_packed_ending(file)))
             archive.writestr(entry, file.read(), zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
-class _Repairing:
+class _FileRepairer:
     """Tries repairs of one faulty file of a run."""
 
     def __init__(
@@ -235,41 +237,47 @@ class _Repairing:
         self.form = form_of(task_type)
 
     def repaired(self) -> Repair | None:
-        if self.file.encoding and self._is_scored(content := self.file.read()):
-            return self._repair(content, "", ())
-        rows = self._rows()
+        if self.file.encoding and self._is_accepted_in_run(content := self.file.read()):
+            return self._make_repair(content, "", ())
+        rows = self._read_faulty_records()
         if rows is None:
             return None
-        plain = self._mended(rows)
-        if plain.changes and self._is_scored(plain.content(), plain):
-            return self._of_rows(plain)
+        plain = self._correct_spelling(rows)
+        if plain.changes and self._is_accepted_in_run(plain.content(), plain):
+            return self._make_repair_of_records(plain)
         sound = [
             mended
-            for trial in islice(self._trials(rows), MAX_TRIALS)
-            if self._is_scored((mended := self._mended(trial)).content(), mended)
+            for trial in islice(self._iterate_field_renamings(rows), MAX_TRIALS)
+            if self._is_accepted_in_run(
+                (mended := self._correct_spelling(trial)).content(), mended
+            )
         ]
         # A field with the same value in all records is rarely the answer.
         # If other repairs are possible, no constant field becomes the answer.
         varied = [trial for trial in sound if not trial.is_constant] or sound
-        return self._of_rows(varied[0]) if len(varied) == 1 else None
+        return self._make_repair_of_records(varied[0]) if len(varied) == 1 else None
 
-    def _of_rows(self, rows: "_Rows") -> Repair:
-        return self._repair(rows.content(), rows.suffix, rows.changes)
+    def _make_repair_of_records(self, rows: "_TriedRecords") -> Repair:
+        return self._make_repair(rows.content(), rows.suffix, rows.changes)
 
-    def _repair(self, content: bytes, suffix: str, changes: Sequence[str]) -> Repair:
+    def _make_repair(
+        self, content: bytes, suffix: str, changes: Sequence[str]
+    ) -> Repair:
         if self.file.encoding:
             changes = (f"read as {self.file.encoding}, and saved in UTF-8", *changes)
         name = PurePosixPath(self.file.base.removesuffix(PACKED) or "run")
         name = name.with_name(f"{name.stem}-repaired{suffix or name.suffix}")
         return Repair(name=name.name, content=content, changes=tuple(changes))
 
-    def _is_scored(self, content: bytes, rows: "_Rows | None" = None) -> bool:
+    def _is_accepted_in_run(
+        self, content: bytes, rows: "_TriedRecords | None" = None
+    ) -> bool:
         """Return True if the run with the repaired content of this file causes no error
         in this file. Errors in the other files of the run are ignored.
         """
         name = f"run{rows.suffix}" if rows else self.file.name
         if rows and len(self.files) > 1:
-            name = str(_plain_name(self.file).with_suffix(rows.suffix))
+            name = str(_remove_packed_ending(self.file).with_suffix(rows.suffix))
         plain = replace(
             self.file, name=name, open=partial(BytesIO, content), encoding=""
         )
@@ -278,7 +286,7 @@ class _Repairing:
         others = {file.shown for file in files} - {plain.shown}
         return all(problem.file in others for problem in fatal(problems))
 
-    def _rows(self) -> "_Rows | None":
+    def _read_faulty_records(self) -> "_TriedRecords | None":
         """Return the records in the faulty file, or None if the file contains a line
         that is not a record.
         """
@@ -286,7 +294,7 @@ class _Repairing:
         head = first_line(self.file)
         if head.startswith(("{", "[")):
             records = [record.value for record in read_records(self.file, problems)]
-            return None if problems else _Rows(records=records)
+            return None if problems else _TriedRecords(records=records)
         if self.columns is None or not head:
             return None
         form = form_of_table(self.file, self.columns)
@@ -298,25 +306,27 @@ class _Repairing:
         if problems or len(rows) < 2:
             return None
         heads, answers = tuple(rows[0].cells), rows[1:]
-        if self._instances.intersection(heads):
+        if self._instance_ids.intersection(heads):
             # A table whose first row contains an instance id has no header.
             # Without a header, the first row contains an answer like all other rows.
             heads = tuple(f"column {number}" for number in range(1, len(heads) + 1))
             answers = rows
         records = [dict(zip(heads, row.cells, strict=True)) for row in answers]
-        return _Rows(
+        return _TriedRecords(
             records=records, table=replace(form, delimiter=delimiter), heads=heads
         )
 
     # The following methods find repairs that rename fields.
 
-    def _trials(self, rows: "_Rows") -> Iterator["_Rows"]:
+    def _iterate_field_renamings(
+        self, rows: "_TriedRecords"
+    ) -> Iterator["_TriedRecords"]:
         """Yield copies of the records in which existing fields are renamed to fields
         that the task needs and the file lacks.
         """
         has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
-        for keys in self._needed(rows):
-            missing = [key for key in keys if self._lacks(rows, key)]
+        for keys in self._list_needed_fields(rows):
+            missing = [key for key in keys if self._lacks_field(rows, key)]
             if not 0 < len(missing) <= MAX_MISSING:
                 continue
             free = [name for name in has if self._is_unused_field(name, keys)][
@@ -326,7 +336,7 @@ class _Repairing:
                 names = dict(zip(fields, missing, strict=True))
                 pairs = frozenset(names.items())
                 if pairs not in tried and all(
-                    self._names_instances(rows, old)
+                    self._has_instance_ids(rows, old)
                     for old, new in names.items()
                     if new == self._id_key
                 ):
@@ -347,7 +357,7 @@ class _Repairing:
     def _id_key(self) -> str:
         return self.form.id_key if self.form else "id"
 
-    def _needed(self, rows: "_Rows") -> list[tuple[str, ...]]:
+    def _list_needed_fields(self, rows: "_TriedRecords") -> list[tuple[str, ...]]:
         columns = self.columns
         if rows.table is not None and columns is not None:
             if not columns.document:
@@ -356,13 +366,13 @@ class _Repairing:
             return [(columns.id, columns.document, place) for place in places]
         keys = self.task_type.run_form.keys if self.task_type.run_form else ()
         needed = [tuple(sorted(key)) for key in keys]
-        if not any(name in self.index for name in _NAMES):
+        if not any(name in self.index for name in _INDEX_KEYS_OF_IDS):
             return needed
         with_id = [tuple(dict.fromkeys((self._id_key, *own))) for own in needed]
         # Records of some built-in task types need no ids in JSON lists.
         return with_id if self.form else [*with_id, *needed]
 
-    def _lacks(self, rows: "_Rows", key: str) -> bool:
+    def _lacks_field(self, rows: "_TriedRecords", key: str) -> bool:
         if key == self._id_key and rows.table is None:
             return not any(record_id(record, key) for record in rows.records)
         return not any(key in record for record in rows.records)
@@ -376,24 +386,28 @@ class _Repairing:
         columns = self.form.columns.names if self.form.columns else ()
         return name not in (*keys, *columns, *self.form.shown)
 
-    def _names_instances(self, rows: "_Rows", name: str) -> bool:
-        known = self._instances
+    def _has_instance_ids(self, rows: "_TriedRecords", name: str) -> bool:
+        known = self._instance_ids
         return all(str(record[name]) in known for record in rows.records)
 
     @cached_property
-    def _instances(self) -> frozenset[str]:
-        return frozenset(one for name in _NAMES for one in self.index.get(name, ()))
+    def _instance_ids(self) -> frozenset[str]:
+        return frozenset(
+            one for name in _INDEX_KEYS_OF_IDS for one in self.index.get(name, ())
+        )
 
     # The following methods correct the spelling of labels and ids.
 
-    def _mended(self, rows: "_Rows") -> "_Rows":
+    def _correct_spelling(self, rows: "_TriedRecords") -> "_TriedRecords":
         """Return a copy of the records in which the spelling of labels and ids is
         corrected. A label is corrected if it differs from exactly one label of the task
         only in case or white space, and white space around an id is removed.
         """
         changes: Counter[str] = Counter()
         records = [
-            self._with_labels(self._with_id(record, changes), changes)
+            self._correct_label_spelling(
+                self._correct_id_spelling(record, changes), changes
+            )
             for record in rows.records
         ]
         told = [
@@ -404,27 +418,27 @@ class _Repairing:
             told.append(f"{more:,} more spellings, changed likewise")
         return replace(rows, records=records, changes=(*rows.changes, *told))
 
-    def _with_id(
+    def _correct_id_spelling(
         self, record: Mapping[str, Any], changes: Counter[str]
     ) -> Mapping[str, Any]:
         value = record.get(self._id_key)
-        if not isinstance(value, str) or value in self._instances:
+        if not isinstance(value, str) or value in self._instance_ids:
             return record
         bare = value.strip()
-        if bare == value or bare not in self._instances:
+        if bare == value or bare not in self._instance_ids:
             return record
         changes["an id has no space around it"] += 1
         return {**record, self._id_key: bare}
 
-    def _with_labels(
+    def _correct_label_spelling(
         self, record: Mapping[str, Any], changes: Counter[str]
     ) -> Mapping[str, Any]:
         form = self.form
-        if form is None or not (labels := _labels_of(form)):
+        if form is None or not (labels := _list_allowed_labels(form)):
             return record
         key = form.answer_key
         meant = {}
-        for text in _texts_of(form, record, key):
+        for text in _iterate_answer_texts(form, record, key):
             if text in labels or text in form.answer_values:
                 continue
             close = [label for label in labels if nearly_equal(text, label)]
@@ -434,36 +448,38 @@ class _Repairing:
         return form.meant_record(record, key, meant) if meant else record
 
 
-def _labels_of(form: InstanceTask) -> tuple[str, ...]:
+def _list_allowed_labels(form: InstanceTask) -> tuple[str, ...]:
     abstain = getattr(form, "abstain", "")
     return (*getattr(form, "labels", ()), *([abstain] if abstain else ()))
 
 
-def _texts_of(form: InstanceTask, record: Mapping[str, Any], key: str) -> Iterator[str]:
+def _iterate_answer_texts(
+    form: InstanceTask, record: Mapping[str, Any], key: str
+) -> Iterator[str]:
     places = [at_path(record, key)]
     if isinstance(form, EvidenceTask):
-        yield from _labels_within(places[0])
+        yield from _iterate_nested_labels(places[0])
         places = [record.get(LABEL)]
     elif isinstance(shares := record.get(PROBABILITIES), Mapping):
         places.append([*shares])
-    yield from _texts_within(places)
+    yield from _iterate_nested_texts(places)
 
 
-def _texts_within(value: Any) -> Iterator[str]:
+def _iterate_nested_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for one in value:
-            yield from _texts_within(one)
+            yield from _iterate_nested_texts(one)
 
 
-def _labels_within(value: Any) -> Iterator[str]:
+def _iterate_nested_labels(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         for one in value:
-            yield from _labels_within(one)
+            yield from _iterate_nested_labels(one)
     elif isinstance(value, Mapping):
         for name, one in value.items():
             if name == LABEL and isinstance(one, str):
                 yield one
             else:
-                yield from _labels_within(one)
+                yield from _iterate_nested_labels(one)

@@ -14,9 +14,9 @@ from tasks.types.tables import DOCUMENT, Columns
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_LINES = 100
-_MAX_LINE = 4_000
+_MAX_LINE_LENGTH = 4_000
 PLAIN_TEXT = "plain text"
-_MARKUP = (
+_MARKUP_SIGNATURES = (
     (b"<!doctype html", "an HTML page"),
     (b"<html", "an HTML page"),
     (b"<?xml", "XML"),
@@ -79,7 +79,7 @@ def beginning_of(file: InputFile) -> bytes:
 
 def first_lines(beginning: bytes) -> list[bytes]:
     return [
-        line[:_MAX_LINE]
+        line[:_MAX_LINE_LENGTH]
         for line in beginning.split(b"\n", MAX_LINES)[:MAX_LINES]
         if line.strip()
     ]
@@ -111,18 +111,19 @@ def text_kind(beginning: bytes) -> str | None:
     """Return the kind of a text file, such as an HTML page, or None if the file is
     empty or begins like JSON.
     """
-    text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE]
+    text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE_LENGTH]
     if not text or is_json(beginning):
         return None
     return next(
-        (kind for start, kind in _MARKUP if text.lower().startswith(start)), PLAIN_TEXT
+        (kind for start, kind in _MARKUP_SIGNATURES if text.lower().startswith(start)),
+        PLAIN_TEXT,
     )
 
 
-#: `_OF_TOPIC` lists the fields of an input record that contain a topic's text.
-#: `_OF_DOCUMENT` lists the fields of an input record that contain a document's text.
-_OF_TOPIC = ("before", "sentence", "after")
-_OF_DOCUMENT = ("title", "abstract", "raw")
+#: `_TOPIC_TEXT_FIELDS` lists the fields of an input record that contain a topic's text.
+#: `_DOCUMENT_TEXT_FIELDS` lists the fields of an input record that contain a document's text.
+_TOPIC_TEXT_FIELDS = ("before", "sentence", "after")
+_DOCUMENT_TEXT_FIELDS = ("title", "abstract", "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,14 +143,14 @@ class TrecForm:
 
 
 def text_of_topic(record: Mapping[str, Any]) -> str:
-    return _joined_fields(record, _OF_TOPIC)
+    return _join_fields(record, _TOPIC_TEXT_FIELDS)
 
 
 def text_of_document(record: Mapping[str, Any]) -> str:
-    return _joined_fields(record, _OF_DOCUMENT)
+    return _join_fields(record, _DOCUMENT_TEXT_FIELDS)
 
 
-def _joined_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
+def _join_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
@@ -161,7 +162,7 @@ FORMS = (
 )
 
 
-def _may_be_trec(line: bytes) -> bool:
+def _looks_like_trec_line(line: bytes) -> bool:
     """Return True if the fourth or fifth field of the line is a number, as the rank and
     the score in a TREC run file are. The line may have four to seven fields, so a line
     with one missing or additional field is also recognised.
@@ -180,7 +181,7 @@ def _is_number(field: bytes) -> bool:
 RUN_FORM = RunForm(
     FORMS,
     (frozenset({"ranked"}), frozenset({"id", "scores"})),
-    _may_be_trec,
+    _looks_like_trec_line,
     columns=frozenset({DOCUMENT}),
     table=RANKED_TABLE,
 )

@@ -46,18 +46,18 @@ def read_run(
     except InputRefused as refused:
         answers, problems = None, refused.problems
     rest = problems.rest() if isinstance(problems, Problems) else []
-    problems = [*problems, *_encodings(files)]
+    problems = [*problems, *_iterate_encoding_warnings(files)]
     if not fatal(problems):
-        problems = [*problems, *_empty_answer_problems(task_type, answers, index)]
+        problems = [*problems, *_find_empty_answer_problems(task_type, answers, index)]
     if fatal(problems):
-        problems = _with_kinds_told(task_type, files, problems, index)
+        problems = _merge_wrong_file_problems(task_type, files, problems, index)
     return answers, in_order(
         problem if problem.file or not name else replace(problem, file=name)
         for problem in [*problems, *rest]
     )
 
 
-def _encodings(files: Files) -> Iterator[Problem]:
+def _iterate_encoding_warnings(files: Files) -> Iterator[Problem]:
     """Yield a warning for each file of a run that is in UTF-16 or UTF-32 according to
     its byte order mark.
     """
@@ -69,7 +69,7 @@ def _encodings(files: Files) -> Iterator[Problem]:
             yield file.problem(message, fatal=False)
 
 
-def _empty_answer_problems(
+def _find_empty_answer_problems(
     task_type: TaskType, answers: Any, index: Index
 ) -> Iterator[Problem]:
     """Yield an error if all answers of a run are empty, or a warning if many of them
@@ -88,7 +88,7 @@ def _empty_answer_problems(
         )
 
 
-def _with_kinds_told(
+def _merge_wrong_file_problems(
     task_type: TaskType, files: Files, problems: Sequence[Problem], index: Index
 ) -> list[Problem]:
     """Replace all problems of a file that is not a run of the task type by one message
@@ -104,7 +104,7 @@ def _with_kinds_told(
         for file in [file for file in files if file.shown in wrong][
             :MAX_FILES_LOOKED_AT
         ]:
-            if message := _kind_of(file, form, counts[file.shown], index):
+            if message := _describe_wrong_file(file, form, counts[file.shown], index):
                 kinds[file.shown] = file.problem(message, form.described)
     if not kinds:
         return list(problems)
@@ -118,7 +118,9 @@ def _with_kinds_told(
     ]
 
 
-def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str:
+def _describe_wrong_file(
+    file: InputFile, form: RunForm, problems: int, index: Index
+) -> str:
     """Return a message about the kind of the file if the file is not a run of the task
     type. Return an empty text if the file may be a faulty run, whose problems should be
     listed one by one.
@@ -132,7 +134,7 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
         return "" if is_text else f"this is {kind}, not a run file"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
     is_own = form.is_own(beginning) or is_table
-    if is_own or _names_instances(beginning, index):
+    if is_own or _contains_instance_ids(beginning, index):
         return ""
     others = task_types().items()
     if fitting := [
@@ -149,12 +151,12 @@ def _kind_of(file: InputFile, form: RunForm, problems: int, index: Index) -> str
     )
 
 
-#: `_NAMES` lists keys under which a task's index may contain ids of instances.
+#: `_INDEX_KEYS_OF_IDS` lists keys under which a task's index may contain ids of instances.
 #: The ids in the index are a list, keys of a mapping, or one list per data set.
-_NAMES = ("instances", "passages", "datasets")
+_INDEX_KEYS_OF_IDS = ("instances", "passages", "datasets")
 
 
-def _names_instances(beginning: bytes, index: Index) -> bool:
+def _contains_instance_ids(beginning: bytes, index: Index) -> bool:
     """Return True if the first lines of a JSON file contain the id of an instance of
     the task. A file that contains the id of an instance is treated as a faulty run of
     the task.
@@ -162,14 +164,15 @@ def _names_instances(beginning: bytes, index: Index) -> bool:
     if not is_json(beginning):
         return False
     names: set[str] = set()
-    for key in _NAMES:
+    for key in _INDEX_KEYS_OF_IDS:
         value = index.get(key, ())
         for name in value:
             names |= set(value[name]) if key == "datasets" else {name}
     named = (
-        _ID.search(line.decode(errors="replace")) for line in first_lines(beginning)
+        _JSON_ID_PATTERN.search(line.decode(errors="replace"))
+        for line in first_lines(beginning)
     )
     return any(one is not None and one[1] in names for one in named)
 
 
-_ID = re.compile(r'"[\w-]*id"\s*:\s*"?([^",}]+)', re.IGNORECASE)
+_JSON_ID_PATTERN = re.compile(r'"[\w-]*id"\s*:\s*"?([^",}]+)', re.IGNORECASE)

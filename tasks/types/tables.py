@@ -81,7 +81,9 @@ def delimiter_of(text: str, form: TableForm) -> str:
     if form.delimiter or form.kind == TSV:
         return form.delimiter or TAB
     fitting = [
-        delimiter for delimiter in DELIMITERS if _parts_evenly(text, form, delimiter)
+        delimiter
+        for delimiter in DELIMITERS
+        if _has_equal_row_widths(text, form, delimiter)
     ]
     if len(fitting) > 1:
         raise Unparted(" or ".join(DELIMITERS[delimiter] for delimiter in fitting))
@@ -89,7 +91,7 @@ def delimiter_of(text: str, form: TableForm) -> str:
     return fitting[0] if fitting else max(DELIMITERS, key=head.count)
 
 
-def _parts_evenly(text: str, form: TableForm, delimiter: str) -> bool:
+def _has_equal_row_widths(text: str, form: TableForm, delimiter: str) -> bool:
     width = 0
     with suppress(csv.Error):
         for row in form.reader(text, delimiter):
@@ -123,29 +125,29 @@ def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator
                 continue
             if not heads:
                 heads = cells
-                if fault := _head_fault(heads):
+                if fault := _find_repeated_column(heads):
                     problems.append(
                         file.problem(*fault, line=row.line, raw=delimiter.join(cells))
                     )
                     return
-            elif fault := _row_fault(row, heads, form, delimiter):
+            elif fault := _find_row_fault(row, heads, form, delimiter):
                 problems.append(
                     file.problem(*fault, line=row.line, raw=delimiter.join(cells))
                 )
                 continue
             yield row
     except csv.Error as fault:
-        problems.append(file.problem(*_quotation_fault(fault), line=begin))
+        problems.append(file.problem(*_describe_csv_error(fault), line=begin))
 
 
-def _head_fault(heads: Sequence[str]) -> tuple[str, str] | None:
+def _find_repeated_column(heads: Sequence[str]) -> tuple[str, str] | None:
     twice = next((name for name, count in Counter(heads).items() if count > 1), None)
     if twice is None:
         return None
     return f"the column “{twice[:100]}” is there twice", "a name for each column"
 
 
-def _row_fault(
+def _find_row_fault(
     row: Row, heads: Sequence[str], form: TableForm, delimiter: str
 ) -> tuple[str, str] | None:
     if len(row.cells) != len(heads):
@@ -164,7 +166,7 @@ def _row_fault(
     return None
 
 
-def _quotation_fault(fault: csv.Error) -> tuple[str, str]:
+def _describe_csv_error(fault: csv.Error) -> tuple[str, str]:
     if "unexpected end" in str(fault):
         return (
             "a quotation mark opens in this row and does not close",
@@ -199,7 +201,7 @@ def table_records(
     fields of empty cells.
     """
     if file.reading == 1:
-        yield from _records_of_version_1(file, form, problems)
+        yield from _read_version_1_records(file, form, problems)
         return
     rows = table_rows(file, form, problems)
     heads = next(rows, Row(1, [])).cells
@@ -213,7 +215,7 @@ def table_records(
         yield Record(file.shown, row.line, position, cells, raw)
 
 
-def _records_of_version_1(
+def _read_version_1_records(
     file: InputFile, form: TableForm, problems: Problems
 ) -> Iterator[Record]:
     """Yield the records of a table by version 1 of the reading rules, under which TSV
@@ -348,22 +350,24 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
     rows = table_rows(file, form_of(file, columns), problems)
     heads = next(rows, Row(1, [])).cells
     content = b""
-    if _has_columns(file, heads, columns, problems):
+    if _has_needed_columns(file, heads, columns, problems):
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
-        read = _rankings_from_rows if columns.document else _answers_from_rows
-        content = _at_lines(read(file, records, columns, problems))
+        read = _iterate_row_rankings if columns.document else _iterate_row_answers
+        content = _write_records_at_lines(read(file, records, columns, problems))
     # The JSON lines are UTF-8, so the new file has no setting for the encoding.
     return replace(
         file, name=f"{file.name}.jsonl", open=partial(io.BytesIO, content), encoding=""
     )
 
 
-def _has_columns(
+def _has_needed_columns(
     file: InputFile, heads: Sequence[str], columns: Columns, problems: Problems
 ) -> bool:
     if not heads:
         if not problems.has_errors:
-            problems.append(file.problem("the table is empty", _header(columns)))
+            problems.append(
+                file.problem("the table is empty", _describe_expected_header(columns))
+            )
         return False
     needed = [columns.id, columns.document or columns.answer]
     if columns.instead and set(columns.instead) <= set(heads):
@@ -374,7 +378,9 @@ def _has_columns(
         named = " and ".join(f"“{name}”" for name in missing)
         found = ", ".join(f"“{head[:40]}”" for head in heads[:10])
         message = f"there is no column {named}; found {found}"
-        problems.append(file.problem(message, _header(columns), line=1))
+        problems.append(
+            file.problem(message, _describe_expected_header(columns), line=1)
+        )
         return False
     if unread := [head for head in heads if head not in columns.names]:
         named = ", ".join(f"“{head[:40]}”" for head in unread[:10])
@@ -384,7 +390,7 @@ def _has_columns(
     return True
 
 
-def _header(columns: Columns) -> str:
+def _describe_expected_header(columns: Columns) -> str:
     return f"a header row with the columns {columns.described}"
 
 
@@ -392,7 +398,7 @@ Cells = Mapping[str, str]
 Placed = tuple[int, dict[str, Any]]
 
 
-def _answers_from_rows(
+def _iterate_row_answers(
     file: InputFile,
     rows: Iterable[tuple[int, Cells]],
     columns: Columns,
@@ -403,13 +409,13 @@ def _answers_from_rows(
         for name in columns.names:
             cell = cells.get(name, "")
             if cell or (columns.may_be_empty and name == columns.answer):
-                record[name] = _cell_value(cell, name, columns)
+                record[name] = _parse_cell_value(cell, name, columns)
         yield line, record
 
 
-def _cell_value(cell: str, name: str, columns: Columns) -> Any:
+def _parse_cell_value(cell: str, name: str, columns: Columns) -> Any:
     if name in columns.numbers:
-        number = _number_in_cell(cell)
+        number = _parse_finite_number(cell)
         return cell if number is None else number
     if name in columns.json and cell.lstrip().startswith(("[", "{")):
         with suppress(ValueError):
@@ -417,7 +423,7 @@ def _cell_value(cell: str, name: str, columns: Columns) -> Any:
     return cell
 
 
-def _number_in_cell(cell: str) -> float | None:
+def _parse_finite_number(cell: str) -> float | None:
     with suppress(ValueError):
         number = float(cell)
         if math.isfinite(number) and "_" not in cell:
@@ -426,7 +432,7 @@ def _number_in_cell(cell: str) -> float | None:
 
 
 @dataclass
-class _Ranking:
+class _TableRanking:
     """The rows of a table with the same instance, each of which contains a document
     with a rank or score.
     """
@@ -437,7 +443,7 @@ class _Ranking:
     keys: list[tuple[float, float, str]] = field(default_factory=list)
 
 
-def _rankings_from_rows(
+def _iterate_row_rankings(
     file: InputFile,
     rows: Iterable[tuple[int, Cells]],
     columns: Columns,
@@ -447,12 +453,12 @@ def _rankings_from_rows(
     descending score and then by rank. If the table has scores but no ranks, documents
     with equal scores are later ordered by their numbers in the index.
     """
-    by_id: dict[str, _Ranking] = {}
+    by_id: dict[str, _TableRanking] = {}
     has_scores = has_ranks = False
     for line, cells in rows:
         name, document = cells.get(columns.id, ""), cells.get(columns.document, "")
-        ranking = by_id.setdefault(name, _Ranking(line))
-        faults, key = _row_faults(cells, document, ranking, columns)
+        ranking = by_id.setdefault(name, _TableRanking(line))
+        faults, key = _check_ranking_row(cells, document, ranking, columns)
         for message, expected in faults:
             raw = ", ".join(cells.values())
             problems.append(file.problem(message, expected, line=line, raw=raw))
@@ -474,8 +480,8 @@ def _rankings_from_rows(
         yield ranking.line, record
 
 
-def _row_faults(
-    cells: Cells, document: str, ranking: _Ranking, columns: Columns
+def _check_ranking_row(
+    cells: Cells, document: str, ranking: _TableRanking, columns: Columns
 ) -> tuple[list[tuple[str, str]], tuple[float, float]]:
     faults = []
     if not document:
@@ -486,7 +492,7 @@ def _row_faults(
         faults.append((found, "each candidate once"))
     score_key, rank_key = columns.score, columns.rank
     places = {
-        name: _number_in_cell(cells[name])
+        name: _parse_finite_number(cells[name])
         for name in (score_key, rank_key)
         if name in cells
     }
@@ -500,7 +506,7 @@ def _row_faults(
     return faults, (-score, rank)
 
 
-def _at_lines(records: Iterable[Placed]) -> bytes:
+def _write_records_at_lines(records: Iterable[Placed]) -> bytes:
     parts: list[bytes] = []
     at = 1
     for line, record in records:

@@ -47,19 +47,23 @@ def decoded(data: bytes) -> str:
 
 #: `_SURROGATE` matches an escaped surrogate such as `\ud83d` in a JSON text.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-#: `_LONG_REFERENCE` matches a numeric HTML entity such as `&#8211;`.
+#: `_NUMERIC_CHARACTER_REFERENCE` matches a numeric HTML entity such as `&#8211;`.
 #: Long numeric entities are shortened, because Python cannot convert many digits.
-_LONG_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
+_NUMERIC_CHARACTER_REFERENCE = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def unescaped(text: str) -> str:
     """Return a text in which HTML entities such as `&amp;` are decoded. A numeric HTML
     entity with an invalid number becomes the replacement character U+FFFD.
     """
-    return html.unescape(_LONG_REFERENCE.sub(r"&#\1", text)) if "&" in text else text
+    return (
+        html.unescape(_NUMERIC_CHARACTER_REFERENCE.sub(r"&#\1", text))
+        if "&" in text
+        else text
+    )
 
 
-_WORDS = (
+_WORD_COUNT_CLASSES = (
     (25, "under 25 words"),
     (50, "25 to 49 words"),
     (100, "50 to 99 words"),
@@ -69,7 +73,10 @@ _WORDS = (
 
 def length_class(words: int) -> str:
     """Return the class of texts with a number of words, such as `25 to 49 words`."""
-    return next((name for limit, name in _WORDS if words < limit), "200 words or more")
+    return next(
+        (name for limit, name in _WORD_COUNT_CLASSES if words < limit),
+        "200 words or more",
+    )
 
 
 def nfc(text: str) -> str:
@@ -129,13 +136,13 @@ def no_label(value: str, allowed: Sequence[str]) -> str:
     return f"“{value[:100]}” is no label{hint}"
 
 
-def _json_value(text: str, *, is_unique: bool) -> Any:
+def _parse_json_line(text: str, *, is_unique: bool) -> Any:
     """Return the parsed JSON value of a text that is one line. Raises ValueError."""
     value = read_json_line(text, is_unique=is_unique)
-    return _without_surrogates(value, text)
+    return _replace_surrogates(value, text)
 
 
-def _without_surrogates(value: Any, text: str) -> Any:
+def _replace_surrogates(value: Any, text: str) -> Any:
     """Return a parsed JSON value in which question marks replace unpaired surrogates.
     ``text`` is the JSON text of the value, which is searched for escaped surrogates
     first.
@@ -154,7 +161,7 @@ def json_lines(
     """
     most = None if isinstance(problems, Problems) else len(problems) + MAX_PROBLEMS
     try:
-        for number, value, text in _json_values(file, problems, most):
+        for number, value, text in _iterate_json_values(file, problems, most):
             if most is not None and len(problems) >= most:
                 problems.append(given_up(file.shown, number))
                 return
@@ -171,13 +178,13 @@ def json_lines(
         problems.extend(refused.problems)
 
 
-def _json_values(
+def _iterate_json_values(
     file: InputFile, problems: list[Problem], most: int | None
 ) -> Iterator[tuple[int, Any, str]]:
     is_unique = file.reading > 1
-    if (items := _items_of(file, problems)) is not None:
+    if (items := _read_list_items(file, problems)) is not None:
         for item in items:
-            yield item.line, _without_surrogates(item.value, item.raw), item.raw
+            yield item.line, _replace_surrogates(item.value, item.raw), item.raw
         return
     for number, raw in enumerate(file.lines(), start=1):
         if most is not None and len(problems) >= most:
@@ -187,18 +194,21 @@ def _json_values(
         if not text:
             continue
         try:
-            value = _json_value(text, is_unique=is_unique)
+            value = _parse_json_line(text, is_unique=is_unique)
         except ValueError as fault:
             problems.append(
                 file.problem(
-                    json_fault(fault), _expected_json(fault), line=number, raw=text
+                    json_fault(fault),
+                    _describe_expected_json(fault),
+                    line=number,
+                    raw=text,
                 )
             )
             continue
         yield number, value, text
 
 
-def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None:
+def _read_list_items(file: InputFile, problems: list[Problem]) -> list[ListItem] | None:
     """Return the items if the file contains a single JSON list, or None if the file
     contains JSON lines.
     """
@@ -214,14 +224,16 @@ def _items_of(file: InputFile, problems: list[Problem]) -> list[ListItem] | None
         )
         if is_of_lines or (line is None and "\n" not in text.strip()):
             return None
-        problems.append(file.problem(json_fault(fault), _LISTED, line=line))
+        problems.append(
+            file.problem(json_fault(fault), _EXPECTED_LIST_DESCRIPTION, line=line)
+        )
         return []
 
 
-_LISTED = "a list of JSON objects"
+_EXPECTED_LIST_DESCRIPTION = "a list of JSON objects"
 
 
-def _expected_json(fault: ValueError) -> str:
+def _describe_expected_json(fault: ValueError) -> str:
     if isinstance(fault, RepeatedKey):
         return "each key once"
     is_number = isinstance(fault, NotFinite)

@@ -13,7 +13,7 @@ from tasks.types.guarded.toml_reader import read_toml
 #: `KeyPath` contains names of tables and keys, and indexes in arrays of tables.
 KeyPath = tuple[str | int, ...]
 
-_STATEMENT = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _KEY_PART = re.compile(r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*")
 _STRING = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|'
@@ -31,7 +31,7 @@ class KeyLines:
     """
 
     def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = dict(_statement_positions(text))
+        self._lines: dict[KeyPath, int] = dict(_iterate_statement_positions(text))
 
     def line(self, path: KeyPath) -> int:
         while path and path not in self._lines:
@@ -52,7 +52,9 @@ def without_table(text: str, path: KeyPath) -> str:
     Comments on the removed lines, and between them, are removed as well.
     """
     lines = text.splitlines(keepends=True)
-    statements = [(path_, line) for path_, line in _statement_positions(text) if path_]
+    statements = [
+        (path_, line) for path_, line in _iterate_statement_positions(text) if path_
+    ]
     ends = [line for _path, line in statements[1:]] + [len(lines) + 1]
     dropped: set[int] = set()
     for (own, line), end in zip(statements, ends, strict=True):
@@ -63,10 +65,10 @@ def without_table(text: str, path: KeyPath) -> str:
     )
 
 
-def _statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
+def _iterate_statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
-    place, before, line = _skip(text, 0), 0, 1
+    place, before, line = _skip_blanks_and_comments(text, 0), 0, 1
     while place < len(text):
         line += text.count("\n", before, place)
         before = place
@@ -87,12 +89,12 @@ def _statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
         else:
             parts, place = _parse_key(text, place)
             yield (*table, *parts), line
-            place = _end_of_value(text, place + 1)
-        place = _skip(text, place)
+            place = _find_value_end(text, place + 1)
+        place = _skip_blanks_and_comments(text, place)
 
 
-def _skip(text: str, place: int) -> int:
-    match = _STATEMENT.match(text, place)
+def _skip_blanks_and_comments(text: str, place: int) -> int:
+    match = _BLANKS_AND_COMMENTS.match(text, place)
     return match.end() if match else place
 
 
@@ -109,7 +111,7 @@ def _parse_key(text: str, place: int) -> tuple[list[str], int]:
     return parts, place
 
 
-def _end_of_value(text: str, place: int) -> int:
+def _find_value_end(text: str, place: int) -> int:
     depth = 0
     while place < len(text) and (depth or text[place] != "\n"):
         found = _STRING.match(text, place) or _COMMENT.match(text, place)
@@ -118,7 +120,7 @@ def _end_of_value(text: str, place: int) -> int:
     return place
 
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def table(header: str, values: Mapping[str, Any]) -> str:
@@ -146,14 +148,14 @@ def value_text(value: Any) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(map(value_text, value))}]"
-    return _text(str(value))
+    return _format_toml_string(str(value))
 
 
 def bare_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _text(key)
+    return key if _BARE_KEY_PATTERN.fullmatch(key) else _format_toml_string(key)
 
 
-def _text(text: str) -> str:
+def _format_toml_string(text: str) -> str:
     escaped = (
         json.dumps(line, ensure_ascii=False).replace("\x7f", "\\u007f")
         for line in text.split("\n")

@@ -63,19 +63,19 @@ def trivial_answers(form: InstanceTask, split: Split) -> TrivialAnswers:
     content: Content = split.content
     match form:
         case LabelTask():
-            return _labels(form, content.instances)
+            return _make_label_answers(form, content.instances)
         case NumberTask():
-            return _numbers(form, content.instances)
+            return _make_number_answers(form, content.instances)
         case TextTask():
-            return _texts(form, content.instances)
+            return _make_text_answers(form, content.instances)
         case RankingTask():
-            return _rankings(form, content)
+            return _make_ranking_answers(form, content)
         case SpanTask():
-            return _span_answers(form, content.instances)
+            return _make_span_answers(form, content.instances)
         case TagTask():
-            return _tags(form, content.instances)
+            return _make_tag_answers(form, content.instances)
         case EvidenceTask():
-            return _evidence(form, content)
+            return _make_evidence_answers(form, content)
     return TrivialAnswers()
 
 
@@ -88,7 +88,7 @@ def run_of(form: InstanceTask, content: Content, answers: Answers) -> list[Input
         {form.id_key: instance.id}
         | (answer if isinstance(form, EvidenceOfOne) else {form.answer_key: answer})
         | extra
-        | _probabilities(form, answer)
+        | _make_certain_probabilities(form, answer)
         for instance, answer in zip(content.instances, answers, strict=True)
         if answer is not None
     ]
@@ -110,7 +110,7 @@ def ranked_runs(
 
     Trivial rankings contain the candidates in the order of the gold files.
     """
-    lists = [pool[:MOST_RANKED] for pool in _pools(split)]
+    lists = [pool[:MOST_RANKED] for pool in _list_candidate_pools(split)]
     if not lists or sum(map(len, lists)) > MOST_RANKED_IN_ALL:
         return TrivialRuns(split=split)
 
@@ -133,13 +133,15 @@ def ranked_runs(
         runs={FIRST: ranked(lists)},
         constants=constants,
         draws=[
-            ranked(_random_rankings(_pools(split), draw, MOST_RANKED))
+            ranked(
+                _draw_random_rankings(_list_candidate_pools(split), draw, MOST_RANKED)
+            )
             for draw in range(DRAWS)
         ],
     )
 
 
-def _pools(split: Split) -> list[list[str]]:
+def _list_candidate_pools(split: Split) -> list[list[str]]:
     """Return the list of candidates of each instance, or an empty list if the task type
     has no rankings.
     """
@@ -150,13 +152,15 @@ def _pools(split: Split) -> list[list[str]]:
     return [pools[0 if pool_of is None else pool_of[row]] for row in range(count)]
 
 
-def _probabilities(form: InstanceTask, answer: Any) -> dict[str, Any]:
+def _make_certain_probabilities(form: InstanceTask, answer: Any) -> dict[str, Any]:
     if not isinstance(form, LabelTask) or form.probabilities != NEEDED:
         return {}
     return {"probabilities": {label: float(label == answer) for label in form.labels}}
 
 
-def _labels(form: LabelTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _make_label_answers(
+    form: LabelTask, instances: Sequence[Instance]
+) -> TrivialAnswers:
     def written(label: str) -> Any:
         return [label] if form.several else label
 
@@ -174,7 +178,9 @@ def _labels(form: LabelTask, instances: Sequence[Instance]) -> TrivialAnswers:
     )
 
 
-def _numbers(form: NumberTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _make_number_answers(
+    form: NumberTask, instances: Sequence[Instance]
+) -> TrivialAnswers:
     gold = [float(instance.gold) for instance in instances]
     values = dict.fromkeys((fmean(gold), median(gold)))
     return TrivialAnswers(
@@ -183,9 +189,9 @@ def _numbers(form: NumberTask, instances: Sequence[Instance]) -> TrivialAnswers:
     )
 
 
-def _texts(form: TextTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _make_text_answers(form: TextTask, instances: Sequence[Instance]) -> TrivialAnswers:
     firsts = [instance.gold[0][: form.longest] for instance in instances]
-    shown = [list(_shown_texts(form, instance)) for instance in instances]
+    shown = [list(_iterate_public_texts(form, instance)) for instance in instances]
     lists = candidate_lists(form, instances)
     runs: dict[str, Answers] = {
         EMPTY: [""] * len(instances),
@@ -205,7 +211,7 @@ def _texts(form: TextTask, instances: Sequence[Instance]) -> TrivialAnswers:
     )
 
 
-def _shown_texts(form: InstanceTask, instance: Instance) -> Iterator[str]:
+def _iterate_public_texts(form: InstanceTask, instance: Instance) -> Iterator[str]:
     """Yield all texts in the public fields of an instance, including texts in lists."""
     for name, value in form.public(instance).items():
         if name != form.id:
@@ -228,9 +234,11 @@ def candidate_lists(
     the candidates if its lists contain a right answer in all instances.
     """
     if isinstance(form, RankingTask) and form.candidates:
-        return [_texts_at(instance, form.candidates) or [] for instance in instances]
+        return [
+            _read_text_list(instance, form.candidates) or [] for instance in instances
+        ]
     for name in form.shown if isinstance(form, LabelTask | TextTask) else ():
-        lists = [_texts_at(instance, name) for instance in instances]
+        lists = [_read_text_list(instance, name) for instance in instances]
         if all(
             own and not answers_of(instance).isdisjoint(own)
             for instance, own in zip(instances, lists, strict=True)
@@ -247,7 +255,7 @@ def answers_of(instance: Instance) -> set[str]:
     return {str(own) for own in gold} if isinstance(gold, tuple) else {str(gold)}
 
 
-def _texts_at(instance: Instance, name: str) -> list[str] | None:
+def _read_text_list(instance: Instance, name: str) -> list[str] | None:
     value = at_path(instance.record, name)
     if not isinstance(value, list):
         return None
@@ -256,7 +264,7 @@ def _texts_at(instance: Instance, name: str) -> list[str] | None:
     return [str(own) for own in value]
 
 
-def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
+def _make_ranking_answers(form: RankingTask, content: Content) -> TrivialAnswers:
     """Return the answers of trivial runs of a ranking task, such as rankings in the
     order of the gold files or in random order.
     """
@@ -288,12 +296,13 @@ def _rankings(form: RankingTask, content: Content) -> TrivialAnswers:
         runs=runs,
         constants=constants,
         draws=[
-            list(_random_rankings(lists, draw, form.longest)) for draw in range(DRAWS)
+            list(_draw_random_rankings(lists, draw, form.longest))
+            for draw in range(DRAWS)
         ],
     )
 
 
-def _random_rankings(
+def _draw_random_rankings(
     lists: Sequence[Sequence[str]], draw: int, longest: int
 ) -> Iterator[list[str]]:
     source = random_of(draw)
@@ -301,7 +310,7 @@ def _random_rankings(
         yield source.sample(names, min(longest, len(names)))
 
 
-def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _make_span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswers:
     """Return the answers of trivial runs that mark no span, and of trivial runs that
     mark the whole text as one span.
     """
@@ -317,7 +326,7 @@ def _span_answers(form: SpanTask, instances: Sequence[Instance]) -> TrivialAnswe
     return TrivialAnswers(runs=runs, constants=whole)
 
 
-def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
+def _make_tag_answers(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
     """Return the answers of trivial runs without entities, with each token as an
     entity, and with the gold tags in random order.
     """
@@ -339,14 +348,14 @@ def _tags(form: TagTask, instances: Sequence[Instance]) -> TrivialAnswers:
     )
 
 
-def _evidence(form: EvidenceTask, content: Content) -> TrivialAnswers:
+def _make_evidence_answers(form: EvidenceTask, content: Content) -> TrivialAnswers:
     """Return the answers of trivial runs with a constant or random label, and the first
     sentence of the first document as evidence.
     """
     pool = list(content.pool)
     documents = []
     for instance in content.instances:
-        given = _texts_at(instance, form.given) if form.given else None
+        given = _read_text_list(instance, form.given) if form.given else None
         documents.append(
             next((own for own in given or pool if own in content.pool), "")
         )

@@ -23,12 +23,14 @@ RANDOM, RANDOM_BEST = "random", "random_best"
 RUNS = (EMPTY, CONSTANT, FIRST, LONGEST, INPUT, RANDOM, RANDOM_BEST)
 DRAWS = 20
 
-_ONE_LABEL = "an answer is a label, which no shown text is"
-_A_NUMBER = "an answer is a number, which no shown text is"
-_A_RANKING = "an answer is a list of candidates, which a query is not"
-_NO_CANDIDATES = "no candidates are given out"
-_OWN_LISTS = "each instance has candidates of its own"
-_JUDGED = "a report has scores once a judge has read it, and nobody has judged this run"
+_REASON_ANSWER_IS_LABEL = "an answer is a label, which no shown text is"
+_REASON_ANSWER_IS_NUMBER = "an answer is a number, which no shown text is"
+_REASON_ANSWER_IS_RANKING = "an answer is a list of candidates, which a query is not"
+_REASON_NO_CANDIDATES = "no candidates are given out"
+_REASON_OWN_CANDIDATES = "each instance has candidates of its own"
+_REASON_NEEDS_JUDGE = (
+    "a report has scores once a judge has read it, and nobody has judged this run"
+)
 
 #: `LEFT_OUT` lists trivial runs that are impossible in a task type or form of task.
 #: `LEFT_OUT` maps the name of each impossible trivial run to a reason.
@@ -37,43 +39,51 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "clsumm-1a": {
         INPUT: "an answer is a sentence of the cited paper, which a citance is not"
     },
-    "clsumm-1b": {FIRST: _NO_CANDIDATES, LONGEST: _ONE_LABEL, INPUT: _ONE_LABEL},
+    "clsumm-1b": {
+        FIRST: _REASON_NO_CANDIDATES,
+        LONGEST: _REASON_ANSWER_IS_LABEL,
+        INPUT: _REASON_ANSWER_IS_LABEL,
+    },
     "clsumm-2": {CONSTANT: "no summary is of two papers"},
     "citation-text": {},
     "positional-citations": {CONSTANT: "no answer cites the passages of two questions"},
     "citation-recommendation": {
         LONGEST: "a candidate is more than one text",
-        INPUT: _A_RANKING,
+        INPUT: _REASON_ANSWER_IS_RANKING,
     },
     "citation-resolution": {
-        CONSTANT: _OWN_LISTS,
+        CONSTANT: _REASON_OWN_CANDIDATES,
         LONGEST: "candidates need no texts",
-        INPUT: _A_RANKING,
+        INPUT: _REASON_ANSWER_IS_RANKING,
     },
-    "cited-reports": dict.fromkeys(RUNS[1:], _JUDGED),
+    "cited-reports": dict.fromkeys(RUNS[1:], _REASON_NEEDS_JUDGE),
     "judge-leaderboards": {
         CONSTANT: "equal scores order no systems, as in the empty run",
         LONGEST: "systems have names and no texts",
         INPUT: "participants are given names and no scores",
     },
-    "labels": {LONGEST: _ONE_LABEL, INPUT: _ONE_LABEL},
-    "numbers": {FIRST: _NO_CANDIDATES, LONGEST: _A_NUMBER, INPUT: _A_NUMBER},
+    "labels": {LONGEST: _REASON_ANSWER_IS_LABEL, INPUT: _REASON_ANSWER_IS_LABEL},
+    "numbers": {
+        FIRST: _REASON_NO_CANDIDATES,
+        LONGEST: _REASON_ANSWER_IS_NUMBER,
+        INPUT: _REASON_ANSWER_IS_NUMBER,
+    },
     "text": {},
-    "ranking": {INPUT: _A_RANKING},
+    "ranking": {INPUT: _REASON_ANSWER_IS_RANKING},
     "spans": {
-        FIRST: _NO_CANDIDATES,
+        FIRST: _REASON_NO_CANDIDATES,
         INPUT: "the whole text as one span is the constant or the longest run",
         RANDOM: "spans that are drawn have no length of their own",
         RANDOM_BEST: "spans that are drawn have no length of their own",
     },
     "evidence": {
         FIRST: "labels are no list that is given out",
-        LONGEST: _ONE_LABEL,
-        INPUT: _ONE_LABEL,
+        LONGEST: _REASON_ANSWER_IS_LABEL,
+        INPUT: _REASON_ANSWER_IS_LABEL,
     },
     "tags": {
-        FIRST: _NO_CANDIDATES,
-        LONGEST: _ONE_LABEL,
+        FIRST: _REASON_NO_CANDIDATES,
+        LONGEST: _REASON_ANSWER_IS_LABEL,
         INPUT: "an answer is a tag for each token",
     },
 }

@@ -28,7 +28,7 @@ OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "venue": ("venue", "journal", "booktitle", "conference", "publisher"),
     "year": ("year", "date", "publication_date"),
 }
-_WORDS = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
+_WORD_BOUNDARY_PATTERN = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,5 +67,5 @@ class View:
 
 
 def in_words(name: str) -> str:
-    words = " ".join(filter(None, _WORDS.split(name)))
+    words = " ".join(filter(None, _WORD_BOUNDARY_PATTERN.split(name)))
     return f"{words[:1].upper()}{words[1:]}"

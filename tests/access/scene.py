@@ -21,7 +21,7 @@ from citeboard.teams.membership import (
     secret_of,
 )
 from citeboard.teams.models import Team, Token, User
-from citeboard.web.guides import site_wheel
+from citeboard.web.guides import build_site_wheel
 from scoring.exchange.mounted import mount, mounted_archive
 from scoring.models import (
     BackgroundJob,
@@ -33,8 +33,8 @@ from scoring.models import (
     Snapshot,
 )
 from scoring.results.board.public_results import system_slug
-from scoring.results.board.snapshots import keep
-from scoring.results.board.standings import standings
+from scoring.results.board.snapshots import save_snapshot
+from scoring.results.board.standings import compute_board
 from tasks.delivery.webhooks.services import make_webhook
 from tasks.gold.gold_files import load_gold
 from tasks.models import (
@@ -132,7 +132,7 @@ class Scene:
             "name": "json",
             "guide": "api",
             "archive": archives.SLUG,
-            "file": site_wheel().name,
+            "file": build_site_wheel().name,
             "key": "no-such-key",
             "uidb36": "x",
             "url": "nowhere",
@@ -171,7 +171,7 @@ class Scene:
     @cached_property
     def last_entry(self) -> int:
         """The number of the season's last entry in the history."""
-        return audit.history(self.phase.task.season).latest("pk").pk
+        return audit.history_of_place(self.phase.task.season).latest("pk").pk
 
 
 def make_scene() -> Scene:
@@ -252,7 +252,7 @@ def make_scene() -> Scene:
         bundle=bundle,
         sheet=sheet,
         token=token,
-        kept=keep(standings(phase, None), Snapshot.Occasion.CITED),
+        kept=save_snapshot(compute_board(phase, None), Snapshot.Occasion.CITED),
         job=_background_job(season, people["organiser"]),
         people=people,
     )
@@ -314,7 +314,9 @@ def score_beside(scene: Scene, system: str, score: float) -> None:
         gold=Gold.objects.get(task=scene.phase.task, split=scene.phase.split),
     )
     boards.by_class(scene.run, "topic", {"C90-2039": score})
-    scene.kept = keep(standings(scene.phase, None), Snapshot.Occasion.CITED)
+    scene.kept = save_snapshot(
+        compute_board(scene.phase, None), Snapshot.Occasion.CITED
+    )
 
 
 def mount_archive() -> None:

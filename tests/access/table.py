@@ -9,7 +9,7 @@ from django.urls import URLPattern, reverse
 
 import citeboard.acts
 from citeboard.acts.declared import Act
-from citeboard.teams.membership import mailed_secret
+from citeboard.teams.membership import secret_of_mailed_invitation
 from tasks.delivery.notifications.reading import unsubscribe_secret
 from tasks.models.notifications import Kind
 from tests.access.scene import ROLES, Scene, routes
@@ -1024,7 +1024,9 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
     if name in ("paper", "paper-bib"):
         own = {"key": "own-2020"}
     if name == "join-decline":
-        own = {"secret": mailed_secret(scene.team.mailed_invitations.get())}
+        own = {
+            "secret": secret_of_mailed_invitation(scene.team.mailed_invitations.get())
+        }
     if name == "unsubscribe":
         own = {"secret": unsubscribe_secret(scene.people["member"], Kind.ANNOUNCED)}
     if name.startswith("organise-settings"):

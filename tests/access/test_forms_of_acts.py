@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.urls import resolve
 
-from citeboard.web.pages import _OF_EVERY_FORM
+from citeboard.web.pages import _COMMON_FORM_FIELDS
 from tests.access.scene import make_scene, mount_archive
 from tests.access.table import OUR_ROUTES, address, expected, fields_by_summary, sign_in
 from tests.kept_worlds import KeptWorld, keep_world
@@ -126,7 +126,7 @@ def test_every_form_sends_its_act_the_fields_that_it_has(client, scene, role):
         if form.summary is None:
             continue
         seen.add(form.summary)
-        known = {*fields_by_summary()[form.summary], *form.shown, *_OF_EVERY_FORM}
+        known = {*fields_by_summary()[form.summary], *form.shown, *_COMMON_FORM_FIELDS}
         # The page reads what its fields held when they were shown, and the act does not.
         known |= {f"{HELD}{name}" for name in form.names}
         if extra := {name.removeprefix(OF_MERGING) for name in form.names} - known:

@@ -9,7 +9,7 @@ from django.urls.converters import IntConverter
 from django.utils import timezone
 
 from citeboard.web.boards import files
-from scoring.models import CRITERIA, HumanScore, ManualMeasure, ManualScore
+from scoring.models import RATING_CRITERIA, HumanScore, ManualMeasure, ManualScore
 from tasks.models import Gold, GoldOverlap, Phase, Season, Submission, TeamFigure
 from tasks.types import task_type, task_types
 from tests import factories
@@ -174,7 +174,7 @@ def _measure(part: Part) -> None:
             n=3,
             signature="human",
         )
-        for name in CRITERIA
+        for name in RATING_CRITERIA
     )
     TeamFigure.objects.create(
         submission=scene.run,
@@ -304,8 +304,8 @@ def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(
         DRAWN.append(repr(drawn))
         return share_card(*drawn)
 
-    share_card = files.share_card
-    monkeypatch.setattr(files, "share_card", noted)
+    share_card = files.draw_share_card
+    monkeypatch.setattr(files, "draw_share_card", noted)
     hiding = [parts[way] for way in OF_OTHERS]
     for part in hiding:
         DRAWN.clear()

@@ -35,12 +35,12 @@ from citeboard.core.storage import downloads
 from scoring.exchange import data_sets
 from scoring.models import Snapshot
 from scoring.offline import receipts
-from scoring.results.board.snapshots import keep
-from scoring.results.board.standings import standings
-from tasks.delivery.webhooks.posting import body_of
+from scoring.results.board.snapshots import save_snapshot
+from scoring.results.board.standings import compute_board
+from tasks.delivery.webhooks.posting import encode_payload
 from tasks.gold.gold_files import load_gold
-from tasks.gold.publishing import note_publications
-from tasks.jobs.mails import mail_of
+from tasks.gold.publishing import compare_new_publications
+from tasks.jobs.mails import build_mail
 from tasks.models import Delivery, ExtraTries, Notification, Phase
 from tasks.types.digests import salted_digest
 from tests import factories
@@ -108,7 +108,7 @@ def make_world(secrets: Secrets, folder: Path) -> World:
     parts[REPORTS] = _make_reports(scene, secrets, folder)
     rival = _make_rival(scene, folder)
     # What publishing does once its transaction is through, which it never is here.
-    note_publications()
+    compare_new_publications()
     return World(scene, parts, rival, small.run(small.answers(9)))
 
 
@@ -161,7 +161,9 @@ def _with_runs(scene: Scene, phase: Phase, contents: list[bytes]) -> Scene:
     sheet = sheets.make_sheet(
         phase, {"r-1": {run: "A text."}}, annotators=[scene.people["reader"]]
     )
-    kept = keep(standings(phase, None), Snapshot.Occasion.CITED) or scene.kept
+    kept = (
+        save_snapshot(compute_board(phase, None), Snapshot.Occasion.CITED) or scene.kept
+    )
     return replace(scene, phase=phase, run=run, sheet=sheet, kept=kept)
 
 
@@ -247,7 +249,7 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     for function, stopped in (
         (timezone.now, now),
         (database.database_now, now),
-        (database.from_now, from_now),
+        (database.database_time_after, from_now),
     ):
         monkeypatch.setitem(function.__globals__, "stopped_at", at)
         monkeypatch.setattr(function, "__code__", stopped.__code__)
@@ -306,7 +308,7 @@ def forget() -> None:
     """Empty what knows rows by their numbers, and whether files are there already."""
     for name in ("pages", "results", "boards"):
         caches[name].clear()
-    api._COUNTS.clear()
+    api._REQUEST_COUNTS.clear()
     shutil.rmtree(settings.FILES_DIR, ignore_errors=True)
 
 
@@ -368,11 +370,11 @@ def sent_by(world: World) -> dict[Request, Answer]:
         found[Request(role, SENT, "", name)] = Answer(200, "", without_times(text))
 
     for told in Notification.objects.order_by("pk"):
-        letter = mail_of(told)
+        letter = build_mail(told)
         text = f"{letter.subject}\n{letter.body}\n{letter.extra_headers}"
         keep_sent(roles.get(told.user, "others"), f"mail {told.pk}", text)
     for delivery in Delivery.objects.order_by("pk"):
-        text = body_of(delivery.payload).decode()
+        text = encode_payload(delivery.payload).decode()
         keep_sent("webhook", f"delivery {delivery.pk}", text)
     season = world.scene.phase.task.season
     with tempfile.TemporaryDirectory() as scratch:

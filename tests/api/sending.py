@@ -9,14 +9,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from scoring.offline.parts import read_part
 from scoring.offline.scoring import Scoring, score as score_offline
-from scoring.results.board.gold_keys import gold_key
-from scoring.worker.gathering import gathered_for
+from scoring.results.board.gold_keys import gold_key_of
+from scoring.worker.gathering import new_judgement_collection
 from scoring.worker.local_copies import gold_copy, run_copy
-from scoring.worker.publishing import keep_statistics
+from scoring.worker.publishing import store_statistics_file
 from scoring.worker.recording import record_scores
-from scoring.worker.release import drawn_part, told_of
-from tasks.jobs.engine import claim
-from tasks.jobs.leases import complete
+from scoring.worker.release import part_scored_now, select_published_scores
+from tasks.jobs.engine import claim_job
+from tasks.jobs.leases import complete_job
 from tasks.models import Job, Phase, Submission
 from tasks.types.problems import Pending
 from tests.api.conftest import API
@@ -54,15 +54,15 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
     for job_id in list(
         submission.jobs.filter(state="queued").values_list("pk", flat=True)
     ):
-        job = claim(job_id, "this test")
+        job = claim_job(job_id, "this test")
         assert job is not None
         with tempfile.TemporaryDirectory() as folder:
             result = _scored(job, Path(folder))
-            told = told_of(job, result, Path(folder) / "statistics.npz")
-            name = keep_statistics(job, Path(folder) / "statistics.npz")
+            told = select_published_scores(job, result, Path(folder) / "statistics.npz")
+            name = store_statistics_file(job, Path(folder) / "statistics.npz")
             answers = sha256((Path(folder) / "statistics.npz").read_bytes()).hexdigest()
         printed[job.rules] = result
-        assert complete(
+        assert complete_job(
             job, _recorder(job, result, statistics=name, told=told, answers=answers)
         )
     submission.refresh_from_db()
@@ -71,8 +71,11 @@ def score(submission: Submission) -> dict[str, dict[str, Any]]:
 
 def _scored(job: Job, folder: Path) -> dict[str, Any]:
     """Score the job; once more with the judgements that the first scorer lacked."""
-    task_type, gathered = job.submission.phase.task.task_type, gathered_for(job)
-    part, pending = drawn_part(job.submission.phase), folder / "pending.jsonl"
+    task_type, gathered = (
+        job.submission.phase.task.task_type,
+        new_judgement_collection(job),
+    )
+    part, pending = part_scored_now(job.submission.phase), folder / "pending.jsonl"
     run = run_copy(job.submission, folder)
     for is_last in (gathered is None, True):
         options = gathered.options(folder) if gathered else job.options
@@ -87,7 +90,7 @@ def _scored(job: Job, folder: Path) -> dict[str, Any]:
                     resamples=50,
                     statistics=folder / "statistics.npz",
                     part=read_part(part) if part else None,
-                    key=gold_key(job.gold),
+                    key=gold_key_of(job.gold),
                     pending=pending if gathered else None,
                 )
             )

@@ -16,7 +16,7 @@ from tests.api.sending import check, send
 @pytest.fixture
 def open_kernel(monkeypatch, settings):
     settings.CONFINEMENT = "required"
-    monkeypatch.setattr(confinement, "still_open", lambda: ("files",))
+    monkeypatch.setattr(confinement, "find_unprotected_resources", lambda: ("files",))
 
 
 def test_a_run_is_taken_and_waits_until_an_operator_decides(

@@ -20,12 +20,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from citeboard.core import audit
 from citeboard.teams.membership import add_member, invite_by_mail
-from scoring.exchange.formats import FORMATS
+from scoring.exchange.formats import BOARD_FILE_WRITERS
 from scoring.results.board.public_results import system_slug
 from tasks.models import MeasuresFile, Report
 from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import ask
-from tasks.seasons.presets import PRESETS
+from tasks.seasons.presets import PRESETS_BY_SLUG
 from tests.api.conftest import ROLES, World, make_world
 from tests.api.sending import score
 from tests.api.test_access import ACCESS
@@ -174,7 +174,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "teams": [world.team.slug, world.other_team.slug],
         "archives": ["not-mounted"],
         "jobs": [world.season.background_jobs.create(kind="sheet", job=job).pk],
-        "new-season": list(PRESETS),
+        "new-season": list(PRESETS_BY_SLUG),
         "announcement": [world.season.announcements.create(text="Welcome.").pk],
         "acknowledgement": [
             scored.acknowledgements.create(failed_at=scored.status_since).pk
@@ -189,7 +189,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         ],
         "system": [system_slug(scored.system), "none"],
         "prefix": [f"tasks.{world.task.slug}", "tasks.none"],
-        "name": list(FORMATS),
+        "name": list(BOARD_FILE_WRITERS),
         "team": [world.team.slug, world.other_team.slug],
         "member": [world.people[role].pk for role in ("member", "mate")],
     }

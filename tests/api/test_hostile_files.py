@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import confinement
-from citeboard.core.confined.pool import Work
-from citeboard.core.confined.turns import Sender
+from citeboard.core.confined.pool import SandboxedWork
+from citeboard.core.confined.turns import UploadSender
 from tasks.models import Submission
 from tests.api.sending import check
 
@@ -33,7 +33,7 @@ HOSTILE = "tests.core.confined.hostile_runs"
 def pool_of_hostile_readers(*preload: str, size: int):
     confinement._create_pool.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(confinement, "PRELOAD", (*preload, HOSTILE))
+        patch.setattr(confinement, "PRELOADED_MODULES", (*preload, HOSTILE))
         made = confinement._create_pool(
             size, settings.DATA_DIR / "checks", 10_000, confinement.means()
         )
@@ -45,7 +45,9 @@ def pool_of_hostile_readers(*preload: str, size: int):
 @pytest.fixture(scope="module")
 def hostile_pool():
     """One for all: none of the processes that it starts meets another."""
-    with pool_of_hostile_readers(*confinement.PRELOAD, size=settings.CHECKS) as pool:
+    with pool_of_hostile_readers(
+        *confinement.PRELOADED_MODULES, size=settings.CHECKS
+    ) as pool:
         yield pool
 
 
@@ -117,14 +119,14 @@ def crowded(hostile_reader, monkeypatch, settings):
         before = len(pool.turns._running)
 
         def hang():
-            work = Work(
+            work = SandboxedWork(
                 program="tests.core.confined.hostile:hang",
                 arguments={},
                 limits=confinement.limits_for_runs(),
             )
             with (
                 pytest.raises(Exception),  # noqa: B017, PT011
-                pool.done(work, sender=Sender(account=str(user.pk))),
+                pool.done(work, sender=UploadSender(account=str(user.pk))),
             ):
                 pass
 

@@ -12,7 +12,7 @@ from citeboard.core.confined.turns import PoolFull
 from scoring.worker.score import score
 from tasks.models import LateReading, Phase, Submission
 from tasks.submissions import bundles, run_card
-from tasks.submissions.submit import quota
+from tasks.submissions.submit import remaining_quota
 from tests.api.conftest import API
 from tests.api.sending import send
 from tests.factories import run_bytes
@@ -93,7 +93,7 @@ def test_one_that_is_refused_gives_its_try_back_and_may_be_replaced_over_a_close
     phase.refresh_from_db()
     refused = worked(of(send(world.member, phase, BAD)))
     assert (refused.status, refused.problems[0]["line"]) == ("failed", 1)
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
     assert (
         dt.timedelta(minutes=14)
         < refused.replace_until - timezone.now()

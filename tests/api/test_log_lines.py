@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.storage import StorageAway
+from citeboard.core.storage import StorageUnavailable
 from tasks.models import Phase
 from tests.api.conftest import API
 from tests.api.sending import send
@@ -159,7 +159,7 @@ def database_away(monkeypatch):
 
 def storage_away(monkeypatch):
     def refuse(*_, **__):
-        raise StorageAway(
+        raise StorageUnavailable(
             errno.EIO, "The storage of the site does not answer", "runs/x"
         )
 
@@ -187,7 +187,7 @@ def test_probes_in_an_outage_are_one_line_however_many_come_and_one_when_it_is_o
     Client().get("/health/ready")  # what other tests had taken away is back
     with written() as log:
         with monkeypatch.context() as broken:
-            broken.setattr("citeboard.core.health.skew", lambda: 61.0)
+            broken.setattr("citeboard.core.health.measure_clock_skew", lambda: 61.0)
             assert {Client().get("/health/ready").status_code for _ in range(5)} == {
                 503
             }

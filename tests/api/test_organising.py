@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from citeboard.core.models import AuditEntry
-from scoring.exchange.formats import FORMATS
+from scoring.exchange.formats import BOARD_FILE_WRITERS
 from tasks.models import Gold, Job, Phase, Task
 from tests.api.conftest import API
 from tests.api.sending import content, score
@@ -133,7 +133,7 @@ def test_a_lead_hands_over_leaves_and_is_gone_by_token(world):
     assert world.member.get(team).status_code == 404
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", BOARD_FILE_WRITERS)
 def test_a_board_comes_by_token_in_every_format_and_a_hidden_one_for_its_organisers_alone(
     world, name
 ):

@@ -6,7 +6,7 @@ import pytest
 
 from citeboard.api.own_runs import own_runs
 from scoring.results.board.visibility import may_see_submission
-from tasks.jobs.engine import claim
+from tasks.jobs.engine import claim_job
 from tasks.models import Job, Submission
 from tests.api.conftest import API, ROLES
 from tests.api.sending import content, score, send
@@ -128,14 +128,14 @@ def test_a_waiting_run_says_its_place_in_the_queue_and_the_next_moves_up(world):
         return world.member.get(address(run)).json()["place"]
 
     assert (place(first), place(second)) == (1, 2)
-    claim(first.jobs.get(sets_status=True).pk, "a worker")
+    claim_job(first.jobs.get(sets_status=True).pk, "a worker")
     assert (place(first), place(second)) == (None, 1)
 
 
 def test_a_run_being_scored_says_how_far_it_is(world):
     run = submission(world)
     assert world.member.get(address(run)).json()["progress"] is None
-    job = claim(run.jobs.get(sets_status=True).pk, "a worker")
+    job = claim_job(run.jobs.get(sets_status=True).pk, "a worker")
     Job.objects.filter(pk=job.pk).update(progress=0.4)
     body = world.member.get(address(run)).json()
     assert (body["status"], body["progress"], body["scores"]) == ("scoring", 0.4, None)

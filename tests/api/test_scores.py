@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.models import Breakdown, Signature, save_breakdowns
-from tasks.jobs.leases import rescore
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Phase
 from tests.access.scene import without_instants
 from tests.api.conftest import API
@@ -97,7 +97,7 @@ def test_the_scores_are_against_the_newest_gold_that_the_run_was_scored_against(
     )
     assert gold.number == 2
     assert seen(world, "member", run)["scores"]["gold"]["sha256"] == old
-    assert rescore(world.phase)
+    assert queue_missing_scorings(world.phase)
     score_again = {job.rules for job in run.jobs.filter(gold=gold)}
     assert score_again == {"corrected", "official-2017"}
     run.jobs.exclude(gold=gold).delete()

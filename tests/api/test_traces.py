@@ -17,7 +17,7 @@ from tests.api.sending import send
 def finished(settings, monkeypatch):
     settings.TRACES_TO = "http://127.0.0.1:9"
     exporter = InMemorySpanExporter()
-    provider = TracerProvider(id_generator=instruments._ids_by_request())
+    provider = TracerProvider(id_generator=instruments._create_id_generator())
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(
         instruments, "tracer_of", lambda process: provider.get_tracer("tests")
@@ -35,7 +35,7 @@ def test_a_request_its_job_and_the_scorer_are_one_trace(world, finished):
     request, job, scorer = (
         spans[word] for word in ("POST api:submit", "job score", "scorer")
     )
-    trace_id, span_id = instruments.ids_of(name)
+    trace_id, span_id = instruments.trace_ids_of_request(name)
     assert {span.context.trace_id for span in (request, job, scorer)} == {trace_id}
     assert (request.parent, request.context.span_id) == (None, span_id)
     assert (job.parent.span_id, scorer.parent.span_id) == (span_id, job.context.span_id)

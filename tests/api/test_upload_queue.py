@@ -7,14 +7,14 @@ from django.db import connection
 
 from citeboard.core import upload_queue
 from citeboard.core.upload_queue import (
-    COUNTED_SECONDS,
-    LONG,
+    LONG_UPLOAD_SECONDS,
+    STEPS_EXPIRE_SECONDS,
     STEPS_PER_SECOND,
-    Ticket,
     TooManyAtOnce,
     UploadQueue,
-    count,
-    steps_of,
+    UploadTicket,
+    add_waiting_steps,
+    waiting_steps_of,
 )
 from tasks.models import Submission
 from tasks.submissions import uploads
@@ -34,7 +34,7 @@ class Crowd:
         steps = self.steps.get(account, 0) + int(
             upload_queue.STEPS_PER_MEGABYTE * megabytes
         )
-        ticket = Ticket(account, steps, self.came)
+        ticket = UploadTicket(account, steps, self.came)
         self.came += 1
         self.queue._enter(ticket)
         return ticket
@@ -160,7 +160,7 @@ def test_no_upload_waits_long_for_a_slow_one(clock):
     crowd.come("slow")
     second = crowd.come("second")
     assert not second.may_begin.is_set()
-    clock[0] += LONG + 0.1
+    clock[0] += LONG_UPLOAD_SECONDS + 0.1
     crowd.queue._begin_next()
     assert second.may_begin.is_set()
 
@@ -178,15 +178,15 @@ def test_an_upload_begins_when_it_has_waited_for_half_a_minute(monkeypatch):
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_all_processes_count_for_an_account_until_the_count_ends(monkeypatch):
-    assert steps_of("anna") == 0
+    assert waiting_steps_of("anna") == 0
     for steps in (2, 3):
-        count("anna", steps)
-    assert (steps_of("anna"), steps_of("bert")) == (5, 0)
-    later = upload_queue.time.time() + COUNTED_SECONDS + 1
+        add_waiting_steps("anna", steps)
+    assert (waiting_steps_of("anna"), waiting_steps_of("bert")) == (5, 0)
+    later = upload_queue.time.time() + STEPS_EXPIRE_SECONDS + 1
     monkeypatch.setattr("citeboard.core.caches.time.time", lambda: later)
-    assert steps_of("anna") == 0
-    count("anna", 1)
-    assert steps_of("anna") == 1
+    assert waiting_steps_of("anna") == 0
+    add_waiting_steps("anna", 1)
+    assert waiting_steps_of("anna") == 1
 
 
 @pytest.mark.both_databases
@@ -207,7 +207,7 @@ def test_a_waiting_upload_holds_no_database_connection_and_its_account_counts():
             thread.join(0.01)
     thread.join(60)
     assert connections_held == [None]
-    assert (steps_of("bert"), steps_of("anna")) == (1, 0)
+    assert (waiting_steps_of("bert"), waiting_steps_of("anna")) == (1, 0)
 
 
 def test_a_full_process_lets_only_accounts_in_that_have_no_upload_there(

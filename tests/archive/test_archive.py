@@ -16,8 +16,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from citeboard.demo import prepare
-from citeboard.demo.systems import SYSTEMS
-from citeboard.web.guides import site_wheel
+from citeboard.demo.systems import SYSTEMS_BY_TASK
+from citeboard.web.guides import build_site_wheel
 from scoring.__main__ import main
 from scoring.metrics import rouge155
 from scoring.worker.rescoring import rank_again
@@ -186,13 +186,15 @@ def first(folder: Path, pattern: str) -> Path:
 def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit_in_it_is_found(
     monkeypatch, tmp_path, capsys
 ):
-    monkeypatch.setattr(prepare, "BASELINES", {})
-    monkeypatch.setattr(prepare, "IN_ALL_PHASES", ())
+    monkeypatch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
+    monkeypatch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
     monkeypatch.setattr(
-        prepare, "SYSTEMS", {task: systems[:1] for task, systems in SYSTEMS.items()}
+        prepare,
+        "SYSTEMS_BY_TASK",
+        {task: systems[:1] for task, systems in SYSTEMS_BY_TASK.items()},
     )
-    monkeypatch.setattr(prepare, "bring_published", lambda: None)
-    prepare.begin_demo()
+    monkeypatch.setattr(prepare, "load_published_seasons", lambda: None)
+    prepare.create_demo()
     prepare.finish_demo()
     practice = Submission.objects.filter(
         phase__task__season__slug="demo", phase__slug="practice"
@@ -215,14 +217,20 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     assert last == f"{count} of {count} numbers equal, {sum(unchecked)} not checked"
     # Of one that is over, nothing is left unchecked.
     for run in Submission.objects.filter(
-        phase__task__season__slug=prepare.ENDED
+        phase__task__season__slug=prepare.ENDED_SEASON
     ).exclude(file=""):
         score(run)
-    ended = verified(capsys, export(tmp_path / "ended", season=prepare.ENDED), 0)[-1]
+    ended = verified(
+        capsys, export(tmp_path / "ended", season=prepare.ENDED_SEASON), 0
+    )[-1]
     assert re.fullmatch(r"(\d{3,}) of \1 numbers equal, 0 not checked", ended)
-    for run in Submission.objects.filter(phase__task__season__slug=prepare.REPORTS):
+    for run in Submission.objects.filter(
+        phase__task__season__slug=prepare.REPORTS_SEASON
+    ):
         score(run)
-    judges = verified(capsys, export(tmp_path / "judges", season=prepare.REPORTS), 0)
+    judges = verified(
+        capsys, export(tmp_path / "judges", season=prepare.REPORTS_SEASON), 0
+    )
     assert re.fullmatch(r"(\d\d+) of \1 numbers equal, 0 not checked", judges[-1])
     assert sorted(re.sub("(: | [0-9a-f]{64}).*", "", line) for line in details) == [
         "not checked, no metric of the scorer has them (human evaluation)",
@@ -308,7 +316,7 @@ def test_where_the_package_gives_another_number_both_are_told(
 def test_the_wheel_that_wrote_the_archive_lies_in_it(archive):
     [wheel] = archive.glob("wheel/*.whl")
     assert json.loads((archive / "season.json").read_text())["wheel"] == wheel.name
-    assert wheel.read_bytes() == site_wheel().content
+    assert wheel.read_bytes() == build_site_wheel().content
     assert wheel.name in (archive / "index.html").read_text()
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from scoring.__main__ import main
 from tasks.models import Phase
-from tasks.submissions.run_acts import withdraw
+from tasks.submissions.run_acts import withdraw_run
 from tests.archive.test_archive import export, first, rewrite, verified
 from tests.kept_worlds import keep_world
 from tests.web.test_battles import board, make_judged, publish
@@ -159,7 +159,7 @@ def test_an_archive_of_a_frozen_phase_has_the_frozen_board_of_battles(
 ):
     organiser, _, _, phase, runs = published
     Phase.objects.filter(pk=phase.pk).update(frozen_from=timezone.now())
-    withdraw(runs[2], organiser)
+    withdraw_run(runs[2], organiser)
     folder = export(tmp_path / "frozen", season=phase.task.season.slug)
     assert "Chimera" in first(folder, "battles/*.jsonl").read_text()
     verified(capsys, folder, 0)

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 
 from scoring.__main__ import main
-from scoring.worker.rescoring import follow_release
+from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from tasks.models import Gold, Phase
 from tests import factories
 from tests.api.sending import score
@@ -36,7 +36,7 @@ def make_phase() -> Phase:
     sent = factories.make_submission(phase=phase, content=content)
     score(sent)
     over("past")
-    follow_release()
+    request_rescoring_of_stale_phases()
     score(sent)
     return phase
 
@@ -128,7 +128,7 @@ def test_gold_of_before_is_verified_by_its_own_rule_and_without_a_nonce(
         )
     Phase.objects.update(part_nonce="", part_seed=7)
     [sent] = phase.submissions.all()
-    follow_release()
+    request_rescoring_of_stale_phases()
     score(sent)
     folder = export(tmp_path / "archive", "--with-gold")
     assert printed(capsys, folder)["digests"] == [

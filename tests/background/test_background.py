@@ -9,19 +9,23 @@ from django.urls import reverse
 from django_q.models import OrmQ
 
 from citeboard.background import kinds
-from citeboard.background.kinds import ask_for_labels
+from citeboard.background.kinds import queue_label_import
 from citeboard.core import storage
 from citeboard.core.database import database_now
 from citeboard.core.models import AuditEntry
-from scoring.human.sheets import keep_sheet
+from scoring.human.sheets import save_rating_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
-from scoring.worker.background import background_job, complete, forget_old
+from scoring.worker.background import (
+    background_job,
+    complete_background_job,
+    delete_old_background_jobs,
+)
 from tasks.jobs import engine
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.jobs.work import take_job
 from tasks.models import Job, Organiser
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.background.background import done, work_off
 from tests.scoring.citation_texts import make_phase, make_run
@@ -67,7 +71,7 @@ def expire(job) -> None:
 
 
 def claim(job, owner):
-    return background_job(engine.claim(job.job_id, owner))
+    return background_job(engine.claim_job(job.job_id, owner))
 
 
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
@@ -121,24 +125,24 @@ def test_who_asks_at_the_same_moment_gets_the_job_that_was_stored_whatever_becam
 def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
     first = claim(job, "host:1:1")
     expire(first)
-    assert sweep().lost == 1
+    assert sweep_jobs().lost == 1
     second = claim(job, "host:1:2")
     assert second.job.attempt == 2
     written = []
-    assert not complete(first, lambda: written.append(1) or {})
-    assert not background.tell(first, 0.5, "reading")
+    assert not complete_background_job(first, lambda: written.append(1) or {})
+    assert not background.update_progress(first, 0.5, "reading")
     assert written == []
-    assert complete(second, lambda: {"sheet": 1})
+    assert complete_background_job(second, lambda: {"sheet": 1})
 
 
 def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_times(
     client, job, monkeypatch
 ):
     def halfway(drawn, *, by):
-        keep_sheet(drawn, by=by)
+        save_rating_sheet(drawn, by=by)
         raise RuntimeError("the machine is on fire")
 
-    monkeypatch.setattr(kinds, "keep_sheet", halfway)
+    monkeypatch.setattr(kinds, "save_rating_sheet", halfway)
     for attempt in (1, 2):
         take_job(job.job_id)
         job.job.refresh_from_db()
@@ -208,13 +212,13 @@ def test_programs_ask_with_202_and_follow(client, phase, run):
 def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text("nonsense\n")
-    upload = Upload(path, "labels.jsonl")
-    job = ask_for_labels(
+    upload = UploadedRunFile(path, "labels.jsonl")
+    job = queue_label_import(
         season=phase.task.season, model="m@1", upload=upload, by=organiser
     )
     assert storage.statistics.exists(job.file)
     assert (
-        ask_for_labels(
+        queue_label_import(
             season=phase.task.season, model="m@1", upload=upload, by=organiser
         )
         == job
@@ -227,8 +231,8 @@ def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp
 
 def test_ended_jobs_are_forgotten_after_a_month(client, job):
     work_off()
-    assert forget_old() == 0
-    assert forget_old(database_now() + dt.timedelta(days=31)) == 1
+    assert delete_old_background_jobs() == 0
+    assert delete_old_background_jobs(database_now() + dt.timedelta(days=31)) == 1
     assert client.get(f"/jobs/{job.pk}/").status_code == 404
     assert Sheet.objects.exists()
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from django.urls import reverse
 
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests.browser.driving import barriers, comes_to, wait_for
 from tests.browser.scenes import METRICS, Scene
 from tests.factories import make_submission, make_team
@@ -98,7 +98,7 @@ def marked(large) -> Scene:
     """Return the large scene, whose own run is that of a closed model."""
     large.run.card = {"model": "closed"}
     large.run.save(update_fields=["card"])
-    bump_version(large.phase.pk)
+    increment_board_version(large.phase.pk)
     return large
 
 

@@ -6,7 +6,11 @@ import pytest
 from django.utils import translation
 
 from citeboard.core import actions
-from citeboard.core.actions import ACTIONS, actor, worded
+from citeboard.core.actions import (
+    ACTION_SENTENCES,
+    describe_action,
+    translate_actor_name,
+)
 from citeboard.core.models import AuditEntry
 
 migration = importlib.import_module("citeboard.core.migrations.0007_history_as_facts")
@@ -95,7 +99,7 @@ def test_what_was_kept_in_words_is_read_in_another_language(
     ],
 )
 def test_who_acted_is_a_name_or_what_stands_for_one(marked, kept, read):
-    assert actor(kept) == read
+    assert translate_actor_name(kept) == read
 
 
 @pytest.mark.parametrize("key", migration.SENTENCES)
@@ -103,13 +107,13 @@ def test_each_sentence_is_carried_with_its_facts_and_no_other_takes_its_place(ke
     action, _, variant = key.partition("/")
     facts = {
         name: 2 if name in migration.NOUNS else "x"
-        for name in migration.PART.findall(ACTIONS[key])
+        for name in migration.PART.findall(ACTION_SENTENCES[key])
     }
     facts |= {"variant": variant} if variant else {}
-    words = worded(action, facts)
+    words = describe_action(action, facts)
     assert "%" not in words
     assert entry(action, words).facts == facts
-    assert migration.SENTENCES[key] == ACTIONS[key]
+    assert migration.SENTENCES[key] == ACTION_SENTENCES[key]
 
 
 def test_an_action_of_a_later_release_says_what_that_release_wrote():
@@ -143,6 +147,6 @@ def test_an_action_of_a_later_release_says_what_that_release_wrote():
     ],
 )
 def test_counts_of_pairs_and_judgements_have_their_noun(action, facts, english, german):
-    assert worded(action, facts) == english
+    assert describe_action(action, facts) == english
     with translation.override("de"):
-        assert worded(action, facts) == german
+        assert describe_action(action, facts) == german

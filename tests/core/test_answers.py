@@ -11,7 +11,12 @@ from django.db import DatabaseError, connection
 from django.test import RequestFactory
 
 from citeboard.core import errors, health, writability
-from citeboard.core.logs import JsonLines, RequestIdFilter, logging_config, request_id
+from citeboard.core.logs import (
+    JsonLineFormatter,
+    RequestIdFilter,
+    logging_config,
+    request_id,
+)
 from citeboard.core.middleware import RequestIdMiddleware
 
 LIVE = "/health/live"
@@ -80,7 +85,7 @@ def test_the_id_is_in_the_log_while_the_request_lasts_and_not_after():
 
     def view(request):
         seen.append((request.id, request_id.get()))
-        return health.live(request)
+        return health.respond_to_liveness_probe(request)
 
     response = RequestIdMiddleware(view)(RequestFactory().get(LIVE))
     assert seen == [(response["X-Request-ID"], response["X-Request-ID"])]
@@ -90,7 +95,7 @@ def test_the_id_is_in_the_log_while_the_request_lasts_and_not_after():
 def test_a_log_line_is_one_json_object_with_the_request_and_what_the_caller_added():
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLineFormatter())
     handler.addFilter(RequestIdFilter())
     reason = ValueError("two\nlines")
     trace = (ValueError, reason, None)
@@ -131,7 +136,7 @@ def test_a_ready_process_has_asked_the_database(
 ):
     # Where `serve` records whether this machine can write, nothing else is asked.
     settings.WORK_DIR = tmp_path / "work"
-    writability.beat()
+    writability.write_heartbeat()
     # The first probe of a process asks for the schema as well.
     client.get("/health/ready")
     with django_assert_num_queries(1):

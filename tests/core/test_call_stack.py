@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from citeboard.core.call_stack import with_room_for_calls
+from citeboard.core.call_stack import preallocate_call_stack
 
 CALLS, DEPTHS = 100, 400
 
@@ -42,10 +42,10 @@ def most_faults(count) -> int:
     sys.platform != "linux", reason="counts the page faults of a thread"
 )
 def test_a_loop_of_calls_maps_no_memory_at_any_depth():
-    assert most_faults(with_room_for_calls(faults_of_calls)) < CALLS // 2
+    assert most_faults(preallocate_call_stack(faults_of_calls)) < CALLS // 2
 
 
 def test_arguments_result_and_error_pass_unchanged():
-    assert with_room_for_calls(divmod)(7, 2) == (3, 1)
+    assert preallocate_call_stack(divmod)(7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        with_room_for_calls(divmod)(7, 0)
+        preallocate_call_stack(divmod)(7, 0)

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 BEGIN = """
 import django, json, threading
-from citeboard.core.connections import give_back_connections, share_connections
-share_connections()
+from citeboard.core.connections import return_connections_to_pool, enable_connection_pool
+enable_connection_pool()
 django.setup()
 from django.db import connection, connections
 
@@ -46,7 +46,7 @@ held, may_end = threading.Barrier(3), threading.Event()
 
 def hold():
     process_of_server()
-    give_back_connections()
+    return_connections_to_pool()
     held.wait(30)
     may_end.wait(30)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from citeboard.ops.serving import SIGN, leave_sign
+from citeboard.ops.serving import WATCH_SIGN_FILE, touch_watch_sign
 from scoring.worker.child import environment
 from scripts import healthcheck
 from scripts.dockerfile import Ignored, needed_for, stages_of, steps_of
@@ -273,14 +273,14 @@ class TestHealthOfWorkers:
     def test_workers_that_are_looked_after_are_well(self, root, settings, tmp_path):
         settings.WORK_DIR = tmp_path / "work"
         assert "workers-watched" in self.check(root, settings.WORK_DIR).stderr
-        leave_sign()
+        touch_watch_sign()
         assert self.check(root, settings.WORK_DIR).returncode == 0
 
     def test_silence_is_told_with_its_length(self, root, settings, tmp_path):
         settings.WORK_DIR = tmp_path
-        leave_sign()
+        touch_watch_sign()
         then = time.time() - 1000
-        os.utime(tmp_path / SIGN, (then, then))
+        os.utime(tmp_path / WATCH_SIGN_FILE, (then, then))
         done = self.check(root, tmp_path)
         assert done.returncode == 1
         assert re.search(
@@ -288,7 +288,7 @@ class TestHealthOfWorkers:
         )
 
     def test_both_know_the_file_by_the_same_name(self):
-        assert SIGN == healthcheck.SIGN
+        assert WATCH_SIGN_FILE == healthcheck.SIGN
 
 
 def test_the_image_does_not_run_as_root_and_is_asked_whether_it_lives(steps):

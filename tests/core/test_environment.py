@@ -3,11 +3,11 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from citeboard.core.env import Environment
+from citeboard.core.env import EnvironmentReader
 
 
-def reader(**values: str) -> Environment:
-    return Environment(values)
+def reader(**values: str) -> EnvironmentReader:
+    return EnvironmentReader(values)
 
 
 def refusal(call) -> str:

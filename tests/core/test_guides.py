@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 
-from citeboard.core.markdown import GROUPS, guides, search
+from citeboard.core.markdown import GUIDE_GROUPS, load_guides, search_guides
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +17,7 @@ NAMES = sorted(path.stem for path in DOCS.glob("*.md"))
 
 
 def test_every_document_stands_in_one_group():
-    assert sorted(slug for group in GROUPS.values() for slug in group) == NAMES
+    assert sorted(slug for group in GUIDE_GROUPS.values() for slug in group) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -25,7 +25,7 @@ def test_each_is_a_page_whose_links_and_pictures_lead_somewhere(client, name):
     page = client.get(reverse("guide", args=[name])).content.decode()
     anchors = {
         slug: {section.anchor for section in guide.sections}
-        for slug, guide in guides().items()
+        for slug, guide in load_guides().items()
     }
     body = (
         page.split('<div class="prose guide">')[1]
@@ -63,13 +63,13 @@ def test_the_list_leads_to_all_of_them(client):
 def test_a_search_finds_the_section_that_says_it(client):
     page = client.get(reverse("guides"), {"q": "inputs_from"}).content.decode()
     assert f"{reverse('guide', args=['season-file'])}#tasksphases" in page
-    best = search("badge picture rank")[0]
+    best = search_guides("badge picture rank")[0]
     assert best.guide.slug == "readers"
 
 
 def test_a_search_needs_all_words_and_says_where_there_are_none(client):
-    assert search("badge xyzzy") == []
-    assert search("  ") == []
+    assert search_guides("badge xyzzy") == []
+    assert search_guides("  ") == []
     assert (
         "No section has all of these words"
         in client.get(reverse("guides"), {"q": "xyzzy"}).content.decode()

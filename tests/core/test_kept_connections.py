@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.utils import ConnectionHandler
 
-from citeboard.core.env import ready_for_many_writers
+from citeboard.core.env import configure_for_many_writers
 from citeboard.core.outages import outage_of
-from citeboard.core.sqlite.base import _WRITERS
+from citeboard.core.sqlite.base import _WRITER_LOCKS
 
 
 def written(path: Path, word: str) -> Path:
@@ -33,7 +33,11 @@ def file(tmp_path) -> Path:
 def connections(file, django_db_blocker):
     """As a web process has them, of which each thread has its own."""
     handler = ConnectionHandler(
-        {"default": ready_for_many_writers(dj_database_url.parse(f"sqlite:///{file}"))}
+        {
+            "default": configure_for_many_writers(
+                dj_database_url.parse(f"sqlite:///{file}")
+            )
+        }
     )
     with django_db_blocker.unblock():
         yield handler
@@ -162,7 +166,7 @@ def test_transactions_of_one_process_wait_for_each_other_and_a_failed_one_gives_
         transaction_of(connections["default"]) as cursor,
     ):
         cursor.execute("UPDATE nowhere SET word = 'lost'")
-    [turn] = [lock for name, lock in _WRITERS.items() if name == str(file)]
+    [turn] = [lock for name, lock in _WRITER_LOCKS.items() if name == str(file)]
     assert not turn.locked()
     with transaction_of(connections["default"]) as cursor:
         cursor.execute("UPDATE said SET word = 'second'")

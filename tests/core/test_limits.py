@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from citeboard.core import api
-from citeboard.core.caches import LimitsCache
+from citeboard.core.caches import RateLimitCache
 from citeboard.core.models import Limit
 from tests import factories
 
@@ -195,7 +195,7 @@ def test_of_many_who_add_the_same_key_one_succeeds():
 def test_what_has_expired_is_absent_can_be_added_anew_and_is_removed(monkeypatch):
     now = 1_000_000.0
     monkeypatch.setattr("time.time", lambda: now)
-    limits = LimitsCache("", {})
+    limits = RateLimitCache("", {})
     assert limits.add("old", 1, timeout=60)
     assert limits.add("again", 1, timeout=60)
     now += 61
@@ -208,7 +208,7 @@ def test_what_has_expired_is_absent_can_be_added_anew_and_is_removed(monkeypatch
 
 @pytest.mark.django_db
 def test_values_come_back_as_they_were_kept():
-    limits = LimitsCache("", {})
+    limits = RateLimitCache("", {})
     for value in (True, 3, "a text", [1.5, 2.5], None):
         limits.set("key", value, 60)
         assert limits.get("key", "nothing") == value
@@ -224,20 +224,28 @@ def test_values_come_back_as_they_were_kept():
 def test_of_a_large_number_a_process_tells_the_others_now_and_then_and_counts_all(
     monkeypatch,
 ):
-    monkeypatch.setattr(api, "_COUNTS", OrderedDict())
+    monkeypatch.setattr(api, "_REQUEST_COUNTS", OrderedDict())
     with CaptureQueriesContext(connection) as statements:
-        assert [api.counted("many", step=5) for _ in range(12)] == list(range(1, 13))
+        assert [api.count_request("many", step=5) for _ in range(12)] == list(
+            range(1, 13)
+        )
     # The first makes the row, and with it rows that have expired go.
     assert len([said for said in statements if "core_limit" in said["sql"]]) == 3 + 2
     # What another process has counted is known once this one tells what it has.
     cache.incr("many", 100)
-    assert [api.counted("many", step=5) for _ in range(5)] == [13, 14, 15, 116, 117]
+    assert [api.count_request("many", step=5) for _ in range(5)] == [
+        13,
+        14,
+        15,
+        116,
+        117,
+    ]
 
 
 @pytest.mark.django_db
 def test_a_small_number_is_counted_by_all_processes_at_once(monkeypatch):
     answered = []
     for _ in range(3):
-        monkeypatch.setattr(api, "_COUNTS", OrderedDict())
-        answered.append(api.counted("few"))
+        monkeypatch.setattr(api, "_REQUEST_COUNTS", OrderedDict())
+        answered.append(api.count_request("few"))
     assert answered == [1, 2, 3]

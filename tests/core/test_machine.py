@@ -8,9 +8,14 @@ from functools import partial
 import psutil
 import pytest
 
-from citeboard.core.env import default_work_folder, private_folder
-from citeboard.core.processes import group_name, host_of, machine, process_name
-from citeboard.ops.serving import leave_sign
+from citeboard.core.env import create_private_folder, default_work_folder
+from citeboard.core.processes import (
+    group_name,
+    host_of_machine,
+    machine_name,
+    process_name,
+)
+from citeboard.ops.serving import touch_watch_sign
 from tests.faults.namespaces import in_namespaces
 
 TELL = "from citeboard.core.processes import process_name; print(process_name(), flush=True)"
@@ -35,7 +40,7 @@ def test_a_process_is_named_by_machine_group_and_start_and_alike_by_all_who_look
     name = process.stdout.readline().strip()
     assert name == process_name(process.pid)
     assert name.startswith(group_name(process.pid))
-    assert name.startswith(f"{machine()}:{process.pid}.")
+    assert name.startswith(f"{machine_name()}:{process.pid}.")
     process.communicate("\n")
     assert len(name) <= 80, "as long as the database keeps"
 
@@ -45,11 +50,11 @@ def test_another_process_under_the_same_number_has_another_name():
     assert process_name().rpartition(".")[2].isdecimal()
     gone = 2**22 + 1
     assert not psutil.pid_exists(gone)
-    assert group_name(gone) == f"{machine()}:{gone}.gone:"
+    assert group_name(gone) == f"{machine_name()}:{gone}.gone:"
 
 
 def test_the_host_is_read_back_from_a_name(monkeypatch):
-    assert host_of(process_name()) == os.uname().nodename[:32]
+    assert host_of_machine(process_name()) == os.uname().nodename[:32]
 
 
 def test_in_a_container_the_same_number_is_another_process(environment):
@@ -61,7 +66,11 @@ def test_in_a_container_the_same_number_is_another_process(environment):
         for host in ("worker-1", "worker-2", "worker-2")
     ]
     assert len(set(names)) == 3
-    assert [host_of(name) for name in names] == ["worker-1", "worker-2", "worker-2"]
+    assert [host_of_machine(name) for name in names] == [
+        "worker-1",
+        "worker-2",
+        "worker-2",
+    ]
 
 
 def test_each_user_and_each_site_has_a_work_folder_of_its_own(tmp_path):
@@ -71,7 +80,7 @@ def test_each_user_and_each_site_has_a_work_folder_of_its_own(tmp_path):
 
 def test_a_work_folder_where_anybody_may_make_one_must_be_our_own(tmp_path):
     tmp_path.chmod(0o1777)
-    assert private_folder(tmp_path / "own").stat().st_mode & 0o777 == 0o700
+    assert create_private_folder(tmp_path / "own").stat().st_mode & 0o777 == 0o700
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
     (tmp_path / "link").symlink_to(tmp_path / "own")
@@ -79,7 +88,7 @@ def test_a_work_folder_where_anybody_may_make_one_must_be_our_own(tmp_path):
         with pytest.raises(
             Exception, match=f"{name} is not a folder of this user alone"
         ):
-            private_folder(tmp_path / name)
+            create_private_folder(tmp_path / name)
 
 
 def test_the_watch_over_workers_makes_a_work_folder_that_scorers_take(
@@ -88,6 +97,6 @@ def test_the_watch_over_workers_makes_a_work_folder_that_scorers_take(
     """A site may be started before a worker of its machine."""
     tmp_path.chmod(0o1777)
     settings.WORK_DIR = tmp_path / "own"
-    leave_sign()
+    touch_watch_sign()
     assert list(settings.WORK_DIR.iterdir())
-    assert private_folder(settings.WORK_DIR) == settings.WORK_DIR
+    assert create_private_folder(settings.WORK_DIR) == settings.WORK_DIR

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
 
-from citeboard.core.env import Environment
+from citeboard.core.env import EnvironmentReader
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def test_one_may_be_there_without_the_other(client, settings):
 
 
 def read(path) -> str:
-    return Environment({"CITEBOARD_IMPRINT_FILE": str(path)}).markdown(
+    return EnvironmentReader({"CITEBOARD_IMPRINT_FILE": str(path)}).markdown(
         "CITEBOARD_IMPRINT_FILE", "The imprint."
     )
 
@@ -50,7 +50,9 @@ def read(path) -> str:
 def test_a_file_is_read_at_the_start(tmp_path):
     (tmp_path / "imprint.md").write_text("\ufeffWho we are: Ünal.\n", encoding="utf-8")
     assert read(tmp_path / "imprint.md") == "Who we are: Ünal.\n"
-    assert Environment({}).markdown("CITEBOARD_IMPRINT_FILE", "The imprint.") == ""
+    assert (
+        EnvironmentReader({}).markdown("CITEBOARD_IMPRINT_FILE", "The imprint.") == ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from django.test import Client, RequestFactory
 
 from citeboard.core import health, outages
 from citeboard.core.outages import note_database_error, outage_of
-from citeboard.core.storage import StorageAway, StorageFull
+from citeboard.core.storage import StorageFull, StorageUnavailable
 
 
 def caused(outer: Exception, inner: BaseException) -> Exception:
@@ -52,7 +52,7 @@ def of_sqlite(code: int) -> Exception:
             ),
             507,
         ),
-        (StorageAway(errno.EIO, "no answer", "run"), 503),
+        (StorageUnavailable(errno.EIO, "no answer", "run"), 503),
         (StorageFull(errno.ENOSPC, "no room", "run"), 507),
         (OSError(errno.ENOSPC, "No space left on device"), 507),
         (OSError(errno.EDQUOT, "Disk quota exceeded"), 507),
@@ -201,7 +201,7 @@ def test_who_is_ready_says_by_how_much_the_clock_is_off(client):
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_clock_that_is_off_keeps_both_away(client, monkeypatch):
-    monkeypatch.setattr(health, "skew", lambda: 61.0)
+    monkeypatch.setattr(health, "measure_clock_skew", lambda: 61.0)
     response = client.get("/health/ready")
     assert response.status_code == 503
     told = response.json()
@@ -216,7 +216,7 @@ def test_a_clock_that_is_off_keeps_both_away(client, monkeypatch):
 @pytest.mark.django_db
 def test_without_the_storage_pages_go_on_and_workers_wait(client, monkeypatch):
     def refuse(*_):
-        raise StorageAway(errno.EIO, "no answer", "probe")
+        raise StorageUnavailable(errno.EIO, "no answer", "probe")
 
     monkeypatch.setattr("citeboard.core.storage.FolderStorage.exists", refuse)
     for part, status in (("web", 200), ("worker", 503)):

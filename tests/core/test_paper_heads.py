@@ -9,8 +9,8 @@ import pytest
 
 from scoring.models import Reported, ReportedTable
 from scoring.results.publications import published
-from scoring.results.publications.paper_view import PaperView
-from scoring.results.publications.placement import Placement, class_of
+from scoring.results.publications.paper_view import PaperTableView
+from scoring.results.publications.placement import TablePlacement, printed_class_of
 from scoring.results.publications.reading import read_publication
 
 QUALITY = ["Rec.", "Prec."]
@@ -55,7 +55,7 @@ def views(root, season: str):
         printed = tables[kept["table"]]
         measures = list(printed.measures)
         facts = {"paper": publication.paper.key, "metric": measures[0].name}
-        placement = Placement.of(facts | kept)
+        placement = TablePlacement.of(facts | kept)
         figures = [
             Reported(
                 pk=place,
@@ -73,17 +73,17 @@ def views(root, season: str):
             if placement.takes(row.features)
         ]
         table = ReportedTable(name=printed.name, row_key=list(printed.row_key))
-        rows = published.rows_of(table, figures)
+        rows = published.published_rows_of(table, figures)
         for row in rows:
             features = next(iter(row.figures.values())).features
-            row.label = class_of(features, placement)
+            row.label = printed_class_of(features, placement)
         shown = published.PublishedTable(
             table=table, placement=placement, measures=measures, rows=rows
         )
-        yield PaperView(shown=shown, board=BOARD, by_class=bool(placement.by))
+        yield PaperTableView(shown=shown, board=BOARD, by_class=bool(placement.by))
 
 
-def head(view: PaperView) -> list[str]:
+def head(view: PaperTableView) -> list[str]:
     if view.is_grid:
         return [
             " ".join(re.findall(r"\d+", name)) if "words" in name else name
@@ -148,4 +148,4 @@ def test_no_bertscore_of_another_model_stands_beside_the_printed_ones(
         "the board's values are those of another model than distilbert-base-uncased"
     )
     assert (expected in reasons) is not is_beside
-    assert ("BertS" in own.shown.computed_by_same_model(task.options)) is is_beside
+    assert ("BertS" in own.shown.board_metrics_of_same_model(task.options)) is is_beside

@@ -20,7 +20,7 @@ from scoring.papers.cells import (
     papers,
 )
 from scoring.papers.cells.page import page as written
-from scoring.tools.baselines import WITHOUT_PAPERS, baselines
+from scoring.tools.baselines import PAPERS_MISSING_ADVICE, baselines
 from scripts.write_reference import _addresses
 from tasks.types import task_types
 
@@ -176,13 +176,13 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
     try:
         for words in (["papers", "cells"], ["human"], ["papers"]):
             assert main(words) == UNAVAILABLE
-            assert WITHOUT_PAPERS in capsys.readouterr().err
+            assert PAPERS_MISSING_ADVICE in capsys.readouterr().err
         names = [name for name in baselines() if name.startswith("clsumm-")]
         assert "clsumm-taln" in names
         assert not [name for name in names if name.endswith("-literal")]
         assert (
             main(["baseline", "clsumm-taln-literal", "--gold", "x", "--out", "x"]) == 2
         )
-        assert WITHOUT_PAPERS in capsys.readouterr().err
+        assert PAPERS_MISSING_ADVICE in capsys.readouterr().err
     finally:
         baselines.cache_clear()

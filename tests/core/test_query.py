@@ -7,28 +7,30 @@ import pytest
 from django.http import QueryDict
 
 from citeboard.core.query import (
+    MAX_PARAMETER_LENGTH,
     MAX_QUOTED,
-    MAX_TEXT,
     MAX_UNKNOWN,
     InvalidParameters,
-    Query,
-    number_from,
-    numbers_from,
+    PageParameters,
+    number_parameter,
+    numbers_parameter,
     refuse_unknown,
-    search_from,
-    switch_from,
-    text_from,
+    search_parameter,
+    switch_parameter,
+    text_parameter,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Query):
-    rules: str | None = text_from("rules", default=None)
-    way: str = text_from("rank", default="value", choices=("value", "significance"))
-    words: str = search_from("q")
-    page: int = number_from("page", default=1)
-    runs: tuple[int, ...] = numbers_from("run")
-    shows_all: bool = switch_from("all", "no", default=True)
+class Asked(PageParameters):
+    rules: str | None = text_parameter("rules", default=None)
+    way: str = text_parameter(
+        "rank", default="value", choices=("value", "significance")
+    )
+    words: str = search_parameter("q")
+    page: int = number_parameter("page", default=1)
+    runs: tuple[int, ...] = numbers_parameter("run")
+    shows_all: bool = switch_parameter("all", "no", default=True)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ class Asked(Query):
         ("run=1&run=x&run=2", Asked(runs=(1, 2))),
         ("q=%20two%20%20owls", Asked(words="two owls")),
         ("all=no&rank=significance", Asked(shows_all=False, way="significance")),
-        ("rules=" + "x" * 999, Asked(rules="x" * MAX_TEXT)),
+        ("rules=" + "x" * 999, Asked(rules="x" * MAX_PARAMETER_LENGTH)),
     ],
 )
 def test_what_cannot_be_meant_is_passed_over(address, asked):

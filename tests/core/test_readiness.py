@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 @pytest.fixture(autouse=True)
 def _nothing_was_in_order(monkeypatch) -> None:
-    monkeypatch.setattr(health, "_IN_ORDER", set())
+    monkeypatch.setattr(health, "_REQUIREMENTS_MET_ONCE", set())
 
 
 def told(client, part: str = "web"):
@@ -24,7 +24,7 @@ def test_a_site_is_ready_and_its_schema_is_asked_for_once(
     client, settings, tmp_path, django_assert_num_queries
 ):
     settings.WORK_DIR = tmp_path / "work"
-    writability.beat()
+    writability.write_heartbeat()
     assert told(client) == (200, {})
     with django_assert_num_queries(1):
         assert told(client) == (200, {})
@@ -32,7 +32,7 @@ def test_a_site_is_ready_and_its_schema_is_asked_for_once(
 
 def test_a_database_that_is_behind_stops_pages_and_workers(client):
     MigrationRecorder.Migration.objects.filter(app="core").latest("name").delete()
-    for part in health.PARTS:
+    for part in health.SITE_COMPONENTS:
         status, missing = told(client, part)
         assert status == 503
         assert missing["schema"] == "the database is 1 migration(s) behind this release"

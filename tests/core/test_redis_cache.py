@@ -4,17 +4,17 @@ import pytest
 from redis.exceptions import ConnectionError as NoRedis
 
 from citeboard.core import caches
-from citeboard.core.caches import SharedCache
+from citeboard.core.caches import RedisFallbackCache
 
-LIMITS = {"BACKEND": "citeboard.core.caches.LimitsCache"}
+LIMITS = {"BACKEND": "citeboard.core.caches.RateLimitCache"}
 OWN = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
     "LOCATION": "stands-in",
 }
 
 
-def cache(instead: dict) -> SharedCache:
-    made = SharedCache(
+def cache(instead: dict) -> RedisFallbackCache:
+    made = RedisFallbackCache(
         "redis://127.0.0.1:1/0", {"KEY_PREFIX": "test", "OPTIONS": {"instead": instead}}
     )
     made._instead.clear()

@@ -2,7 +2,7 @@
 
 import re
 
-from citeboard.core.checks import FOR_TESTS
+from citeboard.core.checks import TEST_VARIABLES
 from scripts.write_reference import PAGE, page
 
 
@@ -26,7 +26,9 @@ def test_every_setting_is_described_and_every_described_one_is_there(root):
     client = (root / "docs" / "client.md").read_text(encoding="utf-8")
     assert of_the_client == set(re.findall(r"`(CITEBOARD_\w+)`", client))
     of_the_site = (
-        names_in(root, "platform", "tasks", "scoring") - set(FOR_TESTS) - of_the_client
+        names_in(root, "platform", "tasks", "scoring")
+        - set(TEST_VARIABLES)
+        - of_the_client
     )
     assert len(of_the_site) > 20
     assert sorted(of_the_site - described) == []

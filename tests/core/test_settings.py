@@ -15,14 +15,14 @@ from citeboard.core import checks
 from citeboard.core.checks import (
     queues_are_spelt_as_known_ones,
     traces_have_their_package,
-    unknown_names,
+    warn_about_unknown_names,
 )
 from citeboard.core.env import (
-    Environment,
+    EnvironmentReader,
     Setting,
-    data_folder,
-    ready_for_many_writers,
-    secret_key_from,
+    configure_for_many_writers,
+    create_data_folder,
+    load_or_create_secret_key,
 )
 from tests.conftest import database_url
 
@@ -133,7 +133,7 @@ def test_the_loser_of_a_race_for_the_secret_key_takes_the_winners(
     # The loser looked before the winner's file stood there.
     answers = iter([False])
     monkeypatch.setattr(type(file), "exists", lambda path: next(answers))
-    assert secret_key_from(file) == "w" * 50
+    assert load_or_create_secret_key(file) == "w" * 50
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret-key"]
 
 
@@ -141,7 +141,7 @@ def test_a_cut_off_secret_key_is_refused(tmp_path):
     file = tmp_path / "secret-key"
     file.write_text("short")
     with pytest.raises(ImproperlyConfigured, match="holds no usable secret key"):
-        secret_key_from(file)
+        load_or_create_secret_key(file)
 
 
 def test_a_data_folder_that_cannot_be_made_is_named(tmp_path):
@@ -151,11 +151,11 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path):
         ImproperlyConfigured,
         match=r"CITEBOARD_DATA_DIR: .*file/data cannot be made a folder",
     ):
-        data_folder(file / "data")
+        create_data_folder(file / "data")
 
 
 def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
-    [warning] = unknown_names(
+    [warning] = warn_about_unknown_names(
         ["CITEBOARD_DATADIR", "HOME"], list(settings.ENVIRONMENT.declared)
     )
     assert warning.msg == "CITEBOARD_DATADIR is not a setting"
@@ -163,7 +163,9 @@ def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
 
 
 def test_a_setting_of_the_tests_is_never_suggested():
-    [warning] = unknown_names(["CITEBOARD_FOO"], list(settings.ENVIRONMENT.declared))
+    [warning] = warn_about_unknown_names(
+        ["CITEBOARD_FOO"], list(settings.ENVIRONMENT.declared)
+    )
     assert "Did you mean" not in warning.hint
 
 
@@ -200,11 +202,15 @@ def test_the_queue_leaves_attempts_and_retries_to_the_jobs_own_row():
 
 
 def test_each_database_gets_what_many_writers_need():
-    env = Environment({"A": "sqlite:////tmp/a.sqlite3", "B": "postgres://me@db/board"})
-    file = ready_for_many_writers(env.database("A", "sqlite:///x", "…", shown="…"))
+    env = EnvironmentReader(
+        {"A": "sqlite:////tmp/a.sqlite3", "B": "postgres://me@db/board"}
+    )
+    file = configure_for_many_writers(env.database("A", "sqlite:///x", "…", shown="…"))
     assert file["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
     assert file["OPTIONS"]["timeout"] == 20
-    server = ready_for_many_writers(env.database("B", "sqlite:///x", "…", shown="…"))
+    server = configure_for_many_writers(
+        env.database("B", "sqlite:///x", "…", shown="…")
+    )
     for kept in (file, server):
         assert kept["CONN_MAX_AGE"] > 0
         assert kept["CONN_HEALTH_CHECKS"] is True

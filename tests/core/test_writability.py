@@ -9,10 +9,10 @@ from django.test import Client
 
 from citeboard.core import outages, writability
 from citeboard.core.models import Heartbeat
-from citeboard.core.outages import AWAY, BUSY, READ_ONLY
+from citeboard.core.outages import AWAY, BUSY_REASON, READ_ONLY_REASON
 from citeboard.core.writability import WriteRecord
 from citeboard.ops.doctor import examine
-from tasks.jobs.queue_choice import Watchdog
+from tasks.jobs.queue_choice import WorkerGroupWatchdog
 from tasks.jobs.work import take_job
 from tests import factories
 
@@ -28,7 +28,7 @@ def folder(settings, tmp_path):
 @pytest.fixture
 def refused():
     """What `serve` records on a server that became read-only."""
-    record(reason=READ_ONLY, status=AWAY)
+    record(reason=READ_ONLY_REASON, status=AWAY)
 
 
 def record(**facts) -> None:
@@ -39,23 +39,23 @@ def fail(monkeypatch, error: Exception) -> None:
     def refuse() -> None:
         raise error
 
-    monkeypatch.setattr(writability, "_write_row", refuse)
+    monkeypatch.setattr(writability, "_write_heartbeat_row", refuse)
 
 
 @pytest.mark.both_databases
 def test_a_beat_writes_the_row_of_its_machine_and_records_success():
     for _ in range(2):
-        writability.beat()
+        writability.write_heartbeat()
     assert Heartbeat.objects.count() == 1
-    assert writability.last_record().reason == ""
+    assert writability.last_write_record().reason == ""
     assert writability.is_writable()
 
 
 def test_a_beat_that_fails_records_the_reason_and_logs_it_once(monkeypatch, caplog):
     fail(monkeypatch, OperationalError("connection refused"))
     for _ in range(3):
-        writability.beat()
-    assert writability.write_problem().reason == outages.NO_ANSWER
+        writability.write_heartbeat()
+    assert writability.write_problem().reason == outages.NO_ANSWER_REASON
     assert not writability.is_writable()
     assert [line.levelname for line in caplog.records] == ["ERROR"]
 
@@ -67,26 +67,26 @@ def test_a_beat_that_fails_records_the_reason_and_logs_it_once(monkeypatch, capl
 def test_a_record_that_is_broken_or_old_is_ignored(folder, content):
     folder.mkdir()
     (folder / "database-write.json").write_text(content)
-    assert writability.last_record() is None
+    assert writability.last_write_record() is None
 
 
 def test_a_record_of_the_future_is_ignored():
-    record(at=time.time() + 3600, reason=READ_ONLY)
-    assert writability.last_record() is None
+    record(at=time.time() + 3600, reason=READ_ONLY_REASON)
+    assert writability.last_write_record() is None
 
 
 @pytest.mark.usefixtures("refused")
 @pytest.mark.parametrize("part", ["web", "worker"])
 def test_the_probe_names_a_database_that_cannot_be_written(part):
     response = Client().get("/health/ready", {"for": part})
-    assert (response.status_code, response.json()["reason"]) == (503, READ_ONLY)
+    assert (response.status_code, response.json()["reason"]) == (503, READ_ONLY_REASON)
 
 
 def test_the_probe_reports_a_busy_database_and_stays_ready():
-    record(reason=BUSY, status=AWAY, is_busy=True)
+    record(reason=BUSY_REASON, status=AWAY, is_busy=True)
     response = Client().get("/health/ready")
     assert response.status_code == 200
-    assert [row["reason"] for row in response.json()["missing"]] == [BUSY]
+    assert [row["reason"] for row in response.json()["missing"]] == [BUSY_REASON]
 
 
 @pytest.mark.usefixtures("refused")
@@ -95,7 +95,7 @@ def test_the_doctor_names_the_cause_and_nothing_else():
     assert (finding.name, finding.state, finding.found) == (
         "database",
         "bad",
-        READ_ONLY,
+        READ_ONLY_REASON,
     )
     assert "DATABASE_URL" in finding.advice
 
@@ -103,13 +103,13 @@ def test_the_doctor_names_the_cause_and_nothing_else():
 @pytest.mark.usefixtures("refused")
 def test_a_check_of_the_database_alone_names_the_same_cause():
     [finding] = examine(["database"])
-    assert (finding.state, finding.found) == ("bad", READ_ONLY)
+    assert (finding.state, finding.found) == ("bad", READ_ONLY_REASON)
 
 
 def test_the_doctor_calls_a_busy_database_busy():
-    record(reason=BUSY, status=AWAY, is_busy=True)
+    record(reason=BUSY_REASON, status=AWAY, is_busy=True)
     [finding] = examine(["database"])
-    assert (finding.state, finding.found) == ("odd", BUSY)
+    assert (finding.state, finding.found) == ("odd", BUSY_REASON)
 
 
 @pytest.mark.usefixtures("refused")
@@ -124,7 +124,7 @@ def test_a_worker_takes_no_job_while_writes_fail():
 def test_the_watchdog_replaces_no_worker_while_writes_fail(settings):
     settings.LEASE_SECONDS = 0
     factories.make_submission()
-    watchdog = Watchdog("group", workers=1)
+    watchdog = WorkerGroupWatchdog("group", workers=1)
     watchdog._since = time.monotonic() - 3600
     assert not watchdog.is_stuck()
 
@@ -135,11 +135,11 @@ def test_a_read_only_server_is_found_without_a_record():
         pytest.skip("SQLite has no transactions that are read-only")
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
-        assert writability.write_problem().reason == READ_ONLY
+        assert writability.write_problem().reason == READ_ONLY_REASON
 
 
 def test_the_record_is_one_json_object_that_any_program_can_read(folder):
-    writability.beat()
+    writability.write_heartbeat()
     [path] = folder.iterdir()
     facts = json.loads(path.read_text())
     assert set(facts) == {"at", "reason", "status", "is_busy"}

@@ -9,7 +9,7 @@ from typing import Any
 
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Phase, Season, Task
-from tasks.models.declarations import keep
+from tasks.models.declarations import store_declaration
 from tasks.types.declared.folder import read_declaration
 from tests import factories
 from tests.tasks.types.corpus import write_topic
@@ -281,7 +281,7 @@ def declare(small: SmallTask, season: Season, **fields: Any) -> Task:
     kind = read_declaration({"task.toml": small.toml, "card.md": "# A card\n"})
     facts = {
         "type": kind.slug,
-        "declaration": keep(kind),
+        "declaration": store_declaration(kind),
         "rules": [kind.default_rules],
     }
     return factories.make_task(season=season, **{**facts, **fields})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeboard.demo.prepare import FIELD_TASKS, bring_field_tasks
+from citeboard.demo.prepare import FIELD_TASKS_SEASON, load_field_tasks
 from tasks.models import Season, Submission
 from tests.declared.folders import EXAMPLES
 
@@ -10,15 +10,15 @@ from tests.declared.folders import EXAMPLES
 @pytest.mark.django_db
 def test_each_folder_of_the_examples_is_a_task_with_runs_and_bringing_it_again_changes_nothing():
     folders = {path.name for path in EXAMPLES.iterdir()}
-    bring_field_tasks()
-    season = Season.objects.get(slug=FIELD_TASKS)
+    load_field_tasks()
+    season = Season.objects.get(slug=FIELD_TASKS_SEASON)
     assert set(season.tasks.values_list("slug", flat=True)) == folders
     sent = Submission.objects.filter(phase__task__season=season)
     assert sent.exclude(team=None).count() == 4 * len(folders)
     before = sent.count()
-    bring_field_tasks()
+    load_field_tasks()
     assert sent.count() == before
     # An earlier release submitted other systems against other gold.
     sent.filter(system="coinflip").update(system="By lot")
-    bring_field_tasks()
+    load_field_tasks()
     assert sent.count() == before

@@ -11,9 +11,13 @@ from citeboard.core import audit, confinement
 from scoring.__main__ import main
 from scoring.metrics.official import OfficialMeasure, written_files
 from scoring.models import Score
-from scoring.results.board.verdict import RankedSystem, Untested, verdict_of
+from scoring.results.board.verdict import (
+    RankedSystem,
+    UntestedReason,
+    verdict_on_systems,
+)
 from tasks.models import Job, MeasuresFile, Phase, Season, Submission
-from tasks.seasons.own_measures import bring_program, decide_measures
+from tasks.seasons.own_measures import decide_measures, store_uploaded_program
 from tasks.types.declared import official_program, own_measures
 from tasks.types.declared.folder import folder_files, read_declaration
 from tasks.types.declared.official_program import (
@@ -137,7 +141,7 @@ def test_its_numbers_rank_without_interval_or_test_beside_ours(official, client)
 
 def test_the_verdict_of_a_board_that_the_program_ranks_says_so():
     rows = [RankedSystem(submission=one, system=f"System {one}") for one in (1, 2)]
-    verdict = verdict_of(rows, untested=Untested.PROGRAM)
+    verdict = verdict_on_systems(rows, untested=UntestedReason.PROGRAM)
     assert verdict is not None
     assert verdict.text == (
         "System 1 has the best value of 2 ranked systems. "
@@ -211,7 +215,8 @@ def test_no_program_runs_in_a_phase_with_a_public_part(official, monkeypatch):
         text.replace("[[tasks.phases]]\n", "[[tasks.phases]]\npublic_part = 50\n")
     )
     monkeypatch.setattr(
-        "scoring.worker.program_sandbox.computed", lambda *_: pytest.fail("it ran")
+        "scoring.worker.program_sandbox.run_program_twice",
+        lambda *_: pytest.fail("it ran"),
     )
     jobs = worked_off_with(official)
     assert (jobs["corrected"].state, jobs[RULES].state) == ("done", "waiting")
@@ -225,7 +230,7 @@ def test_a_program_that_fails_is_told_to_organisers_without_its_words(official, 
     jobs = worked_off_with(with_program(official, score=evil))
     assert jobs["corrected"].state == "done"
     assert jobs[RULES].state == "failed"
-    told = [entry.text for entry in audit.history(Season.objects.get())]
+    told = [entry.text for entry in audit.history_of_place(Season.objects.get())]
     assert any("the official program ended in ValueError" in one for one in told)
     said = f"{told} {caplog.text} {jobs[RULES].reason}"
     assert "background" not in said
@@ -320,7 +325,7 @@ def test_staff_see_what_a_waiting_program_lacks_and_a_confined_process_reads_it(
     client.force_login(make_user(is_staff=True))
     source = "import no_such_package, subprocess\n"
     text = written_program("python3 score.py", {"score.py": source})
-    bring_program(text, by=make_user())
+    store_uploaded_program(text, by=make_user())
     monkeypatch.setattr(official_program, "warnings_of", None)
     page = text_of(client.get("/operate/measures/"))
     assert "no_such_package is imported and not installed here" in page
@@ -335,7 +340,7 @@ def test_staff_see_what_a_waiting_program_lacks_and_a_confined_process_reads_it(
 def test_staff_are_told_of_a_program_that_is_too_large_to_be_read(client, monkeypatch):
     client.force_login(make_user(is_staff=True))
     text = written_program("python3 score.py", {"score.py": "import json, re\n"})
-    bring_program(text, by=make_user())
+    store_uploaded_program(text, by=make_user())
 
     def refuse(*_args, **_kwargs):
         raise confinement.UploadUnreadable("it needed more than 1 MB")

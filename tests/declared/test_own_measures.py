@@ -12,7 +12,11 @@ from django.urls import reverse
 from citeboard.core import audit
 from scoring.__main__ import main
 from tasks.models import Job, MeasuresFile, Phase, Season, Submission
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures, decide_measures
+from tasks.seasons.own_measures import (
+    MeasuresRefused,
+    decide_measures,
+    store_uploaded_measures,
+)
 from tasks.types.declared import own_measures
 from tasks.types.declared.own_measures import not_here
 from tasks.types.files import READING_VERSION
@@ -148,7 +152,7 @@ def one_run(own) -> tuple[Submission, str]:
     season = Season.objects.get(slug="field")
     told = [
         entry.text
-        for entry in audit.history(season)
+        for entry in audit.history_of_place(season)
         if entry.action == "measures-failed"
     ]
     return Submission.objects.get(), " ".join(told)
@@ -217,7 +221,7 @@ def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_t
     with pytest.raises(
         MeasuresRefused, match="waits until the site's staff have approved it"
     ):
-        bring_measures(MEASURES, by=organiser, season=season)
+        store_uploaded_measures(MEASURES, by=organiser, season=season)
     row = MeasuresFile.objects.get()
     client.force_login(staff)
     page = client.get(reverse("operate-measures")).content.decode()
@@ -226,27 +230,27 @@ def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_t
     client.post(
         reverse("operate-measures-decide", args=[row.pk]), {"decision": "approve"}
     )
-    bring_measures(MEASURES, by=organiser, season=season)
+    store_uploaded_measures(MEASURES, by=organiser, season=season)
     with pytest.raises(MeasuresRefused):
-        bring_measures(f"{MEASURES}\n", by=organiser, season=season)
-    told = [entry.text for entry in audit.history(season).order_by("pk")]
+        store_uploaded_measures(f"{MEASURES}\n", by=organiser, season=season)
+    told = [entry.text for entry in audit.history_of_place(season).order_by("pk")]
     assert [words.partition(" ")[0] for words in told] == [
         "brought",
         "approved",
         "brought",
     ]
     settings.OWN_MEASURES = "organisers"
-    bring_measures(f"{MEASURES}\n\n", by=organiser, season=season)
+    store_uploaded_measures(f"{MEASURES}\n\n", by=organiser, season=season)
     settings.OWN_MEASURES = "nobody"
     with pytest.raises(MeasuresRefused, match="this site computes no measures"):
-        bring_measures(MEASURES, by=staff, season=season)
+        store_uploaded_measures(MEASURES, by=staff, season=season)
     settings.OWN_MEASURES, settings.CONFINEMENT = "organisers", "limits"
     with pytest.raises(
         MeasuresRefused, match="cannot keep a program that is not ours from files"
     ):
-        bring_measures(MEASURES, by=staff, season=season)
+        store_uploaded_measures(MEASURES, by=staff, season=season)
     shipped = (EXAMPLES / "reference-verification" / "measures.py").read_text()
-    bring_measures(shipped, by=organiser, season=season)
+    store_uploaded_measures(shipped, by=organiser, season=season)
 
 
 @pytest.mark.both_databases

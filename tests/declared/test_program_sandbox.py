@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from citeboard.core.confined.limits import Limits
-from citeboard.core.confinement import closes_all
+from citeboard.core.confined.limits import ResourceLimits
+from citeboard.core.confinement import is_fully_confined
 from scoring.metrics.official import ProgramCall, ProgramFailed, run_unconfined
 from scoring.worker.program_sandbox import (
     OPEN_FILES,
-    computed,
     limits_of_program,
-    sandbox,
+    program_pool,
+    run_program_twice,
 )
 from tasks.types.declared.official_program import written_program
 
@@ -74,25 +74,25 @@ def called(source: str, *, text: str = "") -> ProgramCall:
 
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory):
-    if not closes_all():
+    if not is_fully_confined():
         pytest.skip("this machine has no sandbox for official programs")
     folder = tmp_path_factory.mktemp("programs")
     other = folder / "other"
     other.mkdir()
     (other / "gold").write_text(SECRET)
     text = called("pass").text
-    pool = sandbox(text, root=ROOT, work_folder=folder)
+    pool = program_pool(text, root=ROOT, work_folder=folder)
     yield pool
     pool.close()
 
 
 def limits(**changed: float):
     facts = {"cpu_seconds": 4, "wall_seconds": 120.0, "memory_mb": 1024, "file_mb": 64}
-    return limits_of_program(Limits(**{**facts, **changed}))
+    return limits_of_program(ResourceLimits(**{**facts, **changed}))
 
 
 def run(pool, source: str, **changed: float) -> float:
-    return float(computed(pool, limits(**changed), called(source))[0])
+    return float(run_program_twice(pool, limits(**changed), called(source))[0])
 
 
 @pytest.mark.parametrize("act", HOSTILE)
@@ -226,7 +226,7 @@ def test_commands_and_folders_of_both_platforms_work_here_and_offline(
 ):
     files = {"score.py": source, "helper.py": "value = 0.5"}
     call = called("", text=written_program(command, files))
-    assert computed(pool, limits(), call).tolist() == [0.5]
+    assert run_program_twice(pool, limits(), call).tolist() == [0.5]
     assert run_unconfined(call).tolist() == [0.5]
 
 
@@ -235,9 +235,9 @@ def test_a_program_has_the_packages_of_the_site(pool):
         "import numpy as np\nfrom scipy.stats import rankdata\nimport json\n"
         "json.dump({'acc': float(np.mean(rankdata([3, 1])))}, open('/app/output/scores.json', 'w'))"
     )
-    own = sandbox(call.text, root=ROOT, work_folder=pool._folder / "packages")
+    own = program_pool(call.text, root=ROOT, work_folder=pool._folder / "packages")
     try:
-        assert computed(own, limits(), call).tolist() == [1.5]
+        assert run_program_twice(own, limits(), call).tolist() == [1.5]
     finally:
         own.close()
         (pool._folder / "packages").rmdir()
@@ -253,7 +253,7 @@ def test_a_module_named_like_a_package_of_the_site_is_that_of_the_program(pool, 
         "    open('/app/output/scores.json', 'w').write(text)",
     }
     call = called("", text=written_program("python3 score.py", files))
-    assert computed(pool, limits(), call).tolist() == [0.5]
+    assert run_program_twice(pool, limits(), call).tolist() == [0.5]
     assert run_unconfined(call).tolist() == [0.5]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.declared.proposals import _file_form, look
+from tasks.types.declared.proposals import _propose_file_format, look
 from tasks.types.declared.recognised import guess_id
 from tasks.types.files import InputFile, open_input
 from tests.declared.folders import lines, shared
@@ -306,7 +306,7 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
 )
 def test_a_table_is_parted_by_what_its_head_has_more_of(head, delimiter):
     file = InputFile("gold.csv", "gold.csv", lambda: BytesIO(head.encode()))
-    assert _file_form(file, {}).get("delimiter") == delimiter
+    assert _propose_file_format(file, {}).get("delimiter") == delimiter
 
 
 @pytest.mark.parametrize(

@@ -444,9 +444,9 @@ def test_an_instance_is_drawn_with_its_entities_marked(tmp_path):
     both = ("use string kernels", "both", "✓")
     assert marked == [[both, (".", "gold", "–")], [("We", "answer", "✗"), both]]
     assert answer.lines[1].words == "A · at 1–1 · wrong"
-    kinds = drawing.kinds_of(kind, shown)
+    kinds = drawing.outcomes_of_instance(kind, shown)
     assert kinds == {"entity-found", "entity-missed", "entity-wrong"}
-    assert drawing.kinds_of(kind, replace(shown, marks=())) == set()
+    assert drawing.outcomes_of_instance(kind, replace(shown, marks=())) == set()
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\x0b"])

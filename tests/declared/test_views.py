@@ -18,8 +18,8 @@ from scoring.metrics.own import trusted
 from scoring.offline.evaluate import load_instances, packed_instances
 from scoring.offline.marking import with_marks
 from scoring.offline.sample import shown_sample
-from scoring.results.comparison.drawing import draw, kinds_of
-from scoring.results.comparison.viewing import Sides, drawn_sides
+from scoring.results.comparison.drawing import draw, outcomes_of_instance
+from scoring.results.comparison.viewing import InstanceSides, instance_side_parts
 from tasks.models import Phase, Submission, Task
 from tasks.types import InputRefused
 from tasks.types.base import Marks, ShownInstance
@@ -98,7 +98,7 @@ def shown_of(tmp_path, kind, gold, run, pool=()):
 
 
 def given(kind, **fields):
-    [part, *_] = drawn_sides(kind, Sides(fields=fields))
+    [part, *_] = instance_side_parts(kind, InstanceSides(fields=fields))
     facts = {line.label: line.text for line in part.facts}
     return part.layout, [(line.label, line.text) for line in part.lines], facts
 
@@ -146,8 +146,8 @@ def test_a_reference_is_drawn_as_one_with_its_further_fields_below():
 def test_a_post_a_passage_and_a_pair_are_drawn_by_the_fields_that_the_view_names():
     view = '[task.view]\nas = "post"\ntext = "t"\nauthor = "by.name"\nfields = []'
     kind = kind_of(shown=("t", "by", "n"), view=view)
-    [part, *_] = drawn_sides(
-        kind, Sides(fields={"t": "Hello", "by": {"name": "Ada"}, "n": 1})
+    [part, *_] = instance_side_parts(
+        kind, InstanceSides(fields={"t": "Hello", "by": {"name": "Ada"}, "n": 1})
     )
     assert (part.layout, part.facts) == ("post", [])
     assert [(line.text, line.words) for line in part.lines] == [("Hello", "Ada")]
@@ -405,7 +405,7 @@ def test_labels_rankings_and_texts_have_the_marks_of_their_measures(tmp_path):
     assert marks(shown, "recall@2") == Marks((1, 0, 0), (1, None, None))
     assert marks(shown, "precision@2") == Marks((1, 0, 0), (1, 0, None))
     assert marks(shown, "ndcg") == Marks((1, 1, 0), (1, None, 1))
-    assert kinds_of(kind, shown) == {"first-1"}
+    assert outcomes_of_instance(kind, shown) == {"first-1"}
     kind = kind_of("text", measures=["token_f1", "exact_match", "rouge_l"])
     shown = shown_of(
         tmp_path,
@@ -425,7 +425,7 @@ def test_a_ranking_keeps_the_place_of_what_stands_below_those_that_are_shown(tmp
     *_, last = draw(kind, shown)[2].lines
     assert (last.text, last.number, last.kind) == ("l", 12, "both")
     assert marks(shown, "recall@10") == Marks((0,), (None,) * 11)
-    assert kinds_of(kind, shown) == {"first-none"}
+    assert outcomes_of_instance(kind, shown) == {"first-none"}
 
 
 def test_equal_texts_are_no_mark_where_the_measure_has_none(tmp_path):
@@ -648,16 +648,16 @@ def test_gold_of_several_runs_has_no_marks(tmp_path):
         {"id": "1", "text": "t", "gold": "yes"},
         {"id": "1", "gold": "yes"},
     )
-    sides = Sides(
+    sides = InstanceSides(
         fields=shown.fields,
         gold=shown.gold_parts,
         answers={"A": shown.answer_parts, "B": ()},
         marks={"A": shown.marks, "B": ()},
     )
-    _given, gold, first, second = drawn_sides(kind, sides)
+    _given, gold, first, second = instance_side_parts(kind, sides)
     assert [line.kind for part in (gold, first, second) for line in part.lines] == [
         "",
         "both",
     ]
-    hidden = drawn_sides(kind, replace(sides, gold=(), marks={}))
+    hidden = instance_side_parts(kind, replace(sides, gold=(), marks={}))
     assert {line.kind for part in hidden for line in part.lines} == {""}

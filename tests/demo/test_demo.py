@@ -19,15 +19,15 @@ from citeboard.core import storage
 from citeboard.core.confined.turns import PoolFull
 from citeboard.demo import prepare
 from citeboard.demo.judged import publish_estimates
-from citeboard.demo.prepare import EXAMPLES, address_of
+from citeboard.demo.prepare import EXAMPLES_FOLDER, address_of
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.__main__ import main
 from scoring.models import Sheet
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.worker.score import score
 from scripts.demo.systems import write_demo, write_sample
 from scripts.write_demo import BY_HAND, FILES, SAMPLE, WRITERS
-from tasks.jobs.mails import send_mails
+from tasks.jobs.mails import send_due_mails
 from tasks.models import (
     Job,
     Notification,
@@ -39,8 +39,8 @@ from tasks.models import (
     Task,
 )
 from tasks.models.notifications import Kind
-from tasks.submissions.submit import quota, submit_dated_run, submit_run
-from tasks.submissions.uploads import Upload
+from tasks.submissions.submit import remaining_quota, submit_dated_run, submit_run
+from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.access.table import ROUTES, expected
 from tests.api.sending import content
@@ -133,7 +133,7 @@ def test_every_example_run_can_be_sent_by_the_participant(without_runs):
             phase=phase,
             team=team,
             user=None,
-            upload=Upload(path, path.name),
+            upload=UploadedRunFile(path, path.name),
             system="Lead",
         )
         assert sent.warnings == []
@@ -202,7 +202,7 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
     assert not sheet.is_open
     team = Team.objects.get(memberships__user__email="participant@demo.example")
     for phase in Phase.objects.filter(task__season__slug="demo", slug="evaluation"):
-        assert quota(phase, team).left == 3
+        assert remaining_quota(phase, team).left == 3
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_its_best_and_worst_runs_differ_by_far(loaded, task, best, worst):
     )
     for run in phase.submissions.filter(kind="primary", system__in=(best, worst)):
         score(run.jobs.earliest("pk").pk)
-    board = standings(phase, None, "corrected")
+    board = compute_board(phase, None, "corrected")
     first, last = (row.scores[board.ranking.name] for row in board.rows)
     assert [row.system for row in board.rows] == [best, worst]
     assert first.low > last.high
@@ -237,13 +237,13 @@ def test_six_systems_send_reports_to_two_tracks_and_three_judges_are_ranked(load
         assert len(systems) == 6
         run = runs.get(phase__task__slug=task, system="NuggetHunter")
         score(run.jobs.get(rules="corrected").pk)
-        [row] = standings(run.phase, None, "corrected").rows
+        [row] = compute_board(run.phase, None, "corrected").rows
         assert row.scores["nuggets_vital"].value > 0.8
         assert row.scores["citation_f1"].value > 0.6
     judges = runs.filter(phase__task__slug="judges")
     for run in judges:
         score(run.jobs.earliest("pk").pk)
-    board = standings(judges[0].phase, None, "corrected")
+    board = compute_board(judges[0].phase, None, "corrected")
     assert [row.system for row in board.rows] == [
         "heron-judge",
         "magpie-judge",
@@ -328,7 +328,7 @@ def test_gold_and_runs_of_the_other_seasons_are_those_that_the_script_writes(
 ):
     WRITERS[name](tmp_path)
     written = _contents(tmp_path)
-    brought = _contents(EXAMPLES / name)
+    brought = _contents(EXAMPLES_FOLDER / name)
     assert brought.pop("season.toml")
     assert brought == written
 
@@ -425,7 +425,9 @@ def test_a_demo_season_of_an_earlier_release_stays_as_it_was():
     phase = factories.make_phase(task=task, with_gold=False)
     printed = demo()
     assert [given["id"] for given in printed["phases"]] == [phase.pk]
-    assert printed["phases"][0]["example_run"] == str(EXAMPLES / "runs" / "lead.jsonl")
+    assert printed["phases"][0]["example_run"] == str(
+        EXAMPLES_FOLDER / "runs" / "lead.jsonl"
+    )
     assert not Submission.objects.exists()
 
 
@@ -437,7 +439,7 @@ def counts() -> list[int]:
 
 
 def test_once_more_it_changes_nothing_and_prints_the_same(monkeypatch):
-    for name in ("send_runs", "publish_ratings"):
+    for name in ("send_demo_runs", "publish_ratings"):
         monkeypatch.setattr(prepare, name, lambda *given: None)
     first, before = demo(), counts()
     phase = Phase.objects.get(task__slug="1a", slug="practice")
@@ -486,7 +488,7 @@ def test_it_tells_people_how_to_sign_in(without_runs):
 
 def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
     demo()
-    send_mails()
+    send_due_mails()
     assert mailoutbox == []
     assert Notification.objects.filter(
         user__email=address_of("organiser"), kind=Kind.ROLE
@@ -530,11 +532,11 @@ def test_the_demo_waits_while_all_readers_are_busy(monkeypatch):
             raise PoolFull
         return value
 
-    assert prepare.patiently(read, value="run") == "run"
+    assert prepare.call_when_process_free(read, value="run") == "run"
     monkeypatch.setattr(prepare, "PATIENCE", -1)
     tries.clear()
     with pytest.raises(PoolFull):
-        prepare.patiently(read, value="run")
+        prepare.call_when_process_free(read, value="run")
 
 
 def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_nothing():

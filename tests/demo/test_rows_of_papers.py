@@ -83,9 +83,9 @@ SPANS = [
 def make_scored() -> None:
     """Score the practice phases of the papers' tasks, without baselines, and publish what people say."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "IN_ALL_PHASES", ())
-        patch.setattr(prepare, "BASELINES", {})
-        patch.setattr(prepare, "bring_reports", lambda: None)
+        patch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
+        patch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
+        patch.setattr(prepare, "load_reports_season", lambda: None)
         make_complete()
     for slug in chain.from_iterable(TASKS.values()):
         phase = phase_at("demo", slug, "practice")
@@ -149,7 +149,7 @@ def test_people_rate_texts_on_the_page_that_its_row_names(organiser):
     phase = phase_at("demo", "citation-texts", "practice")
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY)[:2])
     sheet = sheets.make_sheet(phase=phase, runs=runs, instances=2, seed=1, by=by)
-    sheets.add_person(sheet=sheet, email=address_of(READER), by=by)
+    sheets.add_annotator_by_email(sheet=sheet, email=address_of(READER), by=by)
     organiser.force_login(User.objects.get(email=address_of(READER)))
     assert organiser.get(ANNOTATING.format(sheet=sheet.pk)).status_code == 200
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from citeboard.demo.conclude import conclude
+from citeboard.demo.conclude import conclude_demo
 from scoring.models import BackgroundJob, Snapshot
 from scoring.results.board.confirming import confirmation_of
-from scoring.results.board.public_results import overall
-from scoring.results.board.standings import Board, standings
+from scoring.results.board.public_results import overall_ranking_of_season
+from scoring.results.board.standings import Board, compute_board
 from scoring.results.publications import published
 from scoring.tools.baselines import baselines_of
 from scripts.demo.papers import PAPERS, citances
@@ -33,7 +33,7 @@ def story(db, kept_story) -> None:
 
 
 def board_of(season: str, task: str, phase: str = "practice") -> Board:
-    board = standings(phase_at(season, task, phase), None)
+    board = compute_board(phase_at(season, task, phase), None)
     assert board.is_compared
     assert board.separation.can_differ
     return board
@@ -70,7 +70,7 @@ def test_one_board_is_overturned_its_first_by_value_is_not_the_surest_by_signifi
 
 
 def test_on_one_board_a_baseline_has_the_best_value(story):
-    first, *others = standings(phase_at("demo", "2", "practice"), None).rows
+    first, *others = compute_board(phase_at("demo", "2", "practice"), None).rows
     assert first.is_baseline
     assert first.value > max(row.value for row in others)
 
@@ -83,7 +83,7 @@ def test_months_of_runs_rise_past_a_line_that_is_called_invented(story):
     assert runs[-1].submitted_at - runs[0].submitted_at > dt.timedelta(days=150)
     values = [row.value for row in runs]
     assert values == sorted(values)
-    table = published.leading_of_each([board.phase.task])[board.phase.task_id]
+    table = published.leading_table_by_task([board.phase.task])[board.phase.task_id]
     line = table.rows[0]
     assert values[0] < line.value(board.ranking.metric) < values[-1]
     assert "invented" in line.system
@@ -116,13 +116,13 @@ def test_rankings_of_the_field_s_tasks_hold_more_than_one_candidate():
 def test_the_season_has_an_overall_table_of_its_teams(story):
     season = Season.objects.get(slug="demo")
     assert season.shows_overall
-    table = overall(season)
+    table = overall_ranking_of_season(season)
     assert len(table.boards) == 4
     assert {row.team for row in table.rows} >= {"Avocet", "Bittern", "Curlew"}
 
 
 def test_the_season_that_ended_has_a_winner_and_is_confirmed_cited_and_archived(story):
-    assert conclude()
+    assert conclude_demo()
     board = board_of("demo-2024", "recommendation", "evaluation")
     assert board.phase.closes < board.updated_at
     assert board.verdict.leader.system == "TwoTower-384"
@@ -135,7 +135,7 @@ def test_the_season_that_ended_has_a_winner_and_is_confirmed_cited_and_archived(
     archives = BackgroundJob.objects.filter(kind=BackgroundJob.Kind.ARCHIVE)
     assert archives.get().season == board.phase.task.season
     # A second call does nothing.
-    assert conclude()
+    assert conclude_demo()
     assert archives.count() == Snapshot.objects.count() == 1
 
 
@@ -143,7 +143,7 @@ def test_a_season_whose_runs_still_wait_is_not_concluded(story):
     phase = phase_at("demo-2024", "recommendation", "evaluation")
     run = phase.submissions.filter(kind=Submission.Kind.PRIMARY).first()
     Submission.objects.filter(pk=run.pk).update(status=Submission.Status.QUEUED)
-    assert not conclude()
+    assert not conclude_demo()
     assert not BackgroundJob.objects.exists()
     assert not Snapshot.objects.exists()
 
@@ -151,7 +151,7 @@ def test_a_season_whose_runs_still_wait_is_not_concluded(story):
 def test_an_ended_season_of_an_earlier_release_stays_as_it_was(db):
     season = factories.make_season(slug="demo-2024")
     factories.make_phase(task=factories.make_task(season=season))
-    assert conclude()
+    assert conclude_demo()
     assert not BackgroundJob.objects.exists()
 
 

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from citeboard.demo import prepare
-from citeboard.demo.systems import SYSTEMS
+from citeboard.demo.systems import SYSTEMS_BY_TASK
 from tasks.models import Phase, Submission
 from tests.api.sending import score
 from tests.scoring.compared import compare
@@ -14,15 +14,15 @@ from tests.scoring.compared import compare
 def make_without_runs() -> None:
     """For what does not rest on them: sending fifty runs takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("send_runs", "publish_ratings"):
+        for name in ("send_demo_runs", "publish_ratings"):
             patch.setattr(prepare, name, lambda *given: None)
-        prepare.begin_demo()
+        prepare.create_demo()
         prepare.finish_demo()
 
 
 def make_complete() -> dict[int, dt.datetime]:
     """Return when the runs were sent that come with the season, as dated at the beginning."""
-    prepare.begin_demo()
+    prepare.create_demo()
     loaded = dict(Submission.objects.values_list("pk", "submitted_at"))
     prepare.finish_demo()
     return loaded
@@ -45,12 +45,18 @@ BY_VALUE = (("demo", "2", "practice"),)
 def make_story() -> None:
     """Score the boards of the story by their first rules and compare them, without built-in baselines."""
     tasks = {task for _, task, _ in STORY}
-    sent = {task: of_it if task in tasks else () for task, of_it in SYSTEMS.items()}
+    sent = {
+        task: of_it if task in tasks else () for task, of_it in SYSTEMS_BY_TASK.items()
+    }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "SYSTEMS", sent)
-        patch.setattr(prepare, "IN_ALL_PHASES", ())
-        patch.setattr(prepare, "BASELINES", {})
-        for name in ("bring_published", "bring_reports", "publish_ratings"):
+        patch.setattr(prepare, "SYSTEMS_BY_TASK", sent)
+        patch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
+        patch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
+        for name in (
+            "load_published_seasons",
+            "load_reports_season",
+            "publish_ratings",
+        ):
             patch.setattr(prepare, name, lambda *given: None)
         patch.setattr(prepare.entailment_labels, "import_labels", lambda **given: None)
         make_complete()

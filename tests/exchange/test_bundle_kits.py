@@ -13,12 +13,15 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from citeboard.core import storage
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from scoring.client.actions import inputs_address
 from scoring.exchange.bundles import drafting
-from scoring.exchange.bundles.importing import drafted, make_season
+from scoring.exchange.bundles.importing import (
+    create_drafted_season,
+    draft_season_from_bundle,
+)
 from scoring.exchange.bundles.report import DECIDE, UNDERSTOOD
-from tasks.gold.gold_files import kit_of, open_inputs_without_kit
+from tasks.gold.gold_files import kit_checksums_of, open_inputs_without_kit
 from tasks.models import Gold, Phase, Season
 from tasks.registration.entries import accept_terms
 from tests import factories
@@ -50,7 +53,7 @@ def drafting_of(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def draft(files):
-        (tmp_path / drafting.UPLOAD).write_bytes(packed(files))
+        (tmp_path / drafting.UPLOAD_FILE_NAME).write_bytes(packed(files))
         result = drafting.draft({"filename": "bundle.zip"})
         kit = {}
         for name, part in result["parts"].items():
@@ -227,8 +230,8 @@ def season(tmp_path) -> Season:
     path.write_bytes(
         packed(with_kit(**{"README.md": "Begin.", "a.npy": b"\x93NUMPY\0"}))
     )
-    with drafted(path, "pets.zip", by=None, slug="pets") as draft:
-        return make_season(draft, filename="pets.zip", by=None).season
+    with draft_season_from_bundle(path, "pets.zip", by=None, slug="pets") as draft:
+        return create_drafted_season(draft, filename="pets.zip", by=None).season
 
 
 def public_names(season: Season) -> list[str]:
@@ -287,12 +290,12 @@ def test_a_season_file_with_another_kit_changes_it_and_history_says_so(
     out = tmp_path / "season"
     call_command("export_season", "pets", "--out", out, stdout=io.StringIO())
     call_command("load_season", out, stdout=io.StringIO())
-    assert not history(season).filter(action="kit-changed").exists()
+    assert not history_of_place(season).filter(action="kit-changed").exists()
     with zipfile.ZipFile(out / "gold" / "pets-practice.zip", "a") as gold:
         gold.writestr(f"{KIT}/more.md", "More.")
     call_command("load_season", out, stdout=io.StringIO())
     assert f"{KIT}/more.md" in public_names(season)
-    [entry] = history(season).filter(action="kit-changed")
+    [entry] = history_of_place(season).filter(action="kit-changed")
     assert "(files: 4)" in entry.text
     assert Gold.objects.get(task__season=season, split="practice").number == 1
 
@@ -317,8 +320,8 @@ def test_organisers_change_the_kit_with_the_gold_and_history_says_so(client, sea
     answer = client.post("/seasons/pets/organise/gold/", sent, follow=True)
     assert answer.status_code == 200, answer.content.decode()
     gold = Gold.objects.filter(task__season=season, split="practice").latest("number")
-    assert list(kit_of(gold)) == [f"{KIT}/new.md"]
-    assert history(season).filter(action="kit-changed").count() == 1
+    assert list(kit_checksums_of(gold)) == [f"{KIT}/new.md"]
+    assert history_of_place(season).filter(action="kit-changed").count() == 1
 
 
 def sign_in(client, season: Season) -> None:

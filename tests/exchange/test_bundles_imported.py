@@ -11,19 +11,23 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.exchange.bundles import drafting, reading
-from scoring.exchange.bundles.dates import NoDate, read_date
+from scoring.exchange.bundles.dates import InvalidBundleDate, read_date
 from scoring.exchange.bundles.files import BundleFiles
-from scoring.exchange.bundles.importing import drafted, kept_report, make_season
-from scoring.exchange.bundles.pages import markdown_of
+from scoring.exchange.bundles.importing import (
+    create_drafted_season,
+    draft_season_from_bundle,
+    stored_import_report,
+)
+from scoring.exchange.bundles.pages import convert_html_to_markdown
 from scoring.exchange.bundles.programs import read_program
 from scoring.exchange.bundles.report import (
     DECIDE,
     LEFT_OUT,
     PREVENTS,
     UNDERSTOOD,
-    Report,
+    ImportReport,
 )
-from scoring.exchange.bundles.schema import KEYS, note_keys
+from scoring.exchange.bundles.schema import KEYS_BY_PLATFORM, report_keys
 from tasks.models import Gold, Phase, Season, Task
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types.declared.official_program import program_of
@@ -46,7 +50,7 @@ def drafting_of(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def draft(files):
-        (tmp_path / drafting.UPLOAD).write_bytes(packed(files))
+        (tmp_path / drafting.UPLOAD_FILE_NAME).write_bytes(packed(files))
         return drafting.draft({"filename": "bundle.zip"})
 
     return draft
@@ -408,17 +412,21 @@ def test_signs_that_no_database_holds_are_replaced(bundle):
     strange = '"re\\0d\\ud800": 1\n'
     changed = files["competition.yaml"].replace(title, spelt) + strange
     bundle.write_bytes(packed({**files, "competition.yaml": changed}))
-    with drafted(bundle, "pets.zip", by=None, slug="pets-2031") as draft:
-        make_season(draft, filename="pets.zip", by=None)
+    with draft_season_from_bundle(
+        bundle, "pets.zip", by=None, slug="pets-2031"
+    ) as draft:
+        create_drafted_season(draft, filename="pets.zip", by=None)
     season = Season.objects.get()
     assert season.title == "Pets\ufffd in ?pictures"
-    assert any("re\ufffdd?" in line.place for line in kept_report(season))
+    assert any("re\ufffdd?" in line.place for line in stored_import_report(season))
 
 
 @pytest.mark.django_db
 def test_a_draft_is_loaded_as_a_season_file_is_and_keeps_its_report(bundle):
-    with drafted(bundle, "pets.zip", by=None, slug="pets-2031") as draft:
-        make_season(draft, filename="pets.zip", by=None)
+    with draft_season_from_bundle(
+        bundle, "pets.zip", by=None, slug="pets-2031"
+    ) as draft:
+        create_drafted_season(draft, filename="pets.zip", by=None)
     season = Season.objects.get()
     assert (season.slug, season.is_public) == ("pets-2031", False)
     task = Task.objects.get()
@@ -427,8 +435,8 @@ def test_a_draft_is_loaded_as_a_season_file_is_and_keeps_its_report(bundle):
     assert list(golds) == [("final", 4), ("practice", 8)]
     final = Phase.objects.get(slug="final")
     assert final.opens == dt.datetime(2031, 2, 1, 10, tzinfo=dt.UTC)
-    assert list(kept_report(season)) == list(draft.report)
-    assert kept_report(season)[0].verdict == DECIDE
+    assert list(stored_import_report(season)) == list(draft.report)
+    assert stored_import_report(season)[0].verdict == DECIDE
 
 
 @pytest.mark.django_db
@@ -457,14 +465,14 @@ VERDICT = {
 }
 
 
-@pytest.mark.parametrize("layout", list(KEYS))
+@pytest.mark.parametrize("layout", list(KEYS_BY_PLATFORM))
 def test_the_guide_lists_each_key_as_the_importer_treats_it(layout):
     guide = (ROOT / "docs" / "bundles.md").read_text()
     part = guide.split(f"\n### {layout}\n")[1].split("\n### ")[0]
     rows = [line for line in part.splitlines() if line.startswith("| `")]
     assert rows == [
         f"| `{key.path}` | {VERDICT[key.verdict]} | {key.words} |"
-        for key in KEYS[layout]
+        for key in KEYS_BY_PLATFORM[layout]
     ]
 
 
@@ -476,16 +484,16 @@ def of_path(path: str):
     return {("any" if own == "*" else own): [inner] if own != name else inner}
 
 
-@pytest.mark.parametrize("layout", list(KEYS))
+@pytest.mark.parametrize("layout", list(KEYS_BY_PLATFORM))
 def test_a_key_is_noted_as_the_guide_says_and_an_unknown_one_too(layout):
-    for key in KEYS[layout]:
-        report = Report()
-        note_keys(of_path(key.path), layout, report)
+    for key in KEYS_BY_PLATFORM[layout]:
+        report = ImportReport()
+        report_keys(of_path(key.path), layout, report)
         noted = [(line.place, line.verdict) for line in report]
         taken = key.verdict == UNDERSTOOD
         assert noted == ([] if taken else [(key.path, key.verdict)])
-    report = Report()
-    note_keys({"colour": "red"}, layout, report)
+    report = ImportReport()
+    report_keys({"colour": "red"}, layout, report)
     assert [line.message for line in report] == ["no key that the importer knows “red”"]
 
 
@@ -511,7 +519,7 @@ def recognised(program: str, **files: str):
         InputFile(name, name, partial(io.BytesIO, text.encode()))
         for name, text in own.items()
     ]
-    found = read_program(inputs, "program", Report())
+    found = read_program(inputs, "program", ImportReport())
     return {key: own.name for key, own in found.by_key.items()}, [
         own.name for own in found.others
     ]
@@ -590,7 +598,7 @@ def test_dates_have_the_month_first_or_are_iso_and_in_utc(written, expected):
     "written", ["31-12-2026", "2-30-2026", "tomorrow", "1-1-2026 25:00"]
 )
 def test_what_is_no_date_is_refused(written):
-    with pytest.raises(NoDate):
+    with pytest.raises(InvalidBundleDate):
         read_date(written)
 
 
@@ -600,7 +608,7 @@ def test_pages_of_html_become_markdown_without_scripts_and_odd_links():
         "<a href='https://example.org/x'>there</a>, <a href='javascript:alert(1)'>not</a>."
         "<img src=x onerror=alert(1)></p><pre>a  b</pre>"
     )
-    assert markdown_of(html) == (
+    assert convert_html_to_markdown(html) == (
         "## Rules\n\n1. One\n2. Two\n\nSee [there](https://example.org/x), not.\n\n```\na  b\n```"
     )
 
@@ -661,16 +669,16 @@ def test_each_key_that_the_readers_ask_for_is_in_the_guide_and_the_other_way_rou
     path = tmp_path / "bundle.zip"
     path.write_bytes(packed(files))
     monkeypatch.chdir(tmp_path)
-    reading.read_competition(BundleFiles(path, "bundle.zip"), Report())
+    reading.read_competition(BundleFiles(path, "bundle.zip"), ImportReport())
     chosen = r"^(html|phases|leaderboard\.(?:leaderboards|columns))\.(?!terms$)\w+"
     paths = {
         re.sub(chosen, r"\1.*", path) if layout == "CodaLab" else path for path in noted
     }
-    known = {key.path for key in KEYS[layout]}
+    known = {key.path for key in KEYS_BY_PLATFORM[layout]}
     parts = {part for key in known for part in _parts_of(key)}
     within = {path for path in paths if path.rpartition(".")[0] in known}
     assert paths - known - parts - within == set()
-    taken = {key.path for key in KEYS[layout] if key.verdict == UNDERSTOOD}
+    taken = {key.path for key in KEYS_BY_PLATFORM[layout] if key.verdict == UNDERSTOOD}
     assert {path.removesuffix("[]") for path in taken - UNREAD} - paths == set()
 
 

@@ -10,8 +10,17 @@ from django.urls import reverse
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Team, Token
 from scoring.exchange.bundles import scored_again
-from scoring.exchange.bundles.importing import drafted, make_season
-from scoring.models import OF_RANKING, BackgroundJob, ManualMeasure, ManualScore, Score
+from scoring.exchange.bundles.importing import (
+    create_drafted_season,
+    draft_season_from_bundle,
+)
+from scoring.models import (
+    IS_RANKING_SCORE,
+    BackgroundJob,
+    ManualMeasure,
+    ManualScore,
+    Score,
+)
 from scoring.results.board import manual_scores
 from tasks.jobs import interruptions
 from tasks.models import Organiser, Phase, Registration, Submission
@@ -35,8 +44,8 @@ def olga(client):
 def phase(tmp_path, olga) -> Phase:
     path = tmp_path / "bundle.zip"
     path.write_bytes(packed(codabench()))
-    with drafted(path, "bundle.zip", by=olga, slug="pets") as draft:
-        make_season(draft, filename="bundle.zip", by=olga)
+    with draft_season_from_bundle(path, "bundle.zip", by=olga, slug="pets") as draft:
+        create_drafted_season(draft, filename="bundle.zip", by=olga)
     return Phase.objects.get(slug="practice")
 
 
@@ -90,7 +99,7 @@ def test_old_runs_are_scored_again_by_team_with_their_old_scores_beside(client, 
         ("South", "South", "scored"),
     ]
     assert [row["run"] for row in job.result["runs"]] == [run.pk for run in runs]
-    accuracy = Score.objects.filter(OF_RANKING)
+    accuracy = Score.objects.filter(IS_RANKING_SCORE)
     values = dict(accuracy.values_list("evaluation__submission", "value"))
     assert [values[run.pk] for run in runs] == [0.75, 1.0, 0.875]
     old = dict(ManualScore.objects.values_list("submission", "value"))
@@ -114,7 +123,7 @@ def test_the_same_zip_twice_is_one_job(client, phase):
     assert BackgroundJob.objects.count() == 1
 
 
-@pytest.mark.parametrize("end", [interruptions.Stopping, RuntimeError])
+@pytest.mark.parametrize("end", [interruptions.WorkerStopping, RuntimeError])
 def test_a_job_that_begins_again_queues_no_run_twice_and_counts_all(
     client, phase, monkeypatch, end
 ):
@@ -179,7 +188,7 @@ def test_an_organiser_who_left_queues_nothing(client, phase, olga):
 def test_old_scores_for_which_there_is_no_room_are_told_and_the_runs_stay(
     client, phase, monkeypatch
 ):
-    monkeypatch.setattr(manual_scores, "MAX_MEASURES", 0)
+    monkeypatch.setattr(manual_scores, "MAX_MEASURES_PER_PHASE", 0)
     page = told(client, phase, RUNS)
     assert "3 runs queued. 1 run not taken." in page
     assert "acc, as it was: the phase has 0 measures" in page

@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.background.kinds import rights_of
+from citeboard.background.kinds import paper_rights_digest
 from scoring.exchange.overview_paper import OverviewPaper
 from tasks.models import Phase, Submission, Task
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.background.background import work_off
 from tests.scoring import boards
@@ -18,9 +18,9 @@ def test_rights_of_a_zip_name_all_that_may_be_taken_back():
     season = factories.make_season(organiser=factories.make_user())
     boards.make_phase(season, rules=("corrected",), shows_instances=True)
     Task.objects.update(min_class_size=5)
-    before = rights_of(OverviewPaper.for_viewer(season, None))
+    before = paper_rights_digest(OverviewPaper.for_viewer(season, None))
     Phase.objects.update(shows_instances=False)
-    assert rights_of(OverviewPaper.for_viewer(season, None)) != before
+    assert paper_rights_digest(OverviewPaper.for_viewer(season, None)) != before
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_a_run_that_is_taken_off_the_board_is_in_no_zip_that_was_kept(client, go
     work_off()
     assert client.get(where).getvalue()
     Submission.objects.filter(pk=run.pk).update(**gone)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert client.get(where).status_code == 302

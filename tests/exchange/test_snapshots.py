@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.models import Snapshot
-from scoring.results.board.snapshots import keep_due
+from scoring.results.board.snapshots import save_due_snapshots
 from tasks.models import Phase
 from tests import factories
 from tests.scoring import boards
@@ -93,8 +93,8 @@ def test_a_hidden_board_is_kept_at_close_for_its_organisers_alone(
     client, phase, organiser, board
 ):
     close(phase, board=board)
-    assert keep_due() == 1
-    assert keep_due() == 0
+    assert save_due_snapshots() == 1
+    assert save_due_snapshots() == 0
     kept = Snapshot.objects.get()
     assert (kept.audience, kept.occasion) == ("organiser", "close")
     for published in (False, True):
@@ -112,7 +112,7 @@ def test_a_hidden_board_is_kept_at_close_for_its_organisers_alone(
 
 def test_a_board_of_ranks_is_kept_without_numbers(client, phase):
     close(phase, board="ranks")
-    assert keep_due() == 2
+    assert save_due_snapshots() == 2
     public = Snapshot.objects.get(audience="public")
     page, file, _ = addresses(phase, public)
     assert "Ada&#x27;s" in client.get(page).content.decode()
@@ -135,10 +135,10 @@ def test_the_board_of_older_gold_is_kept_once_newer_gold_has_taken_its_place(
     second = boards.make_gold(phase, 2, "A fix")
     runs = list(phase.submissions.all())
     boards.score(runs[0], 0.5, gold=second)
-    assert keep_due() == 0
+    assert save_due_snapshots() == 0
     boards.score(runs[1], 0.4, gold=second)
     Phase.objects.update(version=8)
-    assert keep_due() == 1
+    assert save_due_snapshots() == 1
     kept = Snapshot.objects.get()
     assert (kept.occasion, kept.gold.number) == ("gold", 1)
     assert b"0.6123" in client.get(addresses(phase, kept)[0]).content
@@ -147,18 +147,18 @@ def test_the_board_of_older_gold_is_kept_once_newer_gold_has_taken_its_place(
 def test_nothing_is_kept_while_runs_of_a_closed_phase_are_still_scored(phase):
     waiting = boards.make_run(phase, phase.submissions.first().team, status="queued")
     close(phase)
-    assert keep_due() == 0
+    assert save_due_snapshots() == 0
     waiting.delete()
-    assert keep_due() == 1
+    assert save_due_snapshots() == 1
 
 
 def test_a_phase_that_closes_a_second_time_is_kept_a_second_time(phase):
     close(phase)
-    keep_due()
+    save_due_snapshots()
     Snapshot.objects.update(created_at=timezone.now() - dt.timedelta(days=3))
     boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.9)
     Phase.objects.update(version=5)
-    assert keep_due() == 1
+    assert save_due_snapshots() == 1
 
 
 def test_hidden_names_of_teams_stay_hidden_whoever_cites_the_board(
@@ -182,7 +182,7 @@ def test_what_was_cited_with_names_is_not_shown_once_names_are_hidden(client, ph
 
 def test_the_page_of_a_board_lists_what_was_kept(client, phase):
     close(phase)
-    keep_due()
+    save_due_snapshots()
     page = client.get(boards.address("board", phase)).content.decode()
     assert Snapshot.objects.get().short in page
 
@@ -193,14 +193,14 @@ def test_a_page_of_the_board_that_was_read_before_lists_what_is_kept_later(
     close(phase)
     board = boards.address("board", phase)
     assert "snapshots/" not in client.get(board).content.decode()
-    keep_due()
+    save_due_snapshots()
     assert Snapshot.objects.get().short in client.get(board).content.decode()
 
 
 def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(
     client, phase, monkeypatch
 ):
-    monkeypatch.setattr("scoring.models.boards.MAX_CITED_AN_HOUR", 1)
+    monkeypatch.setattr("scoring.models.boards.MAX_SNAPSHOTS_AN_HOUR", 1)
     for _ in range(2):
         assert (
             "/snapshots/"

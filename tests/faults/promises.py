@@ -9,7 +9,7 @@ from citeboard.core import storage
 from scoring.models import Evaluation, LogEntry
 from scoring.offline.scoring import Scoring, score as score_offline
 from scoring.receipts import log
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Job, Submission
 from tests.faults.serving import until
 
@@ -53,7 +53,7 @@ def assert_is_scored_once(submission: Submission, receipts: int = 1) -> None:
 
 
 def assert_log_has_no_hole() -> None:
-    log.keep_up()
+    log.keep_log_current()
     indexes = list(LogEntry.objects.values_list("index", flat=True))
     assert indexes == list(range(len(indexes)))
     assert log.head()["size"] == len(indexes)
@@ -71,7 +71,7 @@ def is_sound(submission: Submission) -> bool:
 def assert_board_is_in_order(phase) -> None:
     """Each team's best scored run stands on it, in the order of its recomputed value."""
     staff = phase.task.season.organisers.first()
-    board = standings(phase, staff.user if staff else None)
+    board = compute_board(phase, staff.user if staff else None)
     best = {}
     for evaluation in Evaluation.objects.filter(
         phase=phase, rules=board.rules, submission__status="scored"

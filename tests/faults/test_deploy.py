@@ -15,9 +15,9 @@ from django.db import connection
 from django.utils import timezone
 
 from citeboard.core.database import (
-    EPOCH,
-    KEY,
-    WAITING,
+    MIGRATION_LOCK_KEY,
+    SCHEMA_EPOCH,
+    WAITING_MESSAGE,
     UnusableSchema,
     refuse_unusable_schema,
     schema_state,
@@ -62,14 +62,14 @@ def newer(tmp_path, transactional_db):
 
 @pytest.fixture
 def newer_schema(transactional_db) -> None:
-    SchemaEpoch.objects.create(number=EPOCH + 1, since=timezone.now())
+    SchemaEpoch.objects.create(number=SCHEMA_EPOCH + 1, since=timezone.now())
 
 
 @contextmanager
 def somebody_migrates(environment):
     if connection.vendor == "postgresql":
         with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as other:
-            other.execute("SELECT pg_advisory_lock(%s)", [KEY])
+            other.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
             yield
         return
     with Path(environment["CITEBOARD_DATA_DIR"], "migrate.lock").open("w") as file:
@@ -108,10 +108,13 @@ def test_a_deploy_of_other_code_while_runs_are_scored_loses_none(
 @pytest.mark.slow
 def test_an_old_release_ends_in_good_order_when_a_newer_one_takes_something_away(serve):
     served = serve()
-    SchemaEpoch.objects.create(number=EPOCH + 1)
+    SchemaEpoch.objects.create(number=SCHEMA_EPOCH + 1)
     until(lambda: served.process.poll() is not None, "the old release has ended")
     assert served.process.returncode == UnusableSchema.exit_code
-    assert f"The database was upgraded to schema epoch {EPOCH + 1} on " in served.said()
+    assert (
+        f"The database was upgraded to schema epoch {SCHEMA_EPOCH + 1} on "
+        in served.said()
+    )
     assert "Traceback" not in served.said()
 
 
@@ -122,7 +125,7 @@ def test_an_old_release_does_not_start_on_a_newer_schema(
     said = manage(child_environment, command)
     assert said.returncode == UnusableSchema.exit_code
     assert (
-        f"this release works with {EPOCH}: start the release that it was upgraded to"
+        f"this release works with {SCHEMA_EPOCH}: start the release that it was upgraded to"
         in said.stderr
     )
 
@@ -145,7 +148,7 @@ def test_a_database_of_before_0_2_0_is_refused_in_a_sentence(
 
 
 def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
-    SchemaEpoch.objects.get_or_create(number=EPOCH)
+    SchemaEpoch.objects.get_or_create(number=SCHEMA_EPOCH)
     refuse_unusable_schema()
 
 
@@ -156,7 +159,7 @@ def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_pa
             waits = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
             )
-            assert waits.stderr.readline().strip() == WAITING
+            assert waits.stderr.readline().strip() == WAITING_MESSAGE
         assert waits.communicate()[1] == ""
         assert waits.returncode == 0
         assert manage(environment, "migrate", "--check").returncode == 0

@@ -15,12 +15,12 @@ from django.db import connection, transaction
 from django.db.models import F
 from django_q.models import OrmQ
 
-from citeboard.background.kinds import ask_for_labels
+from citeboard.background.kinds import queue_label_import
 from citeboard.core import storage
 from scoring.models import BoardOrder, Evaluation
-from tasks.jobs.engine import wake
+from tasks.jobs.engine import wake_worker
 from tasks.models import Job, Phase
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tests.factories import make_user
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
 from tests.faults.serving import (
@@ -151,8 +151,8 @@ class TestAGroupAtOtherWork:
         organiser, sent = make_user(), tmp_path / "labels.jsonl"
         phase.task.season.organisers.create(user=organiser)
         sent.write_text("nonsense\n")
-        upload = Upload(sent, sent.name)
-        asked = ask_for_labels(
+        upload = UploadedRunFile(sent, sent.name)
+        asked = queue_label_import(
             season=phase.task.season, model="m@1", upload=upload, by=organiser
         )
         with endless(f"statistics/{asked.file}") as is_read:
@@ -307,7 +307,7 @@ class TestWakes:
         with transaction.atomic():
             submission = send()
             for _ in range(4):
-                wake(submission.jobs.get())
+                wake_worker(submission.jobs.get())
         wait_until_settled(submission)
         other = send()
         wait_until_settled(other)

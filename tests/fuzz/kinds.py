@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.human import reading as human
 from scoring.offline.verify import verify
 from scoring.worker import reading as worker
-from tasks.seasons.file.entries import FileAlone, parse_season_file
+from tasks.seasons.file.entries import SeasonFileAlone, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, task_types
 from tasks.types.declared.folder import TOML, read_declaration
@@ -306,8 +306,8 @@ def uploads(scratch: Path) -> Iterator[Kind]:
                 chance.choice(("utf-16", "utf-32-le"))
             )
         with chdir(scratch):
-            Path(UPLOAD).write_bytes(content)
-            Path(human.ITEMS).write_text(json.dumps([["claim", "c1"]]))
+            Path(UPLOAD_FILE_NAME).write_bytes(content)
+            Path(human.ITEMS_FILE_NAME).write_text(json.dumps([["claim", "c1"]]))
             found = program(facts)
         json.dumps(found)
         return not (found.get("problems") or found.get("problem"))
@@ -345,7 +345,7 @@ def season_file(chance: random.Random) -> bool:
         content = b"\n".join(lines)
     else:
         content = mutated(chance, content, SEASONS)
-    entry = parse_season_file(content, FileAlone())
+    entry = parse_season_file(content, SeasonFileAlone())
     for problem in entry.findings.problems:
         assert problem.as_dict()["message"]
     return not entry.findings.problems

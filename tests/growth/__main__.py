@@ -13,7 +13,7 @@ import django
 
 django.setup()
 
-from citeboard.core.markdown import rendered  # noqa: E402
+from citeboard.core.markdown import render_markdown  # noqa: E402
 from tasks.types import task_types  # noqa: E402
 from tests.growth import doors, readers, texts  # noqa: E402
 from tests.growth.functions import text_functions  # noqa: E402
@@ -43,7 +43,10 @@ def text_cases() -> Iterator[Case]:
         for shape, make in shapes():
             for name, made in texts.shaped(kind, make):
                 yield f"{shape}: {name}", read_text, made, MIDDLE
-    for name, function in (*text_functions(), ("Markdown", rendered.__wrapped__)):
+    for name, function in (
+        *text_functions(),
+        ("Markdown", render_markdown.__wrapped__),
+    ):
         for shape, make in shapes():
             yield f"{name}: {shape}", function, make, MIDDLE
 

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.human import reading as human
 from scoring.worker import reading as worker
-from tasks.seasons.file.entries import FileAlone, parse_season_file
+from tasks.seasons.file.entries import SeasonFileAlone, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, TaskType
 from tests.growth.readers import (
@@ -125,7 +125,7 @@ def others(folder: Path) -> Iterator[tuple[str, Read, Made]]:
         ),
         "judgements": (human.judgements, {"filename": "j.jsonl"}, JUDGEMENT),
     }
-    (folder / human.ITEMS).write_text(json.dumps([["claim", "c1"]]))
+    (folder / human.ITEMS_FILE_NAME).write_text(json.dumps([["claim", "c1"]]))
     for name, (program, facts, line) in programs.items():
         for what, _, made in (*files({"id": "1"}), ("its lines", "", _times(line))):
             yield f"{name}: {what}", partial(_program, folder, program, facts), made
@@ -142,7 +142,7 @@ def _keys(size: int) -> bytes:
 
 def _season(content: bytes) -> object:
     try:
-        return parse_season_file(content, FileAlone())
+        return parse_season_file(content, SeasonFileAlone())
     except InputRefused as refused:
         return refused
 
@@ -152,5 +152,5 @@ def _program(
 ) -> object:
     *index, content = given
     with chdir(folder):
-        Path(UPLOAD).write_bytes(content)
+        Path(UPLOAD_FILE_NAME).write_bytes(content)
         return program(facts, *index)

@@ -112,11 +112,11 @@ def fill(phase: Phase, size: int) -> None:
 
 def analyse() -> None:
     """As PostgreSQL does by itself, and SQLite never does on a site; a sweep adds up."""
-    tallies.add_up()
+    tallies.merge_tallied_rows()
     if connection.vendor == "postgresql":
         # Nothing but the sums, as after a vacuum, which no transaction may do.
         connection.cursor().execute("TRUNCATE tasks_tallied")
-        tallies.mend()
+        tallies.correct_tallied_counts()
         connection.cursor().execute("ANALYZE")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import scoring.metrics
 import tasks.types
-from citeboard.core.markdown import rendered
+from citeboard.core.markdown import render_markdown
 from scoring.metrics import porter
 from tasks.types import InputRefused, task_types
 from tasks.types.files import open_input
@@ -146,7 +146,9 @@ def test_no_word_costs_a_stemmer_more_than_in_proportion(stem):
 
 
 def test_no_markdown_costs_more_than_in_proportion():
-    assert beyond_bounds(rendered.__wrapped__, some_shapes("markdown"), SMALL) == {}
+    assert (
+        beyond_bounds(render_markdown.__wrapped__, some_shapes("markdown"), SMALL) == {}
+    )
 
 
 @of_every_type

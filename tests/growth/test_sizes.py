@@ -36,7 +36,7 @@ def costs_of_waiting(phase, size, teams):
         # Of a table of a few pages it reads the whole, where it would use an index of a large one.
         connection.cursor().execute("SET LOCAL enable_seqscan = off")
     return {
-        "claim": look(lambda: engine.claim_next("group:1.1", "group:")),
+        "claim": look(lambda: engine.claim_next_job("group:1.1", "group:")),
         "place of one in the middle": look(lambda: place_in_queue(runs[size // 2])),
         "place of the last": look(lambda: place_in_queue(runs[-1])),
     }

@@ -11,7 +11,7 @@ from citeboard.core import api
 from citeboard.ops.doctor import examine
 from citeboard.teams.models import Team
 from tasks.jobs import tallies
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job, Submission, Tallied
 from tests.factories import make_phase, make_season, make_task
 from tests.growth.looks import Look, look
@@ -35,8 +35,10 @@ CSV = "CSV of runs"
 
 def are_right() -> bool:
     """Nothing is lacking, and nothing has become less than none."""
-    sums = Tallied.objects.values(*tallies.KEY).annotate(n=Sum("number"))
-    return tallies.mend() == 0 and not sums.filter(n__lt=0).exists()
+    sums = Tallied.objects.values(*tallies.TALLIED_KEY_COLUMNS).annotate(
+        n=Sum("number")
+    )
+    return tallies.correct_tallied_counts() == 0 and not sums.filter(n__lt=0).exists()
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ CHANGES = {
 @pytest.mark.parametrize("is_swept", [True, False])
 def test_they_are_right_after_a_change_of(change, is_swept, phase):
     if is_swept:
-        sweep()
+        sweep_jobs()
     change()
     assert are_right()
 
@@ -100,16 +102,18 @@ def test_what_is_undone_or_broken_off_counts_for_nothing(phase):
 def test_runs_of_a_team_that_was_merged_count_for_the_other_one(phase):
     first, second, *_ = Team.objects.filter(submissions__isnull=False).distinct()
     Submission.objects.filter(team=first).update(team=second, number=F("number") + 1000)
-    assert tallies.number_of_runs(Q(team=first.pk)) == 0
-    assert tallies.number_of_runs(Q(team=second.pk)) == 20
+    assert tallies.tallied_run_count(Q(team=first.pk)) == 0
+    assert tallies.tallied_run_count(Q(team=second.pk)) == 20
 
 
 def test_a_sweep_leaves_one_row_of_what_is_alike_and_none_of_what_there_is_not(phase):
     Submission.objects.update(status="failed")
-    summed = Tallied.objects.values_list(*tallies.KEY).annotate(Sum("number"))
+    summed = Tallied.objects.values_list(*tallies.TALLIED_KEY_COLUMNS).annotate(
+        Sum("number")
+    )
     sums = {row[:-1]: row[-1] for row in summed}
-    tallies.add_up()
-    rows = list(Tallied.objects.values_list(*tallies.KEY, "number"))
+    tallies.merge_tallied_rows()
+    rows = list(Tallied.objects.values_list(*tallies.TALLIED_KEY_COLUMNS, "number"))
     assert {row[:-1]: row[-1] for row in rows} == {
         key: number for key, number in sums.items() if number
     }
@@ -121,7 +125,7 @@ def test_the_doctor_finds_what_was_written_behind_the_triggers_and_mends_it(phas
     [finding] = examine(["counts"])
     assert finding.state == "odd"
     assert [each.state for each in examine(["counts"])] == ["good"]
-    assert tallies.number_of_runs(Q()) == Submission.objects.count() == 40
+    assert tallies.tallied_run_count(Q()) == Submission.objects.count() == 40
 
 
 def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is_counted(
@@ -130,18 +134,18 @@ def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is
     on = " ON tasks_submission" if connection.vendor == "postgresql" else ""
     connection.cursor().execute(f"DROP TRIGGER tallied_tasks_submission_delete{on}")
     Submission.objects.filter(number=1).delete()
-    assert tallies.number_of_runs(Q()) == 40
-    tallies.watch(connection)
-    assert tallies.number_of_runs(Q()) == 36
+    assert tallies.tallied_run_count(Q()) == 40
+    tallies.create_counting_triggers(connection)
+    assert tallies.tallied_run_count(Q()) == 36
     Submission.objects.filter(number=2).delete()
-    assert tallies.number_of_runs(Q()) == 32
+    assert tallies.tallied_run_count(Q()) == 32
     assert are_right()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_pages_of_runs_cost_the_same_however_many_there_are(monkeypatch):
     # The first request of a minute is counted in the database.
-    monkeypatch.setattr(api, "WINDOW", 10**10)
+    monkeypatch.setattr(api, "RATE_WINDOW_SECONDS", 10**10)
     few, many = costs(FEW), costs(MANY)
     few[CSV] = Look(few[CSV].queries, few[CSV].rows * MANY // FEW)
     assert [

@@ -22,7 +22,7 @@ PLACES = {
 
 def read_metadata(text: str) -> None:
     with suppress(reading.MetadataUnreadable):
-        reading.said_of(reading.parsed_metadata(text.encode()))
+        reading.run_facts_in_metadata(reading.parse_metadata_yaml(text.encode()))
 
 
 def read_toml(text: str) -> None:

@@ -10,14 +10,14 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from scoring.human.disagreements import (
-    Asked,
-    drawn,
-    keep,
-    labels_in_ledger,
-    lines_of,
-    views_to_compare,
+    DisagreementRequest,
+    count_ledger_labels,
+    judges_to_compare,
+    lines_to_label,
+    sample_disagreements,
+    save_disagreement_sheet,
 )
-from scoring.human.estimates import stored
+from scoring.human.estimates import store_sheet_file
 from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judgement
 from scoring.worker.entailment_labels import import_labels
@@ -67,17 +67,17 @@ def phase(tmp_path, organiser, bring):
     return phase
 
 
-def asked(phase, **changes) -> Asked:
-    return Asked(
+def asked(phase, **changes) -> DisagreementRequest:
+    return DisagreementRequest(
         **{"phase": phase, "judge": OTHER, "pairs": 10, "seed": "1", **changes}
     )
 
 
 @pytest.fixture
 def sheet(phase, organiser):
-    found = drawn(asked(phase), organiser)
-    lines = stored(lines_of(asked(phase), found))
-    return keep(asked(phase), found, lines, by=organiser)
+    found = sample_disagreements(asked(phase), organiser)
+    lines = store_sheet_file(lines_to_label(asked(phase), found))
+    return save_disagreement_sheet(asked(phase), found, lines, by=organiser)
 
 
 def form_of(sheet) -> list[dict]:
@@ -106,7 +106,7 @@ def test_labels_under_another_form_of_the_document_are_compared(
     Judgement.objects.filter(judge__name=OTHER).delete()
     title = f"Title: {DOCUMENT}"
     bring(phase, OTHER, *(labelled(one, "partial", title) for one in (RIGHT, WRONG)))
-    found = drawn(asked(phase), organiser)
+    found = sample_disagreements(asked(phase), organiser)
     assert (found.common, found.differing) == (2, 2)
 
 
@@ -118,7 +118,7 @@ def test_people_s_labels_of_citations_return_to_the_ledger(sheet, organiser, cli
     own = Judgement.objects.get(judge__name="people")
     assert (own.label, own.by, own.judge.kind) == ("partial", "assessor 1", "supports")
     assert own.judge.digest == head["digest"]
-    assert labels_in_ledger(sheet) == 1
+    assert count_ledger_labels(sheet) == 1
 
 
 @pytest.mark.parametrize(
@@ -149,16 +149,16 @@ def test_judges_that_agree_on_all_citations_give_no_sheet(phase, organiser, brin
     phase.task.rules = ["corrected", "corrected@support-c"]
     phase.task.save()
     with pytest.raises(SheetRefused, match="no pair has labels of both"):
-        drawn(asked(phase, judge="support-c"), organiser)
+        sample_disagreements(asked(phase, judge="support-c"), organiser)
     bring(phase, "support-c", labelled(RIGHT, "full"), labelled(WRONG, "none"))
     with pytest.raises(SheetRefused, match="agree on all of the 2 pairs"):
-        drawn(asked(phase, judge="support-c"), organiser)
+        sample_disagreements(asked(phase, judge="support-c"), organiser)
 
 
 def test_a_phase_whose_labels_are_files_has_no_judges_to_compare(phase):
     phase.task.options = {}
     phase.task.rules = ["corrected"]
-    assert views_to_compare(phase) == []
+    assert judges_to_compare(phase) == []
 
 
 def test_the_page_draws_a_sheet_of_citations(phase, organiser, client):
@@ -186,6 +186,6 @@ def test_the_command_writes_the_sheet_of_citations(phase, organiser):
         "1",
         stdout=out,
     )
-    found = drawn(asked(phase), organiser)
-    assert out.getvalue().encode() == lines_of(asked(phase, pairs=100), found)
+    found = sample_disagreements(asked(phase), organiser)
+    assert out.getvalue().encode() == lines_to_label(asked(phase, pairs=100), found)
     assert EstimateSheet.objects.get().judgements == 1

@@ -13,32 +13,32 @@ import urllib3
 
 from scoring.judges import connections
 from scoring.judges.asking import (
-    MAX_CHARGED,
-    MAX_FAILED,
+    MAX_CHARGED_REQUESTS,
+    MAX_CONSECUTIVE_FAILURES,
     ChatAsker,
-    EndpointAway,
-    ask_all,
-    most_per_question,
-    most_per_request,
+    EndpointUnavailable,
+    ask_all_questions,
+    max_cost_per_question,
+    max_cost_per_request,
 )
 from scoring.judges.chat import (
-    ATTEMPTS,
+    MAX_ATTEMPTS,
     MAX_PAUSE,
-    MAX_REPLY,
-    AskFailed,
-    Endpoint,
-    EndpointRefuses,
-    retry_after,
+    MAX_REPLY_BYTES,
+    ChatEndpoint,
+    ChatRequestFailed,
+    EndpointRefusesAll,
+    retry_after_seconds,
 )
-from scoring.judges.declared import ChatJudge, Price
-from scoring.judges.questions import Prompt, Question
+from scoring.judges.declared import ChatJudge, TokenPrice
+from scoring.judges.questions import JudgePrompt, JudgeQuestion
 from tasks.types.ledger import ENTAILS, NO_LABEL
 from tests.judges.stub import Sent, said, status, stub_endpoint
 
-PROMPT = Prompt.default(ENTAILS)
-USD = Price(Decimal("0.4"), Decimal("1.6"), "USD")
-GOOD = Question(ENTAILS, ("It rains in Oslo.", "It rains."))
-BAD = Question(ENTAILS, ("This one is hostile.", "It rains."))
+PROMPT = JudgePrompt.default(ENTAILS)
+USD = TokenPrice(Decimal("0.4"), Decimal("1.6"), "USD")
+GOOD = JudgeQuestion(ENTAILS, ("It rains in Oslo.", "It rains."))
+BAD = JudgeQuestion(ENTAILS, ("This one is hostile.", "It rains."))
 
 
 def judge_at(address: str, **more) -> ChatJudge:
@@ -62,7 +62,7 @@ class Clock:
             self.pauses.append(seconds)
 
 
-def asked(replies, *questions: Question, **more):
+def asked(replies, *questions: JudgeQuestion, **more):
     """Ask the questions; return the answers by question, the stub, the clock and the judge."""
     clock, answers, reserved = Clock(), {}, Counter()
 
@@ -71,15 +71,15 @@ def asked(replies, *questions: Question, **more):
             answers[answer.question] = answer
             assert answer.cost <= reserved[answer.question]
         for question in wanted:
-            reserved[question] = most_per_question(judge, PROMPT, question)
+            reserved[question] = max_cost_per_question(judge, PROMPT, question)
         return wanted
 
     with stub_endpoint(replies) as stub:
         judge = judge_at(stub.address, **more)
         stopped = threading.Event()
-        endpoint = Endpoint(judge, stopped=stopped, pause=clock.pause, clock=clock)
+        endpoint = ChatEndpoint(judge, stopped=stopped, pause=clock.pause, clock=clock)
         try:
-            ask_all(
+            ask_all_questions(
                 questions or (BAD, GOOD),
                 ChatAsker(judge, PROMPT, endpoint),
                 at_once=judge.at_once,
@@ -106,21 +106,21 @@ HALF = Sent(said("Yes").body[:40], length=len(said("Yes").body))
 NO_JSON = Sent(said("Yes").body[:40])
 #: What the hostile question gets: a reply, the label, the failure, the number of requests.
 CASES = {
-    "429 for ever": (status(429), "", "status 429", ATTEMPTS),
-    "500 for ever": (status(500), "", "status 500", ATTEMPTS),
+    "429 for ever": (status(429), "", "status 429", MAX_ATTEMPTS),
+    "500 for ever": (status(500), "", "status 500", MAX_ATTEMPTS),
     "400": (status(400), "", "status 400", 1),
     "a redirect": (status(302, Location="http://127.0.0.1:1/"), "", "status 302", 1),
-    "half a document": (HALF, "", "connection lost", MAX_CHARGED),
-    "half a document, well framed": (NO_JSON, "", "not JSON", MAX_CHARGED),
-    "a list": (Sent(b"[]"), "", "not a chat reply", MAX_CHARGED),
-    "no choices": (Sent(b'{"choices": []}'), "", "not a chat reply", MAX_CHARGED),
-    "content of numbers": (said(7), "", "not a chat reply", MAX_CHARGED),
-    "deep nesting": (Sent(b"[" * 100_000), "", "not JSON", MAX_CHARGED),
-    "not text": (Sent(b"\xff\xfe\x00"), "", "not JSON", MAX_CHARGED),
+    "half a document": (HALF, "", "connection lost", MAX_CHARGED_REQUESTS),
+    "half a document, well framed": (NO_JSON, "", "not JSON", MAX_CHARGED_REQUESTS),
+    "a list": (Sent(b"[]"), "", "not a chat reply", MAX_CHARGED_REQUESTS),
+    "no choices": (Sent(b'{"choices": []}'), "", "not a chat reply", MAX_CHARGED_REQUESTS),
+    "content of numbers": (said(7), "", "not a chat reply", MAX_CHARGED_REQUESTS),
+    "deep nesting": (Sent(b"[" * 100_000), "", "not JSON", MAX_CHARGED_REQUESTS),
+    "not text": (Sent(b"\xff\xfe\x00"), "", "not JSON", MAX_CHARGED_REQUESTS),
     "a megabyte": (said("Yes " * 250_000), "", "longer than 256 KiB", 1),
-    "a megabyte of error": (Sent(b"x" * 1_000_000, 500), "", "status 500", ATTEMPTS),
-    "stalls before a byte": (Sent(b"", length=9, stalls=True), "", "no reply in time", MAX_CHARGED),
-    "stalls within": (Sent(b'{"ch', length=9, stalls=True), "", "no reply in time", MAX_CHARGED),
+    "a megabyte of error": (Sent(b"x" * 1_000_000, 500), "", "status 500", MAX_ATTEMPTS),
+    "stalls before a byte": (Sent(b"", length=9, stalls=True), "", "no reply in time", MAX_CHARGED_REQUESTS),
+    "stalls within": (Sent(b'{"ch', length=9, stalls=True), "", "no reply in time", MAX_CHARGED_REQUESTS),
     "the model refuses": (said(None, refusal="I cannot."), "", "the model refuses", 1),
     "the prompt's own words": (lambda prompt, nth: said(prompt), NO_LABEL, "", 2),
     "two answers": (said("Yes. Or No?"), NO_LABEL, "", 2),
@@ -180,16 +180,16 @@ def test_a_second_request_that_fails_is_sent_again_and_the_first_reply_stays():
     assert not answers[again].is_open
 
 
-def endpoint_of(urlopen, monkeypatch, **more) -> Endpoint:
+def endpoint_of(urlopen, monkeypatch, **more) -> ChatEndpoint:
     """Return an endpoint whose pool does what ``urlopen`` does."""
-    endpoint = Endpoint(judge_at("https://llm.example.org/v1"), **more)
+    endpoint = ChatEndpoint(judge_at("https://llm.example.org/v1"), **more)
     monkeypatch.setattr(endpoint._pool, "urlopen", urlopen)
     return endpoint
 
 
 @pytest.mark.parametrize(
     ("is_connected", "cause", "charged"),
-    [(True, "connection lost", MAX_CHARGED), (False, "no connection", 0)],
+    [(True, "connection lost", MAX_CHARGED_REQUESTS), (False, "no connection", 0)],
 )
 def test_encryption_that_breaks_after_the_request_is_charged(
     is_connected, cause, charged, monkeypatch
@@ -200,8 +200,8 @@ def test_encryption_that_breaks_after_the_request_is_charged(
         raise urllib3.exceptions.SSLError("sk-secret")
 
     endpoint = endpoint_of(urlopen, monkeypatch, pause=lambda seconds: None)
-    with closing(endpoint), pytest.raises(AskFailed) as failed:
-        endpoint.ask("Premise", most_charged=MAX_CHARGED)
+    with closing(endpoint), pytest.raises(ChatRequestFailed) as failed:
+        endpoint.ask("Premise", most_charged=MAX_CHARGED_REQUESTS)
     assert (failed.value.cause, failed.value.charged) == (cause, charged)
 
 
@@ -214,7 +214,7 @@ def test_attempts_before_a_refusal_or_a_stop_are_charged(ending, monkeypatch):
         if ending == "stop":
             stopped.set()
         elif calls:
-            raise EndpointRefuses("refused")
+            raise EndpointRefusesAll("refused")
         calls.append(1)
         raise urllib3.exceptions.ProtocolError("lost")
 
@@ -223,13 +223,13 @@ def test_attempts_before_a_refusal_or_a_stop_are_charged(ending, monkeypatch):
         urlopen, monkeypatch, stopped=stopped, pause=lambda seconds: None
     )
     judge = judge_at("https://llm.example.org/v1")
-    most = most_per_request(judge, PROMPT.filled(GOOD))
+    most = max_cost_per_request(judge, PROMPT.filled(GOOD))
     with closing(endpoint):
         asker = ChatAsker(judge, PROMPT, endpoint)
         if ending == "stop":
             assert asker(GOOD).cost == most
             return
-        with pytest.raises(EndpointRefuses) as refused:
+        with pytest.raises(EndpointRefusesAll) as refused:
             asker(GOOD)
     assert refused.value.cost == most
 
@@ -242,7 +242,7 @@ def test_a_cut_leaves_a_socket_its_encryption():
             pytest.fail("the encryption is removed while a thread uses it")
 
     with theirs, Encrypted(fileno=ours.detach()) as sock:
-        deadline = connections.Deadline(0)
+        deadline = connections.RequestDeadline(0)
         deadline.connection = SimpleNamespace(sock=sock)
         deadline.cut()
         assert theirs.recv(1) == b""
@@ -255,7 +255,9 @@ def test_retry_after_holds_all_requests_and_has_a_limit():
     answers, _stub, clock = asked(replies, GOOD)
     assert answers[GOOD].rows[0].label == "yes"
     assert clock.pauses == [7.0]
-    assert answers[GOOD].cost < most_per_question(judge_at("http://x"), PROMPT, GOOD)
+    assert answers[GOOD].cost < max_cost_per_question(
+        judge_at("http://x"), PROMPT, GOOD
+    )
 
     def for_ever(prompt: str, nth: int) -> Sent:
         return said("Yes") if nth else status(503, Retry_After="9999999999")
@@ -266,7 +268,7 @@ def test_retry_after_holds_all_requests_and_has_a_limit():
 
 def test_without_retry_after_pauses_grow():
     _answers, _stub, clock = asked(hostile(status(429)), BAD)
-    assert len(clock.pauses) == ATTEMPTS - 1
+    assert len(clock.pauses) == MAX_ATTEMPTS - 1
     assert clock.pauses == sorted(clock.pauses)
 
 
@@ -280,34 +282,34 @@ def test_without_retry_after_pauses_grow():
     ],
 )  # fmt: skip
 def test_retry_after_is_read_or_ignored(text, seconds):
-    assert retry_after(text, now=40.0) == seconds
+    assert retry_after_seconds(text, now=40.0) == seconds
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])
 def test_an_endpoint_that_refuses_all_is_asked_no_further(code):
-    many = [Question(ENTAILS, (f"Premise {number}", "h")) for number in range(50)]
-    with pytest.raises(EndpointRefuses, match=str(code)) as told:
+    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(50)]
+    with pytest.raises(EndpointRefusesAll, match=str(code)) as told:
         asked(lambda prompt, nth: status(code), *many)
     assert "sk-secret" not in str(told.value)
 
 
 def test_an_endpoint_that_is_away_is_left_after_some_failures():
-    many = [Question(ENTAILS, (f"Premise {number}", "h")) for number in range(100)]
-    with pytest.raises(EndpointAway, match="longer than"):
-        asked(lambda prompt, nth: said("x" * MAX_REPLY), *many)
+    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(100)]
+    with pytest.raises(EndpointUnavailable, match="longer than"):
+        asked(lambda prompt, nth: said("x" * MAX_REPLY_BYTES), *many)
     replies = Counter()
 
     def count(prompt: str, nth: int) -> Sent:
         replies[prompt] += 1
-        return said("x" * MAX_REPLY)
+        return said("x" * MAX_REPLY_BYTES)
 
-    with pytest.raises(EndpointAway):
+    with pytest.raises(EndpointUnavailable):
         asked(count, *many)
-    assert MAX_FAILED <= len(replies) <= MAX_FAILED + 4
+    assert MAX_CONSECUTIVE_FAILURES <= len(replies) <= MAX_CONSECUTIVE_FAILURES + 4
 
 
 def test_connections_are_kept_alive_and_never_more_than_declared():
-    many = [Question(ENTAILS, (f"Premise {number}", "h")) for number in range(60)]
+    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(60)]
     answers, stub, _clock = asked(
         lambda prompt, nth: said("Yes"), *many, at_once=3, timeout=60
     )
@@ -317,7 +319,7 @@ def test_connections_are_kept_alive_and_never_more_than_declared():
 
 
 def test_a_stop_keeps_the_answers_in_flight_and_unsent_questions_cost_nothing():
-    many = [Question(ENTAILS, (f"Premise {number}", "h")) for number in range(40)]
+    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(40)]
     answers, stopped = {}, threading.Event()
 
     def replies(prompt: str, nth: int) -> Sent:
@@ -331,9 +333,9 @@ def test_a_stop_keeps_the_answers_in_flight_and_unsent_questions_cost_nothing():
 
     with stub_endpoint(replies) as stub:
         judge = judge_at(stub.address)
-        endpoint = Endpoint(judge, stopped=stopped, pause=lambda seconds: None)
+        endpoint = ChatEndpoint(judge, stopped=stopped, pause=lambda seconds: None)
         asker = ChatAsker(judge, PROMPT, endpoint)
-        ask_all(many, asker, at_once=2, record=record, stopped=stopped)
+        ask_all_questions(many, asker, at_once=2, record=record, stopped=stopped)
         endpoint.close()
     replied = [answer for answer in answers.values() if answer.rows]
     assert len(replied) == len(stub.prompts) < len(many)

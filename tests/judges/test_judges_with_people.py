@@ -9,16 +9,16 @@ from django.urls import reverse
 from citeboard.core import storage
 from scoring.human.estimates import (
     computed,
-    draw,
-    drawn_sampling,
-    keep_labels,
-    keep_sheet,
+    draw_sample,
+    new_sampling,
     publish,
-    stored,
+    save_estimate_sheet,
+    save_people_labels,
+    store_sheet_file,
 )
 from scoring.metrics.entailment import Pair
 from scoring.models import EstimateSheet, Evaluation, Judge, Judgement, Score
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests.factories import make_user
 from tests.judges.test_views_by_judge import (
     FIRST,
@@ -66,8 +66,10 @@ def labelled(phase, folder, by_people=BY_PEOPLE) -> EstimateSheet:
     parses = write_parses(folder, CLAIM, "Wind is air that moves", "Rome is dry")
     phase.task.options = {**phase.task.options, "parser": str(parses)}
     phase.task.save()
-    sampling = drawn_sampling(phase, "claims", 20, by)
-    sheet = keep_sheet(sampling, stored(draw(sampling)), by=by)
+    sampling = new_sampling(phase, "claims", 20, by)
+    sheet = save_estimate_sheet(
+        sampling, store_sheet_file(draw_sample(sampling)), by=by
+    )
     with storage.statistics.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
     lines = [
@@ -77,7 +79,7 @@ def labelled(phase, folder, by_people=BY_PEOPLE) -> EstimateSheet:
     path = folder / "people.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     found = computed(sheet, path, path.name)
-    keep_labels(sheet, found.result, stored(found.rows), by=by)
+    save_people_labels(sheet, found.result, store_sheet_file(found.rows), by=by)
     sheet.refresh_from_db()
     return sheet
 
@@ -98,7 +100,7 @@ def change(phase, sheet, **result):
     """Store another result, and let caches of the board expire."""
     sheet.result = {**sheet.result, **result}
     sheet.save()
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
 
 
 def test_programs_read_people_s_labels_beside_the_judge_s(
@@ -213,7 +215,7 @@ def test_labels_of_a_run_whose_number_has_changed_are_left_out(
 ):
     own = Score.objects.filter(evaluation__submission=runs[0])
     own.exclude(value=None).update(value=F("value") + 0.123)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     found = told_by_api(client, phase).json()["with_people"]
     assert {one["run"] for one in found["systems"]} == {run.pk for run in runs[1:]}
     assert (found["judgements"], found["same_label"]) == (2, 2)
@@ -221,7 +223,7 @@ def test_labels_of_a_run_whose_number_has_changed_are_left_out(
 
 def test_withheld_numbers_show_no_labels_of_people(phase, published, client):
     Evaluation.objects.update(release="public-30-7", withheld="public")
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     facts = told_by_api(client, phase).json()
     assert facts["with_people"] is facts["repeats"] is None
     assert TITLE not in text_of(page_of_judge(client, phase))
@@ -296,5 +298,5 @@ def test_withdrawn_answers_and_attempts_without_a_label_do_not_count(
 def test_numbers_on_a_part_of_the_gold_show_no_consistency(phase, runs, client):
     answer_again(IN_OSLO, "yes")
     Evaluation.objects.filter(rules="corrected").update(release="public-30-7")
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert repeats(client, phase) is None

@@ -13,10 +13,10 @@ from django.urls import reverse
 
 from citeboard.core.database import database_now
 from citeboard.core.refusals import Refused
-from scoring.judges.questions import Prompt
+from scoring.judges.questions import JudgePrompt
 from scoring.models import BackgroundJob, Judgement, JudgementImport, PhaseJudge
 from scoring.worker import judge_jobs
-from scoring.worker.judging import agree, ask_for_judging
+from scoring.worker.judging import ask_for_judging, record_judge_consent
 from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
 from tasks.jobs import engine, interruptions
@@ -52,7 +52,7 @@ def offers(settings, tmp_path):
 
 
 def agreed(phase, budget="1", **more) -> PhaseJudge:
-    return agree(
+    return record_judge_consent(
         phase=phase, prompt=None, budget=budget and Decimal(budget), by=None, **more
     )
 
@@ -102,7 +102,7 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
     class Killed(BaseException):
         """Ends the job as SIGKILL does: nothing else of it is executed."""
 
-    killed, record = threading.Event(), judge_jobs._Asking._record
+    killed, record = threading.Event(), judge_jobs._JudgingRun._record
 
     def truthful_once(prompt: str, nth: int):
         if stub.prompts[0] != prompt:
@@ -122,8 +122,8 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
         run = citing_run(phase)
         score(run.jobs.get().pk)
         [judging] = BackgroundJob.objects.filter(kind="judge", job__state="queued")
-        monkeypatch.setattr(judge_jobs._Asking, "_record", record_then_die)
-        monkeypatch.setattr(judge_jobs._Asking, "_end", lambda self: None)
+        monkeypatch.setattr(judge_jobs._JudgingRun, "_record", record_then_die)
+        monkeypatch.setattr(judge_jobs._JudgingRun, "_end", lambda self: None)
         with pytest.raises(Killed):
             take_job(judging.job_id)
         monkeypatch.undo()
@@ -134,8 +134,8 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
         assert reserved > 0
         offers(stub, at_once="1")
         before = list(stub.prompts)
-        engine.end_leases("")
-        engine.expire_lost(database_now())
+        engine.expire_leases_of_owner("")
+        engine.expire_lost_leases(database_now())
         work()
     row.refresh_from_db()
     assert recall(run) == 100
@@ -163,7 +163,7 @@ def test_a_commit_whose_reply_is_lost_counts_no_cost_and_no_reply_twice(
             losses.append("commit")
             raise OperationalError("the connection was lost")
 
-    monkeypatch.setattr(interruptions, "PAUSE", 0)
+    monkeypatch.setattr(interruptions, "RETRY_PAUSE_SECONDS", 0)
     monkeypatch.setattr(judge_jobs, "transaction", SimpleNamespace(atomic=losing))
     with stub_endpoint(truthful) as stub:
         offers(stub, at_once="1")
@@ -192,7 +192,7 @@ def test_a_lost_commit_counts_no_failure_twice(phase, offers, monkeypatch):
             losses.append("commit")
             raise OperationalError("the connection was lost")
 
-    monkeypatch.setattr(interruptions, "PAUSE", 0)
+    monkeypatch.setattr(interruptions, "RETRY_PAUSE_SECONDS", 0)
     monkeypatch.setattr(judge_jobs, "transaction", SimpleNamespace(atomic=losing))
     with stub_endpoint(lambda prompt, nth: status(400)) as stub:
         offers(stub, at_once="1")
@@ -237,17 +237,17 @@ def truthful_answer(prompt: str) -> str:
 def test_another_prompt_under_the_same_name_is_refused_until_its_rows_are_withdrawn(
     phase, offers
 ):
-    other = replace(Prompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
     with stub_endpoint(truthful) as stub:
         offers(stub)
         row = agreed(phase)
         run = citing_run(phase)
         work()
         with pytest.raises(Refused, match="another prompt or model"):
-            agree(phase=phase, prompt=other, budget=Decimal(1), by=None)
+            record_judge_consent(phase=phase, prompt=other, budget=Decimal(1), by=None)
         row.refresh_from_db()
         withdraw_import(source=row.source, reason="Another prompt.", by=None)
-        agree(phase=phase, prompt=other, budget=Decimal(1), by=None)
+        record_judge_consent(phase=phase, prompt=other, budget=Decimal(1), by=None)
         late = citing_run(phase)
         work()
     assert any(" | " in prompt for prompt in stub.prompts)
@@ -256,7 +256,7 @@ def test_another_prompt_under_the_same_name_is_refused_until_its_rows_are_withdr
 
 
 def test_a_job_whose_terms_change_stores_no_row_of_the_earlier_ones(phase, offers):
-    other = replace(Prompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
 
     def replies(prompt: str, nth: int):
         if len(stub.prompts) == 1:
@@ -267,7 +267,7 @@ def test_a_job_whose_terms_change_stores_no_row_of_the_earlier_ones(phase, offer
         return truthful(prompt.replace(" | ", "Hypothesis:"), nth)
 
     def agree_again() -> None:
-        agree(phase=phase, prompt=other, budget=Decimal(1), by=None)
+        record_judge_consent(phase=phase, prompt=other, budget=Decimal(1), by=None)
         connection.close()
 
     with stub_endpoint(replies) as stub:
@@ -287,7 +287,7 @@ def test_a_job_whose_terms_change_stores_no_row_of_the_earlier_ones(phase, offer
 
 
 def test_two_phases_do_not_ask_one_judge_with_two_prompts(phase, offers):
-    other = replace(Prompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
     second = Phase.objects.get(pk=phase.pk)
     second.pk, second.slug, second.title = None, "second", "Second"
     second.save()
@@ -295,7 +295,7 @@ def test_two_phases_do_not_ask_one_judge_with_two_prompts(phase, offers):
         offers(stub)
         agreed(phase)
         with pytest.raises(Refused, match="stop asking it there first"):
-            agree(phase=second, prompt=other, budget=Decimal(1), by=None)
+            record_judge_consent(phase=second, prompt=other, budget=Decimal(1), by=None)
         assert not PhaseJudge.objects.filter(phase=second).exists()
         assert agreed(second).digest == agreed(phase).digest
 

@@ -10,12 +10,16 @@ from citeboard.acts.judging import AGREE_TO_JUDGE, ASK_JUDGE
 from citeboard.core.refusals import Refused
 from scoring.__main__ import main as offline
 from scoring.models import Judgement, PendingLabels, PendingPair, UsedJudgements
-from scoring.results.board.judges import SEVERAL_KINDS, judges_of
-from scoring.results.board.standings import standings
+from scoring.results.board.judges import SEVERAL_KINDS, visible_judges_of
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
-from scoring.worker.entailment_labels import import_labels, label_lines
-from scoring.worker.estimating import Sampling, estimates_of, sheet_of
-from scoring.worker.judging import agree
+from scoring.worker.entailment_labels import import_labels, label_file_lines
+from scoring.worker.estimating import (
+    SampleParameters,
+    compute_estimates,
+    sample_sheet_bytes,
+)
+from scoring.worker.judging import record_judge_consent
 from scoring.worker.local_copies import FileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.gold.gold_files import load_gold
@@ -256,7 +260,7 @@ def test_exported_labels_score_the_run_offline_in_the_same_column(
     run = report_run(phase)
     score_queued()
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_lines([Judgement.objects.first().judge])))
+    kept.write_text("".join(label_file_lines([Judgement.objects.first().judge])))
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]
@@ -308,7 +312,7 @@ def test_a_judge_is_asked_about_each_nugget_once_and_its_rows_score_the_run(
 ):
     with stub_endpoint(truthful) as stub:
         offers(stub, name=f'"{JUDGE}"')
-        row = agree(phase=phase, prompt=None, budget=Decimal(1), by=None)
+        row = record_judge_consent(phase=phase, prompt=None, budget=Decimal(1), by=None)
         run = report_run(phase)
         work()
     assert value(run) == 0.5 / 4
@@ -347,7 +351,7 @@ def test_an_entailment_model_is_refused_and_the_reason_is_stated(
     path.write_text(f'[[judge]]\nname = "{JUDGE}"\nkind = "entailment"\nmodel = "/m"\n')
     settings.JUDGES_FILE = path
     with pytest.raises(Refused, match="asks whether reports contain nuggets"):
-        agree(phase=phase, prompt=None, budget=None, by=None)
+        record_judge_consent(phase=phase, prompt=None, budget=None, by=None)
     assert not phase.phase_judges.exists()
 
 
@@ -386,7 +390,7 @@ def test_the_page_judges_has_a_form_for_each_kind_and_states_what_is_sent(
 
 def board_of(phase, rules=None):
     phase.refresh_from_db()
-    return standings(phase, None, rules, audience=Audience.PUBLIC)
+    return compute_board(phase, None, rules, audience=Audience.PUBLIC)
 
 
 def test_a_view_replaces_the_first_judge_for_each_of_its_kinds(tmp_path, bring):
@@ -402,7 +406,7 @@ def test_a_view_replaces_the_first_judge_for_each_of_its_kinds(tmp_path, bring):
     assert value(runs[0], rules=view) == value(runs[0]) == 1.5 / 4
     assert value(runs[0], "citation_precision", view) == 0
     assert value(runs[0], "citation_precision") == 1
-    [seen] = judges_of(board_of(phase), None).views
+    [seen] = visible_judges_of(board_of(phase), None).views
     assert (seen.agreement.pairs, seen.agreement.same) == (10, 8)
     assert (seen.agreement.kappa, seen.agreement.reason) == (None, SEVERAL_KINDS)
 
@@ -418,7 +422,7 @@ def test_a_view_keeps_a_second_judge_of_another_kind(tmp_path, bring):
     score_queued()
     assert (value(run), value(run, rules=view)) == (1.5 / 4, 1)
     assert value(run, "citation_precision", view) == 0.25
-    [seen] = judges_of(board_of(phase), None).views
+    [seen] = visible_judges_of(board_of(phase), None).views
     assert (seen.agreement.pairs, seen.agreement.same) == (8, 2)
 
 
@@ -433,7 +437,7 @@ def test_people_correct_scores_by_a_judge_whose_labels_name_ids(
     bring(phase_of_both, *by_id)
     run = report_run(phase_of_both)
     score_queued()
-    sampling = Sampling(
+    sampling = SampleParameters(
         phase=phase_of_both,
         gold=run.evaluations.get().gold,
         rules="corrected",
@@ -442,11 +446,11 @@ def test_people_correct_scores_by_a_judge_whose_labels_name_ids(
         seed="1",
         runs=[run],
     )
-    head, *lines = map(json.loads, sheet_of(sampling).splitlines())
+    head, *lines = map(json.loads, sample_sheet_bytes(sampling).splitlines())
     assert len(lines) == 8
     answered = [{**line, "label": "support"} for line in lines]
     people = write_lines(tmp_path / "people.jsonl", [{**head, "by": "p1"}, *answered])
-    measures = estimates_of(sampling, people).result["measures"]
+    measures = compute_estimates(sampling, people).result["measures"]
     [system] = measures["nuggets_vital"]["systems"]
     assert system["judge"] == pytest.approx(1.5 / 4)
     assert system["agreement"] == 0.25

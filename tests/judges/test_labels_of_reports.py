@@ -19,13 +19,13 @@ from scoring.models import (
     PendingPair,
     UsedJudgements,
 )
-from scoring.results.board.judges import judges_of
-from scoring.results.board.standings import standings
+from scoring.results.board.judges import visible_judges_of
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
 from scoring.worker import gathering
-from scoring.worker.entailment_labels import import_labels, label_lines
-from scoring.worker.gathering import gathered_for
-from scoring.worker.judging import agree
+from scoring.worker.entailment_labels import import_labels, label_file_lines
+from scoring.worker.gathering import new_judgement_collection
+from scoring.worker.judging import record_judge_consent
 from scoring.worker.local_copies import FileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.gold.gold_files import load_gold
@@ -215,7 +215,7 @@ def test_a_scorer_receives_the_labels_of_its_own_pairs_with_one_query(
     score_queued()
     assert precision(run) == 0.25
     assert [len(lines) for lines in given] == [1, 3]
-    gathered = gathered_for(run.jobs.get())
+    gathered = new_judgement_collection(run.jobs.get())
     pending = write_lines(tmp_path / "pending.jsonl", [{**one} for one in PAIRS])
     with django_assert_max_num_queries(4):
         assert gathered.add(pending)
@@ -244,7 +244,7 @@ def test_exported_labels_score_the_run_offline_in_the_same_column(
     score_queued()
     judges = [Judgement.objects.first().judge]
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_lines(judges)))
+    kept.write_text("".join(label_file_lines(judges)))
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]
@@ -306,7 +306,7 @@ def test_a_judge_is_asked_about_each_citation_once_and_its_rows_score_the_run(
 ):
     with stub_endpoint(truthful) as stub:
         offers(stub)
-        row = agree(phase=phase, prompt=None, budget=Decimal(1), by=None)
+        row = record_judge_consent(phase=phase, prompt=None, budget=Decimal(1), by=None)
         run = report_run(phase)
         work()
     assert precision(run) == 0.25
@@ -325,7 +325,7 @@ def test_replies_without_one_answer_are_asked_once_more_and_the_run_waits(
 ):
     with stub_endpoint(lambda prompt, nth: said("Full or Partial")) as stub:
         offers(stub)
-        agree(phase=phase, prompt=None, budget=Decimal(1), by=None)
+        record_judge_consent(phase=phase, prompt=None, budget=Decimal(1), by=None)
         run = report_run(phase)
         work()
     assert set(stub.asked.values()) == {2}
@@ -340,7 +340,7 @@ def test_an_entailment_model_is_refused_and_the_reason_is_stated(
     path.write_text(f'[[judge]]\nname = "{JUDGE}"\nkind = "entailment"\nmodel = "/m"\n')
     settings.JUDGES_FILE = path
     with pytest.raises(Refused, match="asks for full, partial or no support"):
-        agree(phase=phase, prompt=None, budget=None, by=None)
+        record_judge_consent(phase=phase, prompt=None, budget=None, by=None)
     assert not phase.phase_judges.exists()
 
 
@@ -382,7 +382,7 @@ def test_the_page_judges_asks_for_the_three_answers_of_support(
 
 def board_of(phase, rules=None):
     phase.refresh_from_db()
-    return standings(phase, None, rules, audience=Audience.PUBLIC)
+    return compute_board(phase, None, rules, audience=Audience.PUBLIC)
 
 
 def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
@@ -408,7 +408,7 @@ def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
         for one in Evaluation.objects.filter(submission=runs[0])
     }
     assert f"|supports:{OTHER}|" in columns[VIEW]
-    [view] = judges_of(board_of(phase), None).views
+    [view] = visible_judges_of(board_of(phase), None).views
     assert view.judge == OTHER
     assert (view.agreement.pairs, view.agreement.same) == (2, 0)
     task = phase.task

@@ -3,8 +3,8 @@
 import pytest
 
 from scoring.judges.declared import LocalJudge
-from scoring.judges.local import local_model
-from scoring.judges.questions import Question
+from scoring.judges.local import load_local_model
+from scoring.judges.questions import JudgeQuestion
 from tasks.types.ledger import ENTAILS, NO_LABEL
 from tasks.types.problems import Unavailable
 from tests.scoring.tinymodel import make_model
@@ -13,8 +13,8 @@ WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "dry", "oslo", "yes"
 LONGEST = 16
 
 
-def question(premise: str, hypothesis: str) -> Question:
-    return Question(ENTAILS, (premise, hypothesis))
+def question(premise: str, hypothesis: str) -> JudgeQuestion:
+    return JudgeQuestion(ENTAILS, (premise, hypothesis))
 
 
 def make_cross_encoder(folder, labels=("contradiction", "neutral", "entailment")):
@@ -45,8 +45,8 @@ def make_cross_encoder(folder, labels=("contradiction", "neutral", "entailment")
     return folder
 
 
-def labels_of(judge: LocalJudge, *questions: Question) -> dict[Question, str]:
-    model = local_model(judge)
+def labels_of(judge: LocalJudge, *questions: JudgeQuestion) -> dict[JudgeQuestion, str]:
+    model = load_local_model(judge)
     return {asked: label for batch in model.labels(questions) for asked, label in batch}
 
 
@@ -56,7 +56,7 @@ def test_a_sequence_to_sequence_model_judges_pairs(tmp_path):
     judge = LocalJudge(name="tiny", model=str(make_model(tmp_path / "t5")))
     yes, no = question("yes it rains", "rain"), question("it is dry", "rain")
     assert labels_of(judge, yes, no) == {yes: "yes", no: "no"}
-    assert local_model(judge).name.startswith("t5@")
+    assert load_local_model(judge).name.startswith("t5@")
 
 
 def test_a_cross_encoder_judges_by_its_most_probable_label(tmp_path):
@@ -92,4 +92,4 @@ def test_models_that_cannot_judge_are_refused_with_a_reason(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(Unavailable, match="neither a sequence"):
-        local_model(LocalJudge(name="tiny", model=str(empty)))
+        load_local_model(LocalJudge(name="tiny", model=str(empty)))

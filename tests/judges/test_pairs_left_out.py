@@ -10,7 +10,7 @@ from citeboard.core.refusals import Refused
 from citeboard.teams.models import Token
 from scoring.__main__ import main as offline
 from scoring.models import Judge, Judgement, JudgementImport
-from scoring.worker.entailment_labels import import_labels, label_lines
+from scoring.worker.entailment_labels import import_labels, label_file_lines
 from scoring.worker.judging import leave_pairs_out, unlabelled_pairs
 from scoring.worker.withdrawal import withdraw_import
 from tasks.models import Job
@@ -97,7 +97,7 @@ def test_a_pair_left_out_counts_offline_as_on_the_site(
     leave_pairs_out(phase=phase, by=organiser)
     score_queued()
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_lines([Judge.objects.get()])))
+    kept.write_text("".join(label_file_lines([Judge.objects.get()])))
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]

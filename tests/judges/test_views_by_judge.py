@@ -22,8 +22,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from citeboard.core import storage
 from citeboard.core.refusals import Refused
-from scoring.human.disagreements import Asked, drawn, keep, lines_of
-from scoring.human.estimates import computed, publish, stored
+from scoring.human.disagreements import (
+    DisagreementRequest,
+    lines_to_label,
+    sample_disagreements,
+    save_disagreement_sheet,
+)
+from scoring.human.estimates import computed, publish, store_sheet_file
 from scoring.human.sheets import SheetRefused
 from scoring.metrics.entailment import Pair
 from scoring.models import (
@@ -33,16 +38,16 @@ from scoring.models import (
     PhaseJudge,
     UsedJudgements,
 )
-from scoring.models.ledger import LABEL_BYTES, short_digests, short_units
+from scoring.models.ledger import BYTE_BY_LABEL, eight_byte_digests, short_units
 from scoring.offline.ledger import ledger_row
-from scoring.results.board.judges import judges_of, pairs_behind
-from scoring.results.board.standings import standings
+from scoring.results.board.judges import count_labelled_pairs, visible_judges_of
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
 from scoring.stats.jackknife import value_interval
 from scoring.worker.entailment_labels import import_labels
-from tasks.jobs.leases import rescore
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Job, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types.ledger import NO_LABEL
 from tests.background.background import followed, work_off
 from tests.factories import make_user
@@ -138,7 +143,7 @@ def scored(judged_phase):
 
 def board_of(phase, rules=None, audience=Audience.PUBLIC):
     phase.refresh_from_db()
-    return standings(phase, None, rules, audience=audience)
+    return compute_board(phase, None, rules, audience=audience)
 
 
 def read(client, phase, **query) -> str:
@@ -177,7 +182,7 @@ def test_the_first_judge_ranks_and_the_view_has_ranks_of_its_own(scored, judged)
 
 
 def test_the_correlation_is_that_of_scipy_over_the_ranked_systems(scored, judged):
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     own = {row.submission: row.value for row in view.board.rows}
     first = {row.submission: row.value for row in view.first.rows}
     expected = kendalltau([first[run] for run in own], [own[run] for run in own])
@@ -188,7 +193,7 @@ def test_the_correlation_is_that_of_scipy_over_the_ranked_systems(scored, judged
 
 
 def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judged):
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     # The other judge's labels of passages that follow from them are not asked.
     used = UsedJudgements.objects.filter(is_current=True)
     assert all(len(one.labels) == one.rows for one in used)
@@ -207,7 +212,7 @@ def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judge
 def test_few_questions_give_kappa_no_interval_and_the_reason_is_stated(
     scored, judged, client
 ):
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     assert view.facts["kappa"] is not None
     assert view.facts["kappa_low"] is view.facts["kappa_high"] is None
     assert view.facts["why_no_kappa_interval"] == "few-units"
@@ -219,13 +224,13 @@ def test_the_interval_of_kappa_leaves_out_one_question_at_a_time(scored, judged)
     labels, rng = np.array([0, 1], np.uint8), np.random.default_rng(7)
     first, other = (rng.choice(labels, 60) for _judge in range(2))
     questions = np.repeat([short_units([f"q{number}"])[0] for number in range(10)], 6)
-    items = short_digests(map(str, range(60)))
+    items = eight_byte_digests(map(str, range(60)))
     for name, own in ((FIRST, first), (OTHER, other)):
         used = UsedJudgements.objects.filter(name=name, is_current=True)
         used.update(
             items=items.tobytes(), labels=own.tobytes(), units=questions.tobytes()
         )
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     found = view.agreement
     assert found.pairs == 60
     left_out = [
@@ -244,7 +249,7 @@ def test_numbers_from_before_questions_were_stored_have_kappa_without_an_interva
     scored, judged, client
 ):
     UsedJudgements.objects.update(units=b"")
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     assert view.facts["kappa"] is not None
     assert view.facts["why_no_kappa_interval"] == "no-topics"
     told = text_of(page_of_judge(client, scored, judge=OTHER))
@@ -273,7 +278,9 @@ def common_pairs(view):
 
     both = behind(view.first) & behind(view.board)
     return [
-        pair for pair in PAIRS if short_digests([" ".join(Pair(*pair).key)])[0] in both
+        pair
+        for pair in PAIRS
+        if eight_byte_digests([" ".join(Pair(*pair).key)])[0] in both
     ]
 
 
@@ -283,7 +290,7 @@ def test_two_systems_have_no_correlation_and_the_reason_is_stated(phase, label, 
     for output in OUTPUTS[:2]:
         citing_run(phase, output)
     score_queued()
-    [view] = judges_of(board_of(phase), None).views
+    [view] = visible_judges_of(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "few-systems"
     assert "fewer than three systems" in read(client, phase, view="judges")
@@ -295,7 +302,7 @@ def test_equal_systems_have_no_correlation(phase, label):
     for output in OUTPUTS:
         citing_run(phase, output)
     score_queued()
-    [view] = judges_of(board_of(phase), None).views
+    [view] = visible_judges_of(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "all-tied"
 
@@ -307,7 +314,7 @@ def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, 
     assert [row.rank for row in board_of(phase).rows] == [1, 2, 3]
     states = Job.objects.filter(rules=VIEW).values_list("state", flat=True)
     assert set(states) == {Job.State.WAITING}
-    [view] = judges_of(board_of(phase), None).views
+    [view] = visible_judges_of(board_of(phase), None).views
     assert view.correlation.n == 0
     assert "not judged" in read(client, phase, view="judges")
     label(phase, OTHER, "Rome")
@@ -398,7 +405,7 @@ def test_a_frozen_board_on_older_gold_has_both_judges_on_that_gold(tmp_path, lab
     citing_run(phase)
     score_queued()
     citing_gold(phase, tmp_path / "phase", {**RAIN, "question": "Does it rain?"})
-    rescore(phase)
+    queue_missing_scorings(phase)
     score_queued()
     older = phase.task.gold.get(number=1)
     phase.frozen_from = timezone.now()
@@ -406,8 +413,8 @@ def test_a_frozen_board_on_older_gold_has_both_judges_on_that_gold(tmp_path, lab
     phase.save()
     public = Audience.PUBLIC
     for rules in ("corrected", VIEW):
-        board = standings(phase, None, rules, gold=older, audience=public)
-        found = judges_of(board, None)
+        board = compute_board(phase, None, rules, gold=older, audience=public)
+        found = visible_judges_of(board, None)
         assert board.frozen_at is not None
         assert found.first.gold == found.views[0].board.gold == older
 
@@ -417,7 +424,7 @@ def test_a_board_without_further_judges_has_no_judges_tab(tmp_path, client):
     task = plain.task
     address = reverse("judges", args=[task.season.slug, task.slug, plain.slug])
     assert client.get(address).status_code == 404
-    assert judges_of(board_of(plain), None) is None
+    assert visible_judges_of(board_of(plain), None) is None
 
 
 def told_by_api(client, phase):
@@ -432,30 +439,30 @@ def test_where_scores_are_hidden_judges_show_nothing(scored, judged, client, aud
     address = reverse("judges", args=[task.season.slug, task.slug, scored.slug])
     assert client.get(address).status_code == 404
     assert told_by_api(client, scored).status_code == 404
-    assert judges_of(board_of(scored), None) is None
-    organiser = judges_of(board_of(scored, audience=Audience.ORGANISER), None)
+    assert visible_judges_of(board_of(scored), None) is None
+    organiser = visible_judges_of(board_of(scored, audience=Audience.ORGANISER), None)
     assert organiser.views[0].correlation.n == 3
 
 
 def test_numbers_on_a_part_of_the_gold_show_no_agreement_on_the_whole(scored, judged):
     Evaluation.objects.filter(rules=VIEW).update(release="public-30-7")
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     assert view.facts["pairs"] is view.facts["kappa"] is None
     assert view.facts["why_no_kappa"] == "part-withheld"
 
 
 def test_numbers_from_before_labels_were_stored_show_no_agreement(scored, judged):
     UsedJudgements.objects.update(labels=b"")
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     assert view.facts["pairs"] == 0
     assert view.facts["why_no_kappa"] == "no-pairs"
 
 
 def test_replies_without_a_label_are_no_agreement(scored, judged):
     for one in UsedJudgements.objects.filter(name=OTHER):
-        one.labels = bytes([LABEL_BYTES[NO_LABEL]]) * one.rows
+        one.labels = bytes([BYTE_BY_LABEL[NO_LABEL]]) * one.rows
         one.save()
-    [view] = judges_of(board_of(scored), None).views
+    [view] = visible_judges_of(board_of(scored), None).views
     assert view.facts["pairs"] == 0
 
 
@@ -463,26 +470,26 @@ def test_of_two_labels_of_a_pair_the_one_of_the_newest_run_counts(scored, judged
     older, *_between, newest = UsedJudgements.objects.filter(name=OTHER).order_by("pk")
     older.items, older.rows, older.labels = newest.items, newest.rows, b""
     older.save()
-    alone = judges_of(board_of(scored), None).views[0].agreement
+    alone = visible_judges_of(board_of(scored), None).views[0].agreement
     assert alone.pairs > 0
     # Labels are 0 and 1, so the older run has the opposite label of each pair.
     older.labels = bytes(1 - label for label in bytes(newest.labels))
     older.save()
     caches["results"].clear()
-    assert judges_of(board_of(scored), None).views[0].agreement == alone
+    assert visible_judges_of(board_of(scored), None).views[0].agreement == alone
 
 
 def test_judgements_of_earlier_scorings_are_not_behind_the_numbers(scored, judged):
     UsedJudgements.objects.update(is_current=False)
     board = board_of(scored)
-    assert pairs_behind(board) == 0
-    assert judges_of(board, None).views[0].agreement.pairs == 0
+    assert count_labelled_pairs(board) == 0
+    assert visible_judges_of(board, None).views[0].agreement.pairs == 0
 
 
 def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
     scored, judged, client
 ):
-    before = pairs_behind(board_of(scored))
+    before = count_labelled_pairs(board_of(scored))
     assert before > 0
     UsedJudgements.objects.update(labels=b"")
     caches["results"].clear()
@@ -504,7 +511,7 @@ def test_the_page_of_a_judge_reads_the_pairs_once_for_each_version_of_the_board(
     assert reads_of_labels(client, scored) > 0
     assert reads_of_labels(client, scored) == 0
     assert "Pairs behind the shown numbers" in text_of(page_of_judge(client, scored))
-    bump_version(scored.pk)
+    increment_board_version(scored.pk)
     assert reads_of_labels(client, scored) > 0
 
 
@@ -532,7 +539,7 @@ def test_an_organiser_adds_a_view_and_stored_runs_are_scored_under_it(tmp_path, 
     run = citing_run(phase)
     score_queued()
     before = run.evaluations.get()
-    rescore(with_view(phase))
+    queue_missing_scorings(with_view(phase))
     score_queued()
     assert run.evaluations.get(rules="corrected") == before
     assert run.evaluations.get(rules="corrected").created_at == before.created_at
@@ -543,8 +550,8 @@ def claim_pairs():
     return [{"premise": premise, "hypothesis": CLAIM} for premise, _claim in PAIRS[:3]]
 
 
-def asked(phase, **changes) -> Asked:
-    return Asked(
+def asked(phase, **changes) -> DisagreementRequest:
+    return DisagreementRequest(
         **{"phase": phase, "judge": OTHER, "pairs": 10, "seed": "1", **changes}
     )
 
@@ -574,7 +581,7 @@ def organised(organiser, tmp_path, label):
 
 def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, organiser):
     by = organiser
-    found = drawn(asked(organised), by)
+    found = sample_disagreements(asked(organised), by)
     differing = [
         texts
         for texts in claim_pairs()
@@ -583,15 +590,16 @@ def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, orga
     assert (found.common, found.differing) == (3, len(differing)) == (3, 2)
     rows = [row["texts"] for row in found.rows]
     assert sorted(rows, key=json.dumps) == sorted(differing, key=json.dumps)
-    assert drawn(asked(organised), by).rows == found.rows
+    assert sample_disagreements(asked(organised), by).rows == found.rows
     orders = {
-        json.dumps(drawn(asked(organised, seed=seed), by).rows) for seed in "123456"
+        json.dumps(sample_disagreements(asked(organised, seed=seed), by).rows)
+        for seed in "123456"
     }
     assert len(orders) == 2
-    head, *lines = map(json.loads, lines_of(asked(organised), found).splitlines())
+    head, *lines = map(json.loads, lines_to_label(asked(organised), found).splitlines())
     assert head["judge"] == "people"
     assert all(line["label"] == "" for line in lines), "no judge's label is shown"
-    [one] = drawn(asked(organised, pairs=1), by).rows
+    [one] = sample_disagreements(asked(organised, pairs=1), by).rows
     assert one == found.rows[0]
 
 
@@ -615,14 +623,14 @@ def test_a_sheet_that_would_be_empty_is_refused_with_the_reason(
 ):
     by = organiser
     with pytest.raises(SheetRefused, match="decides no view"):
-        drawn(asked(organised, judge="judge-c"), by)
+        sample_disagreements(asked(organised, judge="judge-c"), by)
     organised.task.rules = ["corrected", "corrected@judge-c"]
     organised.task.save()
     with pytest.raises(SheetRefused, match="no pair has labels of both"):
-        drawn(asked(organised, judge="judge-c"), by)
+        sample_disagreements(asked(organised, judge="judge-c"), by)
     label(organised, "judge-c", "Oslo")
     with pytest.raises(SheetRefused, match="agree on all of the 3 pairs"):
-        drawn(asked(organised, judge="judge-c"), by)
+        sample_disagreements(asked(organised, judge="judge-c"), by)
 
 
 def test_an_organiser_draws_a_sheet_that_corrects_no_score(
@@ -656,8 +664,10 @@ def test_an_organiser_draws_a_sheet_that_corrects_no_score(
 def sheet(organised, organiser):
     """Return a sheet of the two pairs on which the judges disagree."""
     request = asked(organised)
-    found = drawn(request, organiser)
-    return keep(request, found, stored(lines_of(request, found)), by=organiser)
+    found = sample_disagreements(request, organiser)
+    return save_disagreement_sheet(
+        request, found, store_sheet_file(lines_to_label(request, found)), by=organiser
+    )
 
 
 def test_the_history_says_that_a_sheet_is_of_disagreements(sheet, organiser, client):
@@ -750,7 +760,9 @@ def draw(phase, by, *options) -> str:
 def test_a_command_draws_the_sheet_that_the_page_draws(organised, organiser, tmp_path):
     lines = draw(organised, organiser.email, "--pairs", "10", "--seed", "1")
     request = asked(organised)
-    assert lines.encode() == lines_of(request, drawn(request, organiser))
+    assert lines.encode() == lines_to_label(
+        request, sample_disagreements(request, organiser)
+    )
     sheet = EstimateSheet.objects.get()
     assert (sheet.judgements, sheet.seed, sheet.created_by) == (2, "1", organiser)
     out = tmp_path / "sheet.jsonl"

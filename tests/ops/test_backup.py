@@ -12,8 +12,8 @@ from django.db import connection, models
 
 from citeboard.core import storage
 from citeboard.ops import backups
-from citeboard.ops.backups import MANIFEST, read_manifest
-from citeboard.ops.pruning import COLUMNS, named_files
+from citeboard.ops.backups import MANIFEST_FILE, read_manifest
+from citeboard.ops.pruning import FILE_COLUMNS, named_files
 from scoring.exchange.mounted import mounted_archives
 from scoring.models import Evaluation
 from tasks.models import Gold, Phase, Submission
@@ -220,7 +220,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(
         match=r"the backup is damaged: .*, and 1 more; nothing was changed",
     ):
         call_command("restore", str(target), "--overwrite")
-    (target / MANIFEST).unlink()
+    (target / MANIFEST_FILE).unlink()
     with pytest.raises(CommandError, match=r"is no backup: it has no manifest\.json"):
         call_command("restore", str(target), "--overwrite")
     assert Submission.objects.count() == 2
@@ -243,8 +243,8 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(
 )
 def test_a_backup_that_does_not_belong_here_is_refused(phase, target, changed, words):
     backup(target)
-    said = json.loads((target / MANIFEST).read_text())
-    (target / MANIFEST).write_text(json.dumps(said | changed))
+    said = json.loads((target / MANIFEST_FILE).read_text())
+    (target / MANIFEST_FILE).write_text(json.dumps(said | changed))
     with pytest.raises(CommandError, match=words):
         call_command("restore", str(target), "--overwrite")
 
@@ -310,7 +310,7 @@ def test_every_column_that_names_a_file_is_known():
         for field in model._meta.concrete_fields
         if isinstance(field, models.CharField) and "storage" in field.help_text
     }
-    assert said == {(model, name) for model, name, _ in COLUMNS}
+    assert said == {(model, name) for model, name, _ in FILE_COLUMNS}
     assert len(said) == 10
 
 

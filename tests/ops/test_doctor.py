@@ -16,11 +16,11 @@ from django_q.signing import SignedPackage
 
 from citeboard.core import storage
 from citeboard.core.confined import rights
-from citeboard.core.env import backend
-from citeboard.ops.doctor import CHECKS, State, examine
+from citeboard.core.env import build_storage_settings
+from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, examine
 from tasks.jobs import engine
-from tasks.jobs.queue_choice import note_group
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Gold, Job, Submission
 from tests.factories import make_phase, make_submission, make_task
 
@@ -41,32 +41,32 @@ def finding(name: str):
 def test_every_check_has_words_of_its_own():
     make_submission()
     findings = examine()
-    assert [each.name for each in findings] == list(CHECKS)
+    assert [each.name for each in findings] == list(CHECKS_BY_NAME)
     assert all(
         each.found and "could not be examined" not in each.found for each in findings
     )
-    assert all(each.advice for each in findings if each.state == State.BAD)
+    assert all(each.advice for each in findings if each.state == FindingState.BAD)
 
 
 def test_an_installation_without_worker_and_sweeper_is_told_to_start_them():
     for name in ("workers", "sweeper"):
-        assert finding(name).state == State.BAD
+        assert finding(name).state == FindingState.BAD
         assert "manage.py serve" in finding(name).advice
 
 
 def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
-    sweep()
-    assert finding("sweeper").state == State.GOOD
+    sweep_jobs()
+    assert finding("sweeper").state == FindingState.GOOD
     later = timezone.now() + dt.timedelta(hours=1)
     monkeypatch.setattr("citeboard.ops.doctor.database_now", lambda: later)
-    assert finding("sweeper").state == State.BAD
+    assert finding("sweeper").state == FindingState.BAD
 
 
 @pytest.mark.both_databases
 def test_a_worker_shows_by_the_lease_it_renews():
-    engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
+    engine.claim_job(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2")
     found = finding("workers")
-    assert (found.state, "on a-host" in found.found) == (State.GOOD, True)
+    assert (found.state, "on a-host" in found.found) == (FindingState.GOOD, True)
 
 
 @pytest.mark.both_databases
@@ -75,24 +75,27 @@ def test_a_group_of_workers_is_found_behind_those_that_have_died():
     living = SimpleNamespace(cluster_id="living", host="a-host", reincarnations=0)
     queue.set(Conf.Q_STAT, [*(f"dead-{number}" for number in range(5)), "living"])
     queue.set("living", SignedPackage.dumps(living, compressed=True))
-    assert finding("workers").state == State.GOOD
+    assert finding("workers").state == FindingState.GOOD
 
 
 def test_gold_that_is_gone_is_named():
     make_submission()
-    assert finding("storage").state == State.GOOD
+    assert finding("storage").state == FindingState.GOOD
     storage.gold.delete(Gold.objects.get().file)
     found = finding("storage")
-    assert found.state == State.BAD
+    assert found.state == FindingState.BAD
     assert "1 files of gold are missing" in found.found
 
 
 def test_an_empty_storage_is_another_place_and_not_lost_gold(settings, tmp_path):
     make_submission()
-    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": build_storage_settings(None, tmp_path),
+    }
     found = finding("storage")
     assert (found.state, "none of the 3 files of gold" in found.found) == (
-        State.BAD,
+        FindingState.BAD,
         True,
     )
     assert "CITEBOARD_STORAGE" in found.advice
@@ -106,7 +109,10 @@ def test_signs_of_life_that_cannot_be_kept_are_told_from_none(name, monkeypatch)
 
     monkeypatch.setattr(FileBasedCache, "set", refuse)
     found = finding(name)
-    assert (found.state, "No space left on device" in found.found) == (State.BAD, True)
+    assert (found.state, "No space left on device" in found.found) == (
+        FindingState.BAD,
+        True,
+    )
     assert found.advice.startswith("Fix that first")
 
 
@@ -114,26 +120,26 @@ def test_a_mail_server_is_asked(settings):
     assert (
         finding("mail").state,
         "CITEBOARD_EMAIL_HOST" in finding("mail").advice,
-    ) == (State.ODD, True)
+    ) == (FindingState.ODD, True)
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     found = finding("mail")
     assert (
         found.state,
         found.found.startswith("127.0.0.1:1 lets no mail be sent"),
-    ) == (State.BAD, True)
+    ) == (FindingState.BAD, True)
 
 
 def test_static_files_that_are_not_gathered_are_found(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
     assert (finding("static").state, "collectstatic" in finding("static").advice) == (
-        State.BAD,
+        FindingState.BAD,
         True,
     )
     (tmp_path / "staticfiles.json").write_text('{"paths": {"page.js": "page.1.js"}}')
     assert finding("static").found == "1 static files are missing, such as page.1.js"
     (tmp_path / "page.1.js").touch()
-    assert finding("static").state == State.GOOD
+    assert finding("static").state == FindingState.GOOD
 
 
 def test_a_storage_that_cannot_be_written_is_found(monkeypatch):
@@ -145,7 +151,11 @@ def test_a_storage_that_cannot_be_written_is_found(monkeypatch):
 
 
 def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
-    for free, state in ((100, State.GOOD), (1, State.ODD), (0.1, State.BAD)):
+    for free, state in (
+        (100, FindingState.GOOD),
+        (1, FindingState.ODD),
+        (0.1, FindingState.BAD),
+    ):
         usage = type("Usage", (), {"free": int(free * (1 << 30))})
         monkeypatch.setattr(
             "citeboard.ops.doctor.shutil.disk_usage", lambda _, usage=usage: usage
@@ -155,7 +165,7 @@ def test_a_disk_that_fills_up_is_told_before_it_is_full(monkeypatch):
 
 @pytest.mark.both_databases
 def test_clocks_that_differ_are_found(monkeypatch):
-    assert finding("clock").state == State.GOOD
+    assert finding("clock").state == FindingState.GOOD
     late = timezone.now() + dt.timedelta(days=1)
     monkeypatch.setattr("citeboard.ops.doctor.timezone.now", lambda: late)
     [seconds] = re.findall(r"differ by ([\d.]+) s", finding("clock").found)
@@ -165,8 +175,8 @@ def test_clocks_that_differ_are_found(monkeypatch):
 @pytest.mark.both_databases
 def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
     job = make_submission().jobs.get()
-    assert finding("jobs").state == State.GOOD
-    engine.claim(job.pk, "a-host-0a1b2c3d:1:2")
+    assert finding("jobs").state == FindingState.GOOD
+    engine.claim_job(job.pk, "a-host-0a1b2c3d:1:2")
     Job.objects.update(lease_expires_at=timezone.now() - dt.timedelta(hours=1))
     assert "1 jobs are held by nobody" in finding("jobs").found
     Job.objects.all().delete()
@@ -177,12 +187,12 @@ def test_jobs_that_nobody_holds_and_runs_without_a_job_are_stuck():
 @pytest.mark.both_databases
 def test_what_jobs_wait_for_is_told():
     reason = "What this task is scored with, such as a model, is not installed here yet; it goes on."
-    engine.defer(
-        engine.claim(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason
+    engine.defer_job(
+        engine.claim_job(make_submission().jobs.get().pk, "a-host-0a1b2c3d:1:2"), reason
     )
     assert reason in finding("jobs").found
     assert (finding("models").state, "make models" in finding("models").advice) == (
-        State.BAD,
+        FindingState.BAD,
         True,
     )
 
@@ -203,11 +213,11 @@ def test_as_a_probe_it_exits_1_and_says_the_same_to_programs():
 
 def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settings):
     if rights.landlock_version() and rights.has_call_filter():
-        assert finding("confinement").state == State.GOOD
+        assert finding("confinement").state == FindingState.GOOD
         assert "files, network, processes" in finding("confinement").found
     settings.CONFINEMENT = "limits"
     found = finding("confinement")
-    assert found.state == State.ODD
+    assert found.state == FindingState.ODD
     assert "files, network" in found.found
     assert "CITEBOARD_CONFINEMENT" in found.advice
 
@@ -215,29 +225,29 @@ def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settin
 @pytest.mark.both_databases
 def test_a_queue_that_is_scaled_to_zero_is_missed_only_while_jobs_wait(settings):
     settings.QUEUES, settings.SCALED_QUEUES = ["light"], ["gpu"]
-    note_group("a-host-0a1b2c3d:1.1:")
+    record_group_heartbeat("a-host-0a1b2c3d:1.1:")
     make_phase()
     phase = make_phase(task=make_task(queue="gpu"))
     found = finding("queues")
     assert (found.state, found.found) == (
-        State.GOOD,
+        FindingState.GOOD,
         "all queues in use are served: light; scaled to zero and empty: gpu",
     )
     make_submission(phase=phase)
-    assert finding("queues").state == State.BAD
+    assert finding("queues").state == FindingState.BAD
 
 
 @pytest.mark.both_databases
 def test_a_queue_that_nobody_serves_is_named(settings):
     settings.QUEUES = ["light"]
-    note_group("a-host-0a1b2c3d:1.1:")
+    record_group_heartbeat("a-host-0a1b2c3d:1.1:")
     make_submission()
-    assert finding("queues").state == State.GOOD
+    assert finding("queues").state == FindingState.GOOD
     phase = make_phase(task=make_task(queue="gpu"))
-    assert finding("queues").state == State.ODD
+    assert finding("queues").state == FindingState.ODD
     make_submission(phase=phase)
     found = finding("queues")
     assert (found.state, found.found) == (
-        State.BAD,
+        FindingState.BAD,
         "no worker serves the queue gpu (1 job in it)",
     )

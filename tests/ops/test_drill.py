@@ -9,26 +9,26 @@ from django.conf import settings
 from django.db import connection
 
 from citeboard.ops.drill import alarms, faults, site_copy
-from citeboard.ops.drill.door import Door
-from citeboard.ops.drill.faults import FAULTS, Fault
-from citeboard.ops.drill.playing import Outcome, unmet
-from citeboard.ops.drill.site_copy import Answer, DrillStopped
-from citeboard.ops.drill.table import HEAD, row
+from citeboard.ops.drill.door import InterruptibleProxy
+from citeboard.ops.drill.faults import INJECTED_FAULTS, InjectedFault
+from citeboard.ops.drill.playing import DrillOutcome, unmet_requirements
+from citeboard.ops.drill.site_copy import DrillStopped, SiteResponse
+from citeboard.ops.drill.table import TABLE_HEAD, format_table_row
 
 LATER = {"retry-after": "10"}
 BAD = {"name": "database", "state": "bad", "found": "no answer", "advice": ""}
 
 
-def fault(name: str) -> Fault:
-    return next(found for found in FAULTS if found.name == name)
+def fault(name: str) -> InjectedFault:
+    return next(found for found in INJECTED_FAULTS if found.name == name)
 
 
-def outcome(**changed) -> Outcome:
+def outcome(**changed) -> DrillOutcome:
     """Return the outcome of a site that answers 503 and recovers."""
-    found = Outcome(
-        probe=Answer(503, {}, b'{"missing": [{"reason": "no database"}]}'),
-        upload=Answer(503, LATER, b'{"detail": "Later."}'),
-        page=Answer(503, LATER),
+    found = DrillOutcome(
+        probe=SiteResponse(503, {}, b'{"missing": [{"reason": "no database"}]}'),
+        upload=SiteResponse(503, LATER, b'{"detail": "Later."}'),
+        page=SiteResponse(503, LATER),
         doctor=[BAD],
         alarms={"CiteboardIsDown": 2},
         ready_after=1.0,
@@ -39,37 +39,37 @@ def outcome(**changed) -> Outcome:
 
 
 def test_a_site_that_keeps_every_promise_differs_in_nothing():
-    assert unmet(fault("no-database"), outcome()) == []
+    assert unmet_requirements(fault("no-database"), outcome()) == []
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"upload": Answer(500)}, "an upload was answered 500, expected 503"),
-        ({"page": Answer(200)}, "a page was answered 200, expected 503"),
-        ({"upload": Answer(503)}, "the answer to an upload has no Retry-After"),
+        ({"upload": SiteResponse(500)}, "an upload was answered 500, expected 503"),
+        ({"page": SiteResponse(200)}, "a page was answered 200, expected 503"),
+        ({"upload": SiteResponse(503)}, "the answer to an upload has no Retry-After"),
         ({"ends": ["scored", "failed"]}, "1 of 2 runs that were taken: failed"),
         ({"ends": ["", "scored"]}, "1 of 2 runs that were taken: gone"),
         (
-            {"doctor": [], "probe": Answer(200, {}, b"{}")},
+            {"doctor": [], "probe": SiteResponse(200, {}, b"{}")},
             "neither probe nor doctor shows it",
         ),
     ],
 )
 def test_a_broken_promise_is_named(changed, words):
-    assert unmet(fault("no-database"), outcome(**changed)) == [words]
+    assert unmet_requirements(fault("no-database"), outcome(**changed)) == [words]
 
 
 def test_a_row_has_a_cell_for_each_head():
-    shown = row(fault("no-database"), outcome())
-    assert shown.count("|") == HEAD.splitlines()[0].count("|")
+    shown = format_table_row(fault("no-database"), outcome())
+    assert shown.count("|") == TABLE_HEAD.splitlines()[0].count("|")
     assert "503: Later." in shown
     assert "CiteboardIsDown 2" in shown
     assert "scores within 30 s" in shown
 
 
 def test_a_drill_without_promtool_says_that_it_looked_at_no_alarm():
-    shown = row(fault("no-database"), outcome(alarms=None))
+    shown = format_table_row(fault("no-database"), outcome(alarms=None))
     assert "not looked at without promtool" in shown
 
 
@@ -84,7 +84,7 @@ def test_a_drill_without_promtool_says_that_it_looked_at_no_alarm():
     ],
 )
 def test_counters_and_ages_that_nothing_ended_go_on_growing(name, growth, minute):
-    assert alarms.a_minute(name, growth, 15.0) == minute
+    assert alarms.growth_per_minute(name, growth, 15.0) == minute
 
 
 def test_the_first_minute_counts_at_which_an_alert_fires():
@@ -96,11 +96,11 @@ def test_the_first_minute_counts_at_which_an_alert_fires():
         exp: nil
         got: {__name__="ALERTS", alertname="A"} 1E+00, {alertname="B"} 1E+00
 """
-    assert alarms.read_alarms(output) == {"A": 5, "B": 60}
+    assert alarms.parse_firing_minutes(output) == {"A": 5, "B": 60}
 
 
 def test_a_scrape_that_fails_counts_as_a_target_that_is_down():
-    [up, *others] = alarms.continued({}, {}, 15.0)["input_series"]
+    [up, *others] = alarms.extrapolate_metrics({}, {}, 15.0)["input_series"]
     assert up["values"] == "0x60"
     assert others == []
 
@@ -116,10 +116,10 @@ def test_a_fault_without_its_program_is_not_played():
 
 
 def test_a_fault_that_needs_a_small_disk_is_not_played_without_namespaces(monkeypatch):
-    monkeypatch.setattr(faults, "namespace", tuple)
+    monkeypatch.setattr(faults, "find_namespace_command", tuple)
     lacking = replace(
         fault("missing-file"),
-        small_disk=faults.runs_of,
+        small_disk=faults.runs_folder,
         databases=(faults.SQLITE, faults.POSTGRESQL),
     )
     assert lacking.obstacle() == "this kernel lets nobody mount a small disk"
@@ -135,7 +135,7 @@ def test_the_copy_knows_no_server_of_the_operator(monkeypatch, tmp_path):
 
 def test_a_door_that_is_shut_refuses_connections_and_forwards_them_again():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        door = Door("127.0.0.1", server.getsockname()[1])
+        door = InterruptibleProxy("127.0.0.1", server.getsockname()[1])
         with door.shut(), pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", door.port), timeout=5)
         with socket.create_connection(("127.0.0.1", door.port), timeout=5) as near:
@@ -151,7 +151,7 @@ def test_a_door_leads_to_the_unix_socket_of_a_server(tmp_path):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / ".s.PGSQL.5432"))
         server.listen()
-        door = Door(str(tmp_path), 5432)
+        door = InterruptibleProxy(str(tmp_path), 5432)
         with socket.create_connection(("127.0.0.1", door.port), timeout=5) as near:
             near.sendall(b"here")
             far, _ = server.accept()
@@ -182,7 +182,7 @@ def test_the_guide_has_a_row_for_each_fault():
         for line in guide.splitlines()
         if line.startswith("| ")
     }
-    for found in FAULTS:
+    for found in INJECTED_FAULTS:
         answered = [cell.partition(":")[0] for cell in rows[found.what]]
         expected = [
             str(status) if status else "no answer"

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core import storage
-from citeboard.ops.backups import TABLES
+from citeboard.ops.backups import TABLES_FOLDER
 from citeboard.ops.later_runs import runs_missing_in_backup
 from tasks.models import Phase, Submission, TeamFigure
 from tests.factories import make_phase, make_submission, make_team, run_bytes
@@ -91,7 +91,7 @@ class TestListing:
             call_command("later_runs", str(tmp_path))
 
     def test_refuses_a_backup_without_runs(self, backup):
-        for path in [*(backup / TABLES).glob("*"), *backup.glob("*.sqlite3")]:
+        for path in [*(backup / TABLES_FOLDER).glob("*"), *backup.glob("*.sqlite3")]:
             path.unlink()
         with pytest.raises(CommandError, match="the runs of the backup cannot be read"):
             call_command("later_runs", str(backup))

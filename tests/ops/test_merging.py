@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.ops.merging import (
     accept_merge,
     drop_proposal,
@@ -14,12 +14,12 @@ from citeboard.ops.merging import (
     propose_merge,
 )
 from scoring.models import Evaluation
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.registration.entries import EntryRefused
-from tasks.submissions.run_acts import give_tries
-from tasks.submissions.submit import quota
+from tasks.submissions.run_acts import give_extra_tries
+from tasks.submissions.submit import remaining_quota
 from tests import factories
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to
@@ -87,7 +87,9 @@ def test_runs_members_tries_and_scores_go_into_the_team_that_stays(
         boards.scored_run(phase, night, value, system=f"Bat {value}")
         for value in (0.3, 0.6)
     ]
-    give_tries(phase=phase, team=night, tries=2, reason="The site was away.", by=olga)
+    give_extra_tries(
+        phase=phase, team=night, tries=2, reason="The site was away.", by=olga
+    )
     bundle = Bundle.objects.create(
         season=season, team=night, filename="runs.zip", sha256="0" * 64
     )
@@ -106,8 +108,8 @@ def test_runs_members_tries_and_scores_go_into_the_team_that_stays(
     bundle.refresh_from_db()
     assert bundle.team == day
     assert {str(member) for member in day.members.all()} == {"Ada", "Bob"}
-    assert quota(phase, day).left == 5 + 2 - 3
-    (row,) = standings(phase, None).rows
+    assert remaining_quota(phase, day).left == 5 + 2 - 3
+    (row,) = compute_board(phase, None).rows
     assert (row.team, row.system) == ("Day Shift", "Bat 0.6")
     assert list(
         Registration.objects.filter(season=season).values_list("team__name", flat=True)
@@ -125,7 +127,7 @@ def test_the_history_says_which_run_had_which_number(
     accept_merge(
         proposal=propose_merge(season=season, team=night, into=day, by=bob), by=ada
     )
-    entries = history(season).filter(action="teams-merged")
+    entries = history_of_place(season).filter(action="teams-merged")
     assert {entry.words for entry in entries} == {
         "merged Night Shift into Day Shift, with 1 run"
     }
@@ -141,7 +143,7 @@ def test_the_history_says_which_run_had_which_number(
             f"Day Shift {kept.number + 1}",
         ),
     }
-    assert history(day).filter(action="teams-merged").exists()
+    assert history_of_place(day).filter(action="teams-merged").exists()
 
 
 def test_of_what_both_have_once_the_team_that_stays_keeps_its_own(
@@ -170,14 +172,14 @@ def test_the_last_run_of_both_counts_where_the_last_run_counts(
     merge_teams(
         season=season, team=night, into=day, by=olga, reason="They are one group."
     )
-    (row,) = standings(phase, None).rows
+    (row,) = compute_board(phase, None).rows
     assert row.system == "Later"
     first.refresh_from_db()
     first.status = "withdrawn"
     first.save()
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     phase.refresh_from_db()
-    (row,) = standings(phase, None).rows
+    (row,) = compute_board(phase, None).rows
     assert row.system == "Later"
 
 
@@ -283,7 +285,7 @@ def test_two_teams_do_not_merge_to_send_more_runs_than_one_may(
         EntryRefused, match=r"submitted 6 runs in .* where one may submit 5"
     ):
         accept_merge(proposal=proposal, by=ada)
-    give_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
+    give_extra_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
     assert accept_merge(proposal=proposal, by=ada) == 3
 
 
@@ -367,6 +369,6 @@ def test_where_runs_have_a_priority_those_of_the_team_that_stays_come_first(
     merge_teams(
         season=season, team=night, into=day, by=olga, reason="They share a laboratory."
     )
-    assert {row.system for row in standings(phase, None).rows} == {"Owl 1", "Owl 2"}
+    assert {row.system for row in compute_board(phase, None).rows} == {"Owl 1", "Owl 2"}
     runs = Submission.objects.order_by("priority", "number")
     assert [run.system for run in runs] == ["Owl 1", "Owl 2", "Bat 1", "Bat 2"]

@@ -11,13 +11,13 @@ from django.utils.timezone import now
 from prometheus_client.parser import text_string_to_metric_families
 
 from citeboard.core.database import database_now
-from citeboard.core.instruments import PAGES, REQUESTS
-from citeboard.core.models import note_done
-from citeboard.ops.backups import BACKUP
-from tasks.jobs.engine import claim, end_lease, end_leases
-from tasks.jobs.leases import cancel_jobs, restart
-from tasks.jobs.queue_choice import note_group
-from tasks.jobs.sweeper import sweep
+from citeboard.core.instruments import BOARD_PAGES_SERVED, REQUEST_SECONDS
+from citeboard.core.models import save_last_done
+from citeboard.ops.backups import BACKUP_EVENT
+from tasks.jobs.engine import claim_job, end_lease, expire_leases_of_owner
+from tasks.jobs.leases import cancel_jobs_of_run, restart_job
+from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job
 from tests.api.sending import score
 from tests.factories import make_phase, make_submission, run_bytes
@@ -49,8 +49,8 @@ def samples(client) -> dict[tuple[str, ...], float]:
 @pytest.fixture(autouse=True)
 def _nothing_is_counted_yet() -> None:
     """Other tests of this process have asked for hundreds of routes."""
-    REQUESTS.clear()
-    PAGES.clear()
+    REQUEST_SECONDS.clear()
+    BOARD_PAGES_SERVED.clear()
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def lively(client):
     """Metrics of a site on which something of each kind has happened."""
     phase = make_phase()
     score(make_submission(phase=phase, content=run_bytes()))
-    sweep()
-    note_group("a-host:1")
-    note_done(BACKUP, now())
+    sweep_jobs()
+    record_group_heartbeat("a-host:1")
+    save_last_done(BACKUP_EVENT, now())
     client.get(
         reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug])
     )
@@ -127,9 +127,9 @@ def test_it_tells_of_queues_runs_and_sweeper(client):
     again = make_submission(phase=phase).jobs.get()
     Job.objects.filter(pk=again.pk).update(queue="models")
     for _ in range(2):
-        assert claim(again.pk, "a-host:1:2") is not None
-        assert end_leases("a-host:1:2") == 1
-        sweep()
+        assert claim_job(again.pk, "a-host:1:2") is not None
+        assert expire_leases_of_owner("a-host:1:2") == 1
+        sweep_jobs()
     said = samples(client)
     assert said["citeboard_jobs", "light", "done"] == 1
     assert said["citeboard_jobs", "models", "queued"] == 1
@@ -158,7 +158,7 @@ def test_it_tells_of_queues_runs_and_sweeper(client):
 @pytest.mark.both_databases
 def test_how_long_jobs_took_is_a_histogram_by_step(client):
     for seconds in (0.25, 0.75, 4, 4, 7200):
-        job = claim(make_submission(phase=make_phase()).jobs.get().pk, "a-host:1:2")
+        job = claim_job(make_submission(phase=make_phase()).jobs.get().pk, "a-host:1:2")
         job.started_at = database_now() - dt.timedelta(seconds=seconds)
         assert end_lease(job, state=Job.State.DONE)
     make_submission(phase=make_phase())
@@ -178,12 +178,12 @@ def test_how_long_jobs_took_is_a_histogram_by_step(client):
 def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
     job = make_submission(phase=make_phase()).jobs.get()
     for times in (1, 2):
-        assert claim(job.pk, "a-host:1:2") is not None
-        assert end_leases("a-host:1:2") == 1
-        assert sweep().lost == 1
+        assert claim_job(job.pk, "a-host:1:2") is not None
+        assert expire_leases_of_owner("a-host:1:2") == 1
+        assert sweep_jobs().lost == 1
         assert samples(client)["citeboard_leases_lost_total", "light"] == times
-    cancel_jobs(job.submission_id)
-    assert restart(Job.objects.select_related("submission__phase__task").get())
+    cancel_jobs_of_run(job.submission_id)
+    assert restart_job(Job.objects.select_related("submission__phase__task").get())
     said = samples(client)
     assert said["citeboard_leases_lost_total", "light"] == 2
     assert said["citeboard_jobs_begun_again_total",] == 1
@@ -191,7 +191,7 @@ def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
 
 def test_a_site_without_a_backup_says_nothing_of_one(client):
     assert ("citeboard_last_backup_age_seconds",) not in samples(client)
-    note_done(BACKUP, now() - dt.timedelta(days=3))
+    save_last_done(BACKUP_EVENT, now() - dt.timedelta(days=3))
     assert 259_000 < samples(client)["citeboard_last_backup_age_seconds",] < 260_000
 
 

@@ -8,12 +8,12 @@ from threading import Thread
 
 import pytest
 
-from citeboard.core.instruments import SHARED_FOLDER, answered_so_far
+from citeboard.core.instruments import SHARED_FOLDER_VARIABLE, answered_so_far
 from citeboard.ops.serving import (
     LOOKS,
-    Probe,
-    Serving,
-    StartPatience,
+    SiteProbe,
+    SiteSupervisor,
+    StartTimeLimit,
     processor_seconds,
 )
 
@@ -29,9 +29,9 @@ def unanswered():
 
 def hangs(port, answered):
     """Whether it is found to hang within the looks that are remembered."""
-    probe = Probe("127.0.0.1", port, answered)
+    probe = SiteProbe("127.0.0.1", port, answered)
     probe.patience = 0.01
-    return any(probe.finds_it_hanging() for _ in range(LOOKS))
+    return any(probe.is_site_hanging() for _ in range(LOOKS))
 
 
 def test_a_site_that_answers_nobody_hangs(unanswered):
@@ -55,7 +55,7 @@ def test_answers_are_counted_over_all_processes_of_the_site(tmp_path):
         "for route in ('home', 'board'): seconds.labels(route, 'GET', 200).observe(1)"
     )
     for _ in range(2):
-        own = {**os.environ, SHARED_FOLDER: str(tmp_path)}
+        own = {**os.environ, SHARED_FOLDER_VARIABLE: str(tmp_path)}
         subprocess.run([sys.executable, "-c", count], env=own, check=True)
     assert answered_so_far(str(tmp_path)) == 4
     (tmp_path / "histogram_999.db").touch()
@@ -64,7 +64,7 @@ def test_answers_are_counted_over_all_processes_of_the_site(tmp_path):
 
 def test_a_second_signal_ends_it_while_the_first_is_still_being_heard():
     """`make` passes on what the terminal has sent to all already."""
-    serving = Serving((), announce=print)
+    serving = SiteSupervisor((), announce=print)
     with serving._ending._cond:
         second = Thread(target=serving._on_signal, args=(15, None), daemon=True)
         second.start()
@@ -80,7 +80,7 @@ class Clock:
         return self.now
 
 
-def idle_seconds(patience: StartPatience, clock: Clock, computed: float) -> int:
+def idle_seconds(patience: StartTimeLimit, clock: Clock, computed: float) -> int:
     """How many seconds a start may pass without computing until it is given up."""
     began = clock.now
     while not patience.is_over(computed):
@@ -90,7 +90,7 @@ def idle_seconds(patience: StartPatience, clock: Clock, computed: float) -> int:
 
 def test_a_start_that_computes_is_never_given_up():
     clock = Clock()
-    patience = StartPatience(60, clock)
+    patience = StartTimeLimit(60, clock)
     for second in range(3600):
         clock.now += 1
         assert not patience.is_over(computed=second * 0.1)
@@ -98,12 +98,12 @@ def test_a_start_that_computes_is_never_given_up():
 
 def test_a_start_that_does_nothing_is_given_up_after_its_time():
     clock = Clock()
-    assert idle_seconds(StartPatience(60, clock), clock, computed=5.0) == 61
+    assert idle_seconds(StartTimeLimit(60, clock), clock, computed=5.0) == 61
 
 
 def test_each_kill_doubles_the_time_until_the_site_answers():
     clock = Clock()
-    patience = StartPatience(60, clock)
+    patience = StartTimeLimit(60, clock)
     found = []
     for _ in range(3):
         patience.begin()

@@ -17,7 +17,7 @@ from citeboard.ops.pruning import named_files
 from scoring.models import Breakdown, Evaluation, Score
 from tasks.models import Notification
 from tasks.models.notifications import Kind
-from tasks.submissions.uploads import SAFE_AGE
+from tasks.submissions.uploads import MIN_AGE_FOR_REMOVAL
 from tests.api.sending import score
 from tests.factories import (
     make_gold,
@@ -66,11 +66,11 @@ def pruned(*options: str) -> dict[str, int]:
 
 def scored_against_newer_gold(run) -> Evaluation:
     """The older evaluation, which is superseded then."""
-    from tasks.jobs.leases import rescore
+    from tasks.jobs.leases import queue_missing_scorings
 
     older = Evaluation.objects.get(submission=run)
     make_gold(phase=run.phase, citances=OTHER, reason="A fix.")
-    rescore(run.phase)
+    queue_missing_scorings(run.phase)
     score(run)
     assert Evaluation.objects.filter(submission=run).count() == 2
     return older
@@ -78,7 +78,9 @@ def scored_against_newer_gold(run) -> Evaluation:
 
 def old_file(name: str) -> str:
     kept = storage.runs.save(name, ContentFile(b"a run"))
-    before = (timezone.now() - SAFE_AGE - dt.timedelta(minutes=1)).timestamp()
+    before = (
+        timezone.now() - MIN_AGE_FOR_REMOVAL - dt.timedelta(minutes=1)
+    ).timestamp()
     os.utime(default_storage.path(f"runs/{kept}"), (before, before))
     return kept
 

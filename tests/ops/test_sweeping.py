@@ -8,8 +8,8 @@ from django.db import OperationalError
 
 from citeboard.ops import pruning
 from tasks.jobs import engine, sweeper
-from tasks.jobs.deliveries import send_deliveries
-from tasks.jobs.mails import send_mails
+from tasks.jobs.deliveries import send_due_deliveries
+from tasks.jobs.mails import send_due_mails
 from tasks.models import Job
 from tests.factories import make_phase, make_submission, make_team
 
@@ -32,17 +32,17 @@ def steps(monkeypatch):
         away: "{}",
         lambda: done.append("last") or len(done): "{} steps done",
     }
-    monkeypatch.setattr(pruning, "STEPS", own)
-    monkeypatch.setattr("citeboard.management.commands.sweep.STEPS", own)
-    monkeypatch.setattr(pruning, "POSTING", {})
-    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING", {})
+    monkeypatch.setattr(pruning, "SWEEP_STEPS", own)
+    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEPS", own)
+    monkeypatch.setattr(pruning, "POSTING_STEPS", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING_STEPS", {})
     # A test's own connection stays.
     monkeypatch.setattr(pruning.connections, "close_all", lambda: None)
     return done
 
 
 def test_a_failed_step_skips_no_other_and_is_logged_by_name(steps, caplog):
-    assert pruning.sweep_all() == ["1 steps done"]
+    assert pruning.run_sweep_steps() == ["1 steps done"]
     told = [(line.levelname, line.getMessage()) for line in caplog.records]
     assert ("ERROR", "Sweeping: broken failed") in told
     assert [words for _, words in told if "sweeping is put off, away first" in words]
@@ -57,7 +57,7 @@ def test_by_hand_it_says_what_was_done_and_that_something_was_not(steps, capsys)
 def test_by_hand_it_can_leave_mails_and_webhooks_to_another_sweeper(
     monkeypatch, capsys
 ):
-    posting = "citeboard.management.commands.sweep.post_all"
+    posting = "citeboard.management.commands.sweep.run_posting_steps"
     monkeypatch.setattr(posting, lambda: pytest.fail("it posts"))
     call_command("sweep", "--without-posting")
     assert "e-mails sent" not in capsys.readouterr().out
@@ -72,20 +72,20 @@ def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
         for _ in range(2)
     )
     for job in (first, second):
-        engine.defer(
-            engine.claim(job.pk, "a-host:1:2"),
+        engine.defer_job(
+            engine.claim_job(job.pk, "a-host:1:2"),
             "The storage of the site does not answer.",
         )
-    Job.objects.update(woken_at=first.created_at - sweeper.WAKE_LIFE)
-    given = sweeper.resume
+    Job.objects.update(woken_at=first.created_at - sweeper.WAKEUP_LIFETIME)
+    given = sweeper.resume_waiting_job
 
     def refuse_the_first(job):
         if job.pk == first.pk:
             raise RuntimeError("a fault")
         return given(job)
 
-    monkeypatch.setattr(sweeper, "resume", refuse_the_first)
-    assert sweeper.sweep().resumed == 1
+    monkeypatch.setattr(sweeper, "resume_waiting_job", refuse_the_first)
+    assert sweeper.sweep_jobs().resumed == 1
     assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == [
         "waiting",
         "queued",
@@ -101,27 +101,29 @@ def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
         ended.set()
         return 0
 
-    monkeypatch.setattr(pruning, "POSTING", {hang: "{} sent"})
-    posting = threading.Thread(target=pruning.post_until, args=[ended], daemon=True)
+    monkeypatch.setattr(pruning, "POSTING_STEPS", {hang: "{} sent"})
+    posting = threading.Thread(
+        target=pruning.post_repeatedly_until, args=[ended], daemon=True
+    )
     posting.start()
     reached.wait()
-    assert pruning.sweep_all() == ["1 steps done"]
+    assert pruning.run_sweep_steps() == ["1 steps done"]
     assert posting.is_alive()
     answers.set()
     posting.join()
 
 
 def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
-    monkeypatch.setattr(pruning, "STEPS", {})
-    monkeypatch.setattr("citeboard.management.commands.sweep.STEPS", {})
+    monkeypatch.setattr(pruning, "SWEEP_STEPS", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEPS", {})
     own = {away: "{}", lambda: 3: "{} e-mails sent"}
-    monkeypatch.setattr(pruning, "POSTING", own)
-    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING", own)
+    monkeypatch.setattr(pruning, "POSTING_STEPS", own)
+    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING_STEPS", own)
     with pytest.raises(CommandError, match="1 of 2 steps failed"):
         call_command("sweep")
     assert capsys.readouterr().out == "3 e-mails sent\n"
 
 
 def test_what_waits_for_machines_of_others_is_no_part_of_a_sweep():
-    assert {send_mails, send_deliveries} == set(pruning.POSTING)
-    assert not set(pruning.POSTING) & set(pruning.STEPS)
+    assert {send_due_mails, send_due_deliveries} == set(pruning.POSTING_STEPS)
+    assert not set(pruning.POSTING_STEPS) & set(pruning.SWEEP_STEPS)

@@ -53,7 +53,7 @@ def make_pair() -> tuple[Phase, tuple[Submission, ...]]:
 
 def compare(phase: Phase, rules: str = "corrected") -> None:
     """What the queue does for a board once it is asked, and again where the machine is slow."""
-    comparison_state.ask(phase.pk, rules)
+    comparison_state.queue_comparison(phase.pk, rules)
     job = BoardOrder.objects.get(phase=phase, rules=rules).job
     while job.state == "queued":
         take_job(job.pk)

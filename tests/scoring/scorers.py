@@ -45,5 +45,6 @@ def put_in_place(monkeypatch, folder: Path, body: str) -> None:
     """From now on a scorer of this process does what ``body`` says."""
     script = script_of(folder, body)
     monkeypatch.setattr(
-        "scoring.worker.child.COMMAND", (sys.executable, "-P", "-s", str(script))
+        "scoring.worker.child.SCORER_SERVER_COMMAND",
+        (sys.executable, "-P", "-s", str(script)),
     )

@@ -778,7 +778,7 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         np.arange(12, dtype=np.float32).reshape(4, 3),
         np.array([5, 0, 3, 0], dtype=np.float32),
     )
-    mauve._split(centres, sizes, 8)
+    mauve._refill_empty_clusters(centres, sizes, 8)
     yield "split", [centres.tolist(), sizes.tolist()]
 
 

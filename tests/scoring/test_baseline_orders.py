@@ -13,16 +13,16 @@ from django.urls import reverse
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from citeboard.demo.prepare import EXAMPLES, WITH_CARE
-from scoring.results.board.standings import standings
+from citeboard.demo.prepare import EXAMPLES_FOLDER, WITH_CARE
+from scoring.results.board.standings import compute_board
 from scoring.tools.baselines import baselines_of
-from scoring.tools.baselines.clsumm_supervised import OPTIONS, features_used
-from scoring.worker.baseline_runs import ask, names_for
-from scoring.worker.rescoring import score_again
+from scoring.tools.baselines.clsumm_supervised import OPTIONS, describe_used_features
+from scoring.worker.baseline_runs import baseline_names_for, request_baselines
+from scoring.worker.rescoring import rescore_run
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tasks.jobs import engine
-from tasks.jobs.leases import rescore
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Gold, Job, Organiser, Phase, Submission
 from tasks.seasons.file.load import load_season
 from tasks.types import task_type, task_types
@@ -47,7 +47,7 @@ def phase() -> Phase:
 
 
 def asked_for(phase, *names) -> Submission:
-    return ask(phase=phase, names=names, by=None)[0].submission
+    return request_baselines(phase=phase, names=names, by=None)[0].submission
 
 
 def worked_off(phase) -> None:
@@ -84,7 +84,7 @@ def test_a_baseline_is_computed_scored_under_every_rule_set_and_stands_on_the_bo
         "corrected",
         "official-2017",
     }
-    rows = standings(phase, None).rows
+    rows = compute_board(phase, None).rows
     assert [(row.system, row.kind, row.rank, row.team) for row in rows] == [
         (ONE, "baseline", None, None)
     ]
@@ -97,7 +97,7 @@ def test_a_computed_run_that_is_too_large_to_be_checked_at_once_is_scored_all_th
     settings.CHECK_MAX_MB = 0
     run = computed(phase, ONE)
     assert (run.status, run.evaluations.count()) == ("scored", 2)
-    assert [row.system for row in standings(phase, None).rows] == [ONE]
+    assert [row.system for row in compute_board(phase, None).rows] == [ONE]
 
 
 def test_the_run_is_the_one_that_the_offline_command_writes(phase, tmp_path):
@@ -140,7 +140,7 @@ def test_what_a_run_rests_on_here_stands_in_its_description(phase):
     worked_off(phase)
     run.refresh_from_db()
     assert run.description.endswith(
-        features_used(checked_options(SUPERVISED, OPTIONS, {}))
+        describe_used_features(checked_options(SUPERVISED, OPTIONS, {}))
     )
 
 
@@ -176,7 +176,7 @@ def test_asked_twice_it_is_computed_once(phase):
     first = computed(phase, ONE)
     assert [
         (each.submission.pk, each.is_new)
-        for each in ask(phase=phase, names=[ONE], by=None)
+        for each in request_baselines(phase=phase, names=[ONE], by=None)
     ] == [(first.pk, False)]
     assert Submission.objects.count() == 1
 
@@ -196,7 +196,7 @@ def test_another_gold_makes_it_anew_and_the_former_run_gives_way(phase):
         "withdrawn",
         f"Replaced by run {second.number}.",
     )
-    assert [row.submission for row in standings(phase, None).rows] == [second.pk]
+    assert [row.submission for row in compute_board(phase, None).rows] == [second.pk]
 
 
 def test_other_options_make_it_anew(phase):
@@ -208,7 +208,7 @@ def test_other_options_make_it_anew(phase):
 
 def test_a_run_that_is_still_being_computed_is_not_scored_by_a_rescore(phase):
     run = asked_for(phase, ONE)
-    assert rescore(phase) == []
+    assert queue_missing_scorings(phase) == []
     assert [job.kind for job in run.jobs.all()] == ["write"]
 
 
@@ -244,7 +244,7 @@ def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_sco
     sample = Path(module.__file__).parent / "sample" / "gold"
     paths = [sample] if sample.is_dir() else sorted(sample.parent.glob("gold.*"))
     load_gold(task=task, split=phase.split, paths=paths, reason="first release")
-    ask(phase=phase, names=chosen_names(slug), by=None)
+    request_baselines(phase=phase, names=chosen_names(slug), by=None)
     worked_off(phase)
     found = {run.system: (run.status, run.reason) for run in Submission.objects.all()}
     for name in BY_CITANCES & found.keys():
@@ -278,8 +278,8 @@ class TestFailing:
             run.reason
             == "The baseline failed by a fault of its own; the log says what happened."
         )
-        assert standings(phase, None).rows == []
-        again = ask(phase=phase, names=[ONE], by=None)
+        assert compute_board(phase, None).rows == []
+        again = request_baselines(phase=phase, names=[ONE], by=None)
         assert [(each.submission.pk, each.is_new) for each in again] == [(run.pk, True)]
         worked_off(phase)
         run.refresh_from_db()
@@ -291,7 +291,7 @@ class TestFailing:
         with monkeypatch.context() as patched:
             put_in_place(patched, tmp_path, "raise KeyError('the answer')")
             run = computed(phase, ONE)
-        assert score_again(submission=run, by=None) == 1
+        assert rescore_run(submission=run, by=None) == 1
         assert [job.kind for job in run.jobs.all()] == ["write"]
         worked_off(phase)
         run.refresh_from_db()
@@ -326,8 +326,8 @@ class TestFailing:
     @pytest.mark.both_databases
     def test_a_worker_that_is_gone_is_followed_by_another(self, phase):
         run = asked_for(phase, ONE)
-        job = engine.claim(run.jobs.get().pk, "a worker that is gone")
-        assert engine.crashed(job, "gone")
+        job = engine.claim_job(run.jobs.get().pk, "a worker that is gone")
+        assert engine.retry_or_fail_crashed(job, "gone")
         worked_off(phase)
         run.refresh_from_db()
         assert run.status == "scored"
@@ -335,27 +335,27 @@ class TestFailing:
 
 class TestWhatCanBeAskedFor:
     def test_every_type_offers_the_baselines_whose_answers_are_runs_for_it(self, phase):
-        assert ONE in names_for(phase)
-        assert "clsumm-lead" not in names_for(phase)
-        assert names_for(phase)[-1] == "human-line"
+        assert ONE in baseline_names_for(phase)
+        assert "clsumm-lead" not in baseline_names_for(phase)
+        assert baseline_names_for(phase)[-1] == "human-line"
 
     def test_a_baseline_of_another_type_is_refused_by_name(self, phase):
         with pytest.raises(
             Refused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "
         ):
-            ask(phase=phase, names=["clsumm-lead"], by=None)
+            request_baselines(phase=phase, names=["clsumm-lead"], by=None)
         with pytest.raises(Refused, match="there is no baseline “tfidf”"):
-            ask(phase=phase, names=["tfidf"], by=None)
+            request_baselines(phase=phase, names=["tfidf"], by=None)
         assert not Submission.objects.exists()
 
     def test_without_gold_there_is_nothing_to_compute_from(self):
         phase = factories.make_phase(with_gold=False)
         with pytest.raises(Refused, match="has no gold yet"):
-            ask(phase=phase, by=None)
+            request_baselines(phase=phase, by=None)
 
     def test_asking_is_noted(self, phase):
-        ask(phase=phase, names=[ONE], by=None)
-        ask(phase=phase, names=[ONE], by=None)
+        request_baselines(phase=phase, names=[ONE], by=None)
+        request_baselines(phase=phase, names=[ONE], by=None)
         assert [each.action for each in AuditEntry.objects.all()] == ["baselines-asked"]
 
 
@@ -363,7 +363,7 @@ class TestCommand:
     def test_it_asks_for_all_baselines_of_a_season_and_once_more_for_none(self, phase):
         season, where = phase.task.season.slug, f"{phase.task.slug}/{phase.slug}"
         told = command(season)
-        names = [name for name in names_for(phase) if name != "human-line"]
+        names = [name for name in baseline_names_for(phase) if name != "human-line"]
         assert told == [f"{where}: {name} queued" for name in names]
         assert command(season) == [f"{where}: {name} queued" for name in names]
         assert Submission.objects.count() == len(names)
@@ -395,8 +395,8 @@ class TestCommand:
 @pytest.mark.both_databases
 def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""
-    folder = EXAMPLES / "demo-season"
-    shutil.unpack_archive(EXAMPLES / "demo-files.tar.xz", tmp_path, **WITH_CARE)
+    folder = EXAMPLES_FOLDER / "demo-season"
+    shutil.unpack_archive(EXAMPLES_FOLDER / "demo-files.tar.xz", tmp_path, **WITH_CARE)
     season = load_season(folder, data=tmp_path).season
     run = asked_for(
         Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE
@@ -480,7 +480,7 @@ class TestPages:
         assert [at for at, _row in sweep.points] == [0.01, 0.1]
         assert sweep.missing == [0.05, 0.2, 0.3, 0.4, 0.5]
         drawn = answer.context["figures"][f"sweep-chart-{number}"].series[0]
-        board = {row.system: row for row in standings(phase, None).rows}
+        board = {row.system: row for row in compute_board(phase, None).rows}
         assert [point.y.value for point in drawn.points] == [
             board[f"clsumm-umich-{name}"].scores["overlap_f1_micro"].value
             for name in ("0.01", "0.1")

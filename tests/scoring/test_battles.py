@@ -276,7 +276,7 @@ def test_a_file_is_refused_whose_judges_take_too_many_comparisons(
         {"topic": "t", "left": "a", "right": "b", "label": "tie", "judge": f"j{number}"}
         for number in range(judges)
     ]
-    Path(reading.UPLOAD).write_text("\n".join(map(json.dumps, rows)))
+    Path(reading.UPLOAD_FILE_NAME).write_text("\n".join(map(json.dumps, rows)))
     given = {"filename": "rows.jsonl", "systems": {"a": 1, "b": 2}, "topics": ["t"]}
     told = [problem["message"] for problem in reading.battles(given)["problems"]]
     few, many = [], ["319,600 comparisons of two labels on the same texts"]

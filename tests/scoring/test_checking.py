@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from scoring.__main__ import main as offline_scorer
-from scoring.worker.rescoring import score_again
+from scoring.worker.rescoring import rescore_run
 from scoring.worker.score import score
 from tasks.jobs import engine, leases
-from tasks.jobs.leases import rescore
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.leases import queue_missing_scorings
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Gold, Job, Submission, Task
-from tasks.submissions.run_acts import cancel
-from tasks.submissions.submit import check_run, quota
+from tasks.submissions.run_acts import cancel_run
+from tasks.submissions.submit import check_run, remaining_quota
 from tasks.types.problems import alike, merged
 from tests import factories
 from tests.factories import answers, run_bytes
@@ -88,7 +88,7 @@ def test_it_is_taken_counts_and_says_that_it_is_checked(
 ):
     run = send()
     assert run.status == "checking"
-    assert quota(phase, team).left == 0
+    assert remaining_quota(phase, team).left == 0
     told = api(client, run, person)
     assert (told["status"], told["place"], told["reason"], told["problems"]) == (
         "checking",
@@ -100,7 +100,7 @@ def test_it_is_taken_counts_and_says_that_it_is_checked(
     shown = page(client, run, person)
     assert "Waiting to be checked. It is next." in shown
     assert "Cancel this run" in shown
-    engine.claim(run.jobs.get().pk, "a worker")
+    engine.claim_job(run.jobs.get().pk, "a worker")
     assert "Being checked now." in page(client, run, person)
     assert api(client, run, person)["progress"] == 0
 
@@ -125,7 +125,7 @@ def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(
 ):
     run = worked(send(BAD))
     assert (run.status, run.evaluations.exists()) == ("failed", False)
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
     told = api(client, run, person)
     assert [
         (problem["file"], problem["line"], problem["fatal"])
@@ -196,9 +196,9 @@ def test_what_is_quoted_back_can_be_kept_whatever_its_author_wrote(send):
 
 def test_what_it_is_scored_by_is_what_its_task_says_when_the_check_ends(send, phase):
     run = send()
-    job = engine.claim(run.jobs.get().pk, "a worker")
+    job = engine.claim_job(run.jobs.get().pk, "a worker")
     Task.objects.filter(pk=phase.task_id).update(rules=["official-2017"])
-    assert leases.accept(job, [])
+    assert leases.accept_checked_run(job, [])
     assert list(run.jobs.filter(kind="score").values_list("rules", flat=True)) == [
         "official-2017"
     ]
@@ -216,10 +216,10 @@ def test_warnings_of_the_check_stand_on_the_page(client, send, person):
 @pytest.mark.both_databases
 def test_it_can_be_cancelled_before_it_is_checked(send, phase, team, person):
     run = send()
-    cancel(run, person)
+    cancel_run(run, person)
     assert worked(run).status == "cancelled"
     assert run.jobs.get().state == "cancelled"
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
 
 
 @pytest.mark.both_databases
@@ -229,10 +229,10 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
     settings.MAX_ATTEMPTS = 2
     run = send()
     for attempt, status in ((1, "checking"), (2, "failed")):
-        assert engine.claim(run.jobs.get().pk, "a worker").attempt == attempt
-        sweep(timezone.now() + dt.timedelta(hours=1))
+        assert engine.claim_job(run.jobs.get().pk, "a worker").attempt == attempt
+        sweep_jobs(timezone.now() + dt.timedelta(hours=1))
         assert read(run).status == status
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
     assert read(run).problems == []
 
 
@@ -252,7 +252,7 @@ def test_gold_that_is_new_meanwhile_waits_for_the_check_and_then_counts(send, ph
         citances=(("D01-0001", "1", ["1"], "Aim_Citation"),),
         reason="A fix.",
     )
-    assert rescore(phase) == []
+    assert queue_missing_scorings(phase) == []
     score(run.jobs.get().pk)
     assert {job.gold for job in run.jobs.filter(kind=Job.Kind.SCORE)} == {new}
 
@@ -264,7 +264,7 @@ def test_a_check_that_failed_by_a_fault_of_ours_is_made_again(
     with monkeypatch.context() as patched:
         put_in_place(patched, tmp_path, "raise KeyError")
         assert worked(run).status == "failed"
-    assert score_again(submission=read(run), by=person) == 1
+    assert rescore_run(submission=read(run), by=person) == 1
     assert read(run).status == "checking"
     assert worked(run).status == "scored"
 
@@ -281,7 +281,7 @@ def test_under_new_gold_it_is_checked_again_by_that(
         citances=(("D05-0001", "3", ["2"], "Aim_Citation"),),
         reason="A fix.",
     )
-    assert score_again(submission=read(run), by=person) == 1
+    assert rescore_run(submission=read(run), by=person) == 1
     assert read(run).status == "checking"
     worked(run)
     assert run.jobs.get(kind="check", state="done").gold == new

@@ -11,13 +11,13 @@ from scoring.__main__ import main
 from scoring.tools.baselines import baselines_of
 from scoring.tools.baselines.citation_text import (
     FIRST,
-    THRESHOLD,
-    Settings,
-    by_lexrank,
-    by_textrank,
-    lead,
-    lexrank,
-    plain,
+    SIMILARITY_THRESHOLD,
+    SummarySettings,
+    join_inputs_without_tags,
+    rank_by_lexrank,
+    summarize_by_lexrank,
+    summarize_by_textrank,
+    take_lead_sentences,
 )
 from tasks.types import task_type
 from tasks.types.citation_text.instances import cited_abstracts
@@ -51,7 +51,9 @@ def given(inputs: list[list[str]], sentences: list[list[str]]):
     """A splitter that gives the sentences that the released program saw."""
     known = dict(
         zip(
-            (" ".join(plain(items).split()) for items in inputs), sentences, strict=True
+            (" ".join(join_inputs_without_tags(items).split()) for items in inputs),
+            sentences,
+            strict=True,
         )
     )
     return lambda text: known[" ".join(text.split())]
@@ -61,17 +63,24 @@ def given(inputs: list[list[str]], sentences: list[list[str]]):
 def test_lead_takes_the_published_sentences(golden, inputs):
     own = golden["variants"]["without_context"]
     cited = [cited_abstracts(items) for items in inputs]
-    settings = Settings(split=given(cited, own["input_sentences"]))
-    assert lead(cited, settings) == own["systems"]["lead_3"]["predictions"]
+    settings = SummarySettings(split=given(cited, own["input_sentences"]))
+    assert (
+        take_lead_sentences(cited, settings) == own["systems"]["lead_3"]["predictions"]
+    )
 
 
 @pytest.mark.shared
 def test_punkt_gives_the_sentences_that_the_released_program_saw(golden, inputs):
     own = golden["variants"]["without_context"]
     cited = [cited_abstracts(items) for items in inputs]
-    assert [punkt_sentences(plain(items)) for items in cited] == own["input_sentences"]
-    by_default = Settings(split=punkt_sentences)
-    assert lead(cited, by_default) == own["systems"]["lead_3"]["predictions"]
+    assert [punkt_sentences(join_inputs_without_tags(items)) for items in cited] == own[
+        "input_sentences"
+    ]
+    by_default = SummarySettings(split=punkt_sentences)
+    assert (
+        take_lead_sentences(cited, by_default)
+        == own["systems"]["lead_3"]["predictions"]
+    )
 
 
 @pytest.mark.shared
@@ -86,7 +95,7 @@ def test_textrank_gives_the_published_texts(golden, inputs, variant):
     expected = golden["variants"][variant]["systems"]["textrank_summa_default"][
         "predictions"
     ]
-    assert by_textrank(chosen, Settings(split=str.split)) == expected
+    assert summarize_by_textrank(chosen, SummarySettings(split=str.split)) == expected
 
 
 @pytest.mark.shared
@@ -98,8 +107,10 @@ def test_lexrank_gives_the_published_texts(golden, inputs, size):
 
     own = golden["variants"]["without_context"]
     cited = [cited_abstracts(items) for items in inputs]
-    settings = Settings(split=given(cited, own["input_sentences"]), sentences=size)
-    texts = by_lexrank(cited, settings)
+    settings = SummarySettings(
+        split=given(cited, own["input_sentences"]), sentences=size
+    )
+    texts = summarize_by_lexrank(cited, settings)
     expected = own["systems"][f"lexrank_{size}"]["predictions"]
     if _sorts_by_wide_words():
         assert texts == expected
@@ -107,7 +118,7 @@ def test_lexrank_gives_the_published_texts(golden, inputs, size):
     for sentences, ours, theirs in zip(
         own["input_sentences"], texts, expected, strict=True
     ):
-        scores = ranker.rank_sentences(sentences, threshold=THRESHOLD)
+        scores = ranker.rank_sentences(sentences, threshold=SIMILARITY_THRESHOLD)
         assert _chosen(sentences, scores, ours) == _chosen(sentences, scores, theirs)
 
 
@@ -138,7 +149,7 @@ def predictions(run: Path) -> dict[str, str]:
 @needs_packages
 def test_of_equal_sentences_the_first_may_be_asked_for():
     document = ["Owls hunt mice.", "Owls eat mice.", "Owls like mice.", "Rain fell."]
-    assert lexrank([document, ["Stones lie."]], 2, ties=FIRST)[0] == [
+    assert rank_by_lexrank([document, ["Stones lie."]], 2, ties=FIRST)[0] == [
         "Owls hunt mice.",
         "Owls eat mice.",
     ]
@@ -146,13 +157,13 @@ def test_of_equal_sentences_the_first_may_be_asked_for():
 
 @needs_packages
 def test_without_a_word_to_weigh_the_first_sentences_stand():
-    assert lexrank([["1.", "2.", "3."], []], 2) == [["1.", "2."], []]
+    assert rank_by_lexrank([["1.", "2.", "3."], []], 2) == [["1.", "2."], []]
 
 
 def test_textrank_is_silent_on_few_sentences():
     pytest.importorskip("summa")
-    assert by_textrank(
-        [["Rain falls. Rain ends."], [""]], Settings(split=str.split)
+    assert summarize_by_textrank(
+        [["Rain falls. Rain ends."], [""]], SummarySettings(split=str.split)
     ) == ["", ""]
 
 

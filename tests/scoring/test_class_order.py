@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.metrics import OF_LABELS, names_by
-from scoring.results.board.differences import natural_order
+from scoring.results.board.differences import sort_labels_naturally
 from tasks.types.declared.folder import read_declaration
 
 TOML = """
@@ -61,4 +61,4 @@ def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_
     ],
 )
 def test_numbers_years_and_ranges_ascend_and_names_stay(given, expected):
-    assert natural_order(given) == expected
+    assert sort_labels_naturally(given) == expected

@@ -11,7 +11,7 @@ import pytest
 from scoring.__main__ import main
 from scoring.papers.facet_folds import PROTOCOLS, as_data
 from scoring.tools.baselines import baseline, baselines
-from scoring.tools.baselines.clsumm_facets import facet_pairs
+from scoring.tools.baselines.clsumm_facets import list_facet_pairs
 from tasks.types import task_type
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import read_topics
@@ -173,7 +173,7 @@ def test_a_topic_is_answered_by_what_the_gold_of_the_others_teaches(corpus, tmp_
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
     topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
-    told = as_data(facet_pairs(topics))
+    told = as_data(list_facet_pairs(topics))
     published, by_sentence, by_topic = (
         told["folds"][protocol] for protocol in PROTOCOLS
     )

@@ -14,8 +14,8 @@ from scoring.tools.baselines.clsumm_facets import (
     SINGLE_LEMMAS,
     WORDS_AND_LEMMAS,
     CitedText,
-    facets_by,
-    grams,
+    list_ngrams,
+    predict_facets,
 )
 from tests.scoring.offline import score
 
@@ -40,7 +40,7 @@ BY_LEMMAS = [("lemmas", "bell"), ("lemmas", "rang"), ("lemmas", "bell", "rang")]
     ],
 )
 def test_a_classifier_sees_the_grams_that_its_reading_names(of, expected):
-    assert grams(TEXT, of) == expected
+    assert list_ngrams(TEXT, of) == expected
 
 
 @pytest.mark.parametrize("classifier", ["NB", "SVM", "LR"])
@@ -48,7 +48,7 @@ def test_balanced_a_rare_facet_weighs_as_much_as_a_frequent_one(classifier):
     texts = [CitedText((word,), (word,)) for word in ["ships"] * 8 + ["bells"]]
     facets = ["Method"] * 8 + ["Aim"]
     asked = [CitedText(("bells",), ("bells",)), CitedText(("ships",), ("ships",))]
-    found = facets_by(classifier, texts, facets, asked, LEMMAS, is_balanced=True)
+    found = predict_facets(classifier, texts, facets, asked, LEMMAS, is_balanced=True)
     assert found == ["Aim", "Method"]
 
 

@@ -7,9 +7,9 @@ import pytest
 from scoring.__main__ import UNAVAILABLE, main
 from scoring.tools.baselines import clsumm_supervised
 from scoring.tools.baselines.clsumm_supervised import (
-    dependencies,
+    describe_used_features,
     features,
-    features_used,
+    list_dependencies,
 )
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
@@ -108,29 +108,33 @@ class TestWordNet:
     def test_where_it_is_not_installed_the_system_does_without_and_says_so(
         self, topic, monkeypatch
     ):
-        monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
+        monkeypatch.setattr(clsumm_supervised, "load_installed_wordnet", lambda: None)
         options = {**PLAIN, "wordnet": "auto"}
         assert (features(topic, options) == features(topic, PLAIN)).all()
         assert (
-            features_used(options)
+            describe_used_features(options)
             == "Its features: TF-IDF, common subsequences, common words, place."
         )
 
     def test_where_it_is_installed_it_counts_and_is_named(
         self, topic, monkeypatch, wordnet
     ):
-        monkeypatch.setattr(clsumm_supervised, "installed", lambda: wordnet)
+        monkeypatch.setattr(
+            clsumm_supervised, "load_installed_wordnet", lambda: wordnet
+        )
         options = {**PLAIN, "wordnet": "auto"}
         plain = features(topic, PLAIN)
         both = features(topic, options)
         assert both.shape == (*plain.shape[:2], plain.shape[2] + 6)
         assert (both[..., : plain.shape[2]] == plain).all()
-        assert features_used(options).endswith("place, six measures over WordNet 3.0.")
+        assert describe_used_features(options).endswith(
+            "place, six measures over WordNet 3.0."
+        )
 
     def test_wanted_and_missing_the_run_is_not_written(
         self, capsys, root, monkeypatch, tmp_path
     ):
-        monkeypatch.setattr(clsumm_supervised, "installed", lambda: None)
+        monkeypatch.setattr(clsumm_supervised, "load_installed_wordnet", lambda: None)
         out = tmp_path / "run.jsonl"
         command = [
             "baseline",
@@ -158,7 +162,7 @@ class TestDependencies:
             (1, 1, 1, 1),
             ("nsubj", "ROOT", "dobj", "punct"),
         )
-        assert dependencies(parse) == {
+        assert list_dependencies(parse) == {
             ("count", "nsubj", "we"),
             ("count", "dobj", "words"),
         }

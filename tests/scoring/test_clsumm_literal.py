@@ -13,11 +13,11 @@ from scoring.papers.clsumm_literal import (
 )
 from scoring.tools.baselines import baselines
 from scoring.tools.baselines.clsumm import (
-    above,
-    likest,
-    paper_alone,
-    with_citances,
-    with_citing_papers,
+    list_paper_and_citances,
+    list_paper_and_citing_papers,
+    list_paper_sentences,
+    make_similarity_ranker,
+    make_threshold_selector,
 )
 from tasks.types.clsumm.citances import CitanceName
 from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence
@@ -48,11 +48,11 @@ def of_two_papers(*sentences: str, citance: str) -> InputTopic:
 
 def test_short_sentences_are_passed_over_however_alike_they_are():
     own = topic(BELLS, LONG, OTHER)
-    assert likest(with_citances, count=1)(own) == [[0]]
-    assert of_long_sentences(with_citances)(own) == [[1, 2]]
-    assert of_long_sentences(with_citing_papers, context=2)(topic(BELLS, "short")) == [
-        []
-    ]
+    assert make_similarity_ranker(list_paper_and_citances, count=1)(own) == [[0]]
+    assert of_long_sentences(list_paper_and_citances)(own) == [[1, 2]]
+    assert of_long_sentences(list_paper_and_citing_papers, context=2)(
+        topic(BELLS, "short")
+    ) == [[]]
 
 
 def test_frequencies_are_those_of_the_paper_alone():
@@ -61,17 +61,17 @@ def test_frequencies_are_those_of_the_paper_alone():
     """
     own = topic("bells alloy", "ships", citance="bells bells gulls")
     found = {}
-    for counted in (paper_alone, with_citances):
+    for counted in (list_paper_sentences, list_paper_and_citances):
         found[counted] = [
             place
             for place in (0.1, 0.5, 0.6, 0.7, 0.75)
-            if above(place, counted)(own) == [[0]]
+            if make_threshold_selector(place, counted)(own) == [[0]]
         ]
     two, most = np.log(1.5), np.log(3)
     with_citance = 2 * two * two / (np.hypot(2 * two, most) * np.hypot(two, most))
-    assert found[paper_alone] == [0.1, 0.5, 0.6, 0.7]
+    assert found[list_paper_sentences] == [0.1, 0.5, 0.6, 0.7]
     assert (
-        found[with_citances]
+        found[list_paper_and_citances]
         == [place for place in (0.1, 0.5, 0.6, 0.7, 0.75) if place < with_citance]
         != []
     )

@@ -9,12 +9,15 @@ from scoring.__main__ import UNAVAILABLE, main
 from scoring.metrics.meteor import reader
 from scoring.papers.clsumm_literal import features, literal_features_used
 from scoring.tools.baselines.clsumm_senses import (
-    MEASURES,
-    Senses,
+    WORDNET_MEASURES,
+    WordSenses,
+    compute_sentence_similarities,
     greatest_depth,
-    sentence_likeness,
 )
-from scoring.tools.baselines.clsumm_supervised import dependency_overlap, subsequences
+from scoring.tools.baselines.clsumm_supervised import (
+    compute_common_subsequence_lengths,
+    compute_dependency_overlap,
+)
 from scoring.tools.baselines.tfidf import words
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
@@ -44,8 +47,8 @@ def topic(tmp_path):
 class TestWords:
     def test_each_measure_is_what_its_formula_gives_by_hand(self, wordnet):
         """Three words count: all of them below `thing`, two below `animal`, one each."""
-        table = Senses([TEXT], wordnet).likeness(["dog"], ["cat", "hammer"])
-        found = dict(zip(MEASURES, table[:, 0].tolist(), strict=True))
+        table = WordSenses([TEXT], wordnet).likeness(["dog"], ["cat", "hammer"])
+        found = dict(zip(WORDNET_MEASURES, table[:, 0].tolist(), strict=True))
         animal, word = -log(2 / 3), -log(1 / 3)
         assert found["path"] == pytest.approx([1 / 3, 1 / 5])
         assert found["wup"] == pytest.approx([4 / 6, 2 / 6])
@@ -58,7 +61,7 @@ class TestWords:
 
     def test_nltk_gives_the_same_where_it_needs_no_counts(self, wordnet):
         dog, cat = (wordnet.synsets(word)[0] for word in ("dog", "cat"))
-        own = Senses([TEXT], wordnet).likeness(["dog"], ["cat"])[:3, 0, 0]
+        own = WordSenses([TEXT], wordnet).likeness(["dog"], ["cat"])[:3, 0, 0]
         theirs = [
             dog.path_similarity(cat),
             dog.wup_similarity(cat),
@@ -70,7 +73,7 @@ class TestWords:
     def test_a_word_that_wordnet_does_not_have_is_like_nothing_and_no_likeness_is_infinite(
         self, wordnet
     ):
-        table = Senses([[*TEXT, "unheard"]], wordnet).likeness(
+        table = WordSenses([[*TEXT, "unheard"]], wordnet).likeness(
             ["dog", "unheard"], ["dog", "unheard"]
         )
         assert np.isfinite(table).all()
@@ -83,31 +86,31 @@ class TestSentences:
         self, wordnet
     ):
         first, second = ["dog", "hammer"], ["dog", "cat", "cat"]
-        found = sentence_likeness([first], [second], wordnet)[
-            0, 0, MEASURES.index("path")
+        found = compute_sentence_similarities([first], [second], wordnet)[
+            0, 0, WORDNET_MEASURES.index("path")
         ]
         # One sense is shared; of the shorter text `hammer` is left, likest to `dog` or `cat`.
         assert found == pytest.approx((1 + 1 / 5) * (2 * 2 * 3) / (2 + 3))
 
     def test_it_is_the_same_from_either_side(self, wordnet):
         texts = [["dog", "hammer"], ["cat"], ["animal", "tool", "dog"]]
-        there = sentence_likeness(texts[:1], texts[1:], wordnet)[0]
-        back = sentence_likeness(texts[1:], texts[:1], wordnet)[:, 0]
+        there = compute_sentence_similarities(texts[:1], texts[1:], wordnet)[0]
+        back = compute_sentence_similarities(texts[1:], texts[:1], wordnet)[:, 0]
         assert there == pytest.approx(back)
 
     def test_an_empty_text_is_like_none(self, wordnet):
-        assert not sentence_likeness([[]], [["dog"], []], wordnet).any()
+        assert not compute_sentence_similarities([[]], [["dog"], []], wordnet).any()
 
     def test_a_subsequence_counts_by_the_shorter_text(self, topic):
         sentences = [["we", "words"], ["nothing"], []]
-        assert subsequences([["we", "count", "words"]], sentences).tolist() == [
-            [2, 0, 0]
-        ]
+        assert compute_common_subsequence_lengths(
+            [["we", "count", "words"]], sentences
+        ).tolist() == [[2, 0, 0]]
         citance, others = (
             words(topic.citances[0].text),
             [words(one.text) for one in topic.sentences],
         )
-        common = subsequences([citance], others)[0]
+        common = compute_common_subsequence_lengths([citance], others)[0]
         wanted = common / [min(len(citance), len(other)) for other in others]
         assert features(topic, TestSystem.PLAIN)[0, :, 1] == pytest.approx(wanted)
 
@@ -116,10 +119,10 @@ class TestSentences:
     ):
         one = Parse(("dogs", "count", "cats"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
         other = Parse(("dog", "count", "hammers"), (1, 1, 1), ("nsubj", "ROOT", "dobj"))
-        assert dependency_overlap([one], [other], wordnet).tolist() == [
+        assert compute_dependency_overlap([one], [other], wordnet).tolist() == [
             [[2 * 1 * (2 * 2) / (2 + 2)]]
         ]
-        assert dependency_overlap([one], [other], None).tolist() == [[[0]]]
+        assert compute_dependency_overlap([one], [other], None).tolist() == [[[0]]]
 
 
 class TestSystem:

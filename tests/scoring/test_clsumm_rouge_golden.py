@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.offline.evaluate import load_statistics
-from scoring.tools.baselines.clsumm import answered, mq_tfidf
+from scoring.tools.baselines.clsumm import iterate_span_answers, mq_tfidf
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.files import open_inputs
 from tests.resting import rests_on_scorer
@@ -119,7 +119,10 @@ def test_the_oldest_annotation_quotes_without_elements_and_is_gold_all_the_same(
     topics = read_input_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
     run = tmp_path / "run.jsonl"
     run.write_text(
-        "".join(json.dumps(answer) + "\n" for answer in answered(topics, mq_tfidf))
+        "".join(
+            json.dumps(answer) + "\n"
+            for answer in iterate_span_answers(topics, mq_tfidf)
+        )
     )
     options = (
         "--option",

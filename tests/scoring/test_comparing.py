@@ -21,16 +21,16 @@ from scoring.results.board import (
     stored_ranks,
 )
 from scoring.results.board.comparisons import SIGNIFICANCE
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.stats.significance import trials_for
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases
-from tasks.jobs.queue_choice import START, Watchdog
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.queue_choice import START_GRACE_SECONDS, WorkerGroupWatchdog
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.jobs.work import take_job, take_jobs
 from tasks.models import Job, Phase
-from tasks.models.seasons import bump_version
-from tasks.submissions.run_acts import withdraw
+from tasks.models.seasons import increment_board_version
+from tasks.submissions.run_acts import withdraw_run
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards, compared
@@ -47,14 +47,14 @@ def phase() -> Phase:
 
 
 def asked(phase) -> BoardOrder:
-    board_orders.ask(phase.pk, "corrected")
+    board_orders.queue_comparison(phase.pk, "corrected")
     return BoardOrder.objects.get(phase=phase)
 
 
 def ranges(phase, **choice) -> list[tuple]:
     return [
         (row.rank, row.rank_low, row.rank_high)
-        for row in standings(phase, VISITOR, **choice).rows
+        for row in compute_board(phase, VISITOR, **choice).rows
     ]
 
 
@@ -62,7 +62,7 @@ def test_ranks_are_the_intervals_that_the_tests_leave_open(phase):
     for right in (10, 9, 1):
         scored(phase, right)
     compare(phase)
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert board.is_compared
     assert ranges(phase) == [(1, 1, 2), (2, 1, 2), (3, 3, 3)]
 
@@ -77,7 +77,7 @@ def test_by_significance_a_row_has_the_best_rank_that_is_open(phase):
 def test_until_every_two_rows_are_compared_no_rank_is_promised(phase):
     for right in (10, 1):
         scored(phase, right)
-    board = standings(phase, VISITOR, by=SIGNIFICANCE)
+    board = compute_board(phase, VISITOR, by=SIGNIFICANCE)
     assert (board.is_compared, board.by) == (False, "value")
     assert ranges(phase, by=SIGNIFICANCE) == [(1, 1, 2), (2, 1, 2)]
 
@@ -145,7 +145,7 @@ def test_after_an_upgrade_workers_store_the_ranks_of_each_board(phase):
     BoardRanks.objects.all().delete()
     # As the migration does.
     BoardOrder.objects.update(version=0)
-    assert board_orders.ask_again() == 1
+    assert board_orders.queue_outdated_comparisons() == 1
     compare(phase)
     assert BoardRanks.objects.get().is_complete
 
@@ -159,22 +159,24 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
     pairs = list(itertools.combinations(runs, 2))
     random.Random(1).shuffle(pairs)
 
-    board_orders.order_of(phase.pk, "corrected")
+    board_orders.get_comparison_order(phase.pk, "corrected")
 
     def shown(*, keeps: bool) -> list[tuple]:
         BoardRanks.objects.all().delete()
         Comparison.objects.all().delete()
-        boards_shown = [(standings(phase, VISITOR).is_compared, ranges(phase))]
+        boards_shown = [(compute_board(phase, VISITOR).is_compared, ranges(phase))]
         for first, second in pairs:
             with transaction.atomic():
                 comparisons.save_comparisons(
-                    comparisons.compared(metric, first, [second])
+                    comparisons.compare_with_others(metric, first, [second])
                 )
-                bump_version(phase.pk, 0)
+                increment_board_version(phase.pk, 0)
             phase.refresh_from_db()
             if not keeps:
                 BoardRanks.objects.all().delete()
-            boards_shown.append((standings(phase, VISITOR).is_compared, ranges(phase)))
+            boards_shown.append(
+                (compute_board(phase, VISITOR).is_compared, ranges(phase))
+            )
         return boards_shown
 
     assert shown(keeps=True) == shown(keeps=False)
@@ -182,13 +184,13 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
 
 def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
     def board_now() -> tuple:
-        board = standings(phase, VISITOR)
+        board = compute_board(phase, VISITOR)
         ranks = [
             (row.system, row.rank, row.rank_low, row.rank_high) for row in board.rows
         ]
         return board.is_compared, ranks, board.separation
 
-    runs, restart, told = [], leases.restart, []
+    runs, restart, told = [], leases.restart_job, []
     for step in (
         9,
         5,
@@ -196,7 +198,7 @@ def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
         1,
         7,
         compare,
-        withdraw,
+        withdraw_run,
         4,
         compare,
         restart,
@@ -206,9 +208,9 @@ def test_a_board_after_others_is_the_board_that_is_read_from_nothing(phase):
     ):
         if step is compare:
             compare(phase)
-        elif step is withdraw:
+        elif step is withdraw_run:
             run = runs.pop(1)
-            withdraw(run, run.team.memberships.get().user)
+            withdraw_run(run, run.team.memberships.get().user)
         elif step is restart:
             restart(runs[0].jobs.get())
             score(runs[0])
@@ -269,7 +271,7 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
     first, second = scored(phase, 9), scored(phase, 2)
     compare(phase)
     before = Comparison.objects.get()
-    leases.restart(second.jobs.get())
+    leases.restart_job(second.jobs.get())
     score(second)
     assert not Comparison.objects.exists()
     compare(phase)
@@ -298,12 +300,12 @@ def test_a_run_that_counts_again_after_a_withdrawal_is_compared(phase):
     best = scored(phase, 9, team=team)
     scored(phase, 1)
     compare(phase)
-    withdraw(best, team.memberships.get().user)
+    withdraw_run(best, team.memberships.get().user)
     phase.refresh_from_db()
-    assert not standings(phase, VISITOR).is_compared
-    assert board_orders.ask_again() == 1
+    assert not compute_board(phase, VISITOR).is_compared
+    assert board_orders.queue_outdated_comparisons() == 1
     compare(phase)
-    assert standings(phase, VISITOR).is_compared
+    assert compute_board(phase, VISITOR).is_compared
 
 
 def test_the_pages_of_a_board_are_made_anew_when_its_order_is_known(phase):
@@ -325,16 +327,16 @@ def test_a_scored_run_wakes_whoever_compares_once(phase):
     assert (BoardOrder.objects.get().job.state, OrmQ.objects.count()) == ("queued", 1)
     take_jobs()
     assert Comparison.objects.count() == 1
-    assert board_orders.ask_again() == 0
+    assert board_orders.queue_outdated_comparisons() == 0
 
 
 def test_who_asks_while_a_board_is_compared_is_heard(phase):
     order = asked(phase)
-    job = engine.claim(order.job_id, "host:1:2")
-    assert board_orders.ask(phase.pk, "corrected")
-    assert not board_orders.ask(phase.pk, "corrected")
-    assert not board_orders.finish(order, job, 7)
-    assert board_orders.finish(order, job, 7)
+    job = engine.claim_job(order.job_id, "host:1:2")
+    assert board_orders.queue_comparison(phase.pk, "corrected")
+    assert not board_orders.queue_comparison(phase.pk, "corrected")
+    assert not board_orders.finish_comparison(order, job, 7)
+    assert board_orders.finish_comparison(order, job, 7)
     order.refresh_from_db()
     assert (order.version, order.job.state) == (7, "done")
 
@@ -359,9 +361,11 @@ def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_
     monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
     for right in (9, 8, 5, 4, 2):
         scored(phase, right)
-    looked, left = [], compare_board.Left
+    looked, left = [], compare_board.MissingComparisons
     monkeypatch.setattr(
-        compare_board, "Left", lambda *asked: looked.append(asked) or left(*asked)
+        compare_board,
+        "MissingComparisons",
+        lambda *asked: looked.append(asked) or left(*asked),
     )
     order = asked(phase)
     take_job(order.job_id)
@@ -377,7 +381,7 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
 
     def while_another_comes(*given, **more):
         if phase.submissions.count() == 3:
-            bump_version(phase.pk, scored(phase, 7).team_id)
+            increment_board_version(phase.pk, scored(phase, 7).team_id)
         return real(*given, **more)
 
     monkeypatch.setattr(compare_board.comparisons, "compared", while_another_comes)
@@ -416,8 +420,8 @@ def test_classes_come_after_the_rows_of_every_board(phase):
     assert Comparison.objects.count() == 1
     job = Job.all_kinds.get(pk=order.job_id)
     assert (job.state, job.priority) == ("queued", Job.Priority.CLASSES)
-    assert engine.claim_next("host:1:2", "host:1:").pk == other.job_id
-    board_orders.ask(phase.pk, "corrected")
+    assert engine.claim_next_job("host:1:2", "host:1:").pk == other.job_id
+    board_orders.queue_comparison(phase.pk, "corrected")
     job.refresh_from_db()
     assert job.priority == Job.Priority.COMPARISON
 
@@ -427,7 +431,7 @@ def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phas
     storage.statistics.delete(runs[1].evaluations.get().statistics)
     compare(phase)
     assert Comparison.objects.count() == 1
-    assert not standings(phase, VISITOR).is_compared
+    assert not compute_board(phase, VISITOR).is_compared
     assert ranges(phase)[1][1:3] == (1, 3)
     assert BoardOrder.objects.get().version == phase.version
 
@@ -439,7 +443,7 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(
         scored(phase, right)
 
     def refuse(*_):
-        raise storage.StorageAway(5, "no answer")
+        raise storage.StorageUnavailable(5, "no answer")
 
     with monkeypatch.context() as patched:
         patched.setattr(storage.FolderStorage, "_open", refuse)
@@ -447,13 +451,19 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(
     assert not Comparison.objects.exists()
     assert not Evaluation.objects.filter(has_class_intervals=True).exists()
     order = BoardOrder.objects.get()
-    assert (order.version, order.job.state, board_orders.ask_again()) == (
+    assert (
+        order.version,
+        order.job.state,
+        board_orders.queue_outdated_comparisons(),
+    ) == (
         0,
         "waiting",
         0,
     )
     assert (
-        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).resumed
+        sweep_jobs(
+            database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+        ).resumed
         == 1
     )
     compare(phase)
@@ -466,12 +476,12 @@ def test_a_worker_that_compares_is_not_stuck(
 ):
     factories.make_submission(phase=phase)
     if is_comparing:
-        engine.claim(asked(phase).job_id, "host:1:2")
+        engine.claim_job(asked(phase).job_id, "host:1:2")
     now = [0.0]
     monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
-    watchdog = Watchdog("host:1:", workers=1)
+    watchdog = WorkerGroupWatchdog("host:1:", workers=1)
     watchdog.is_stuck()
-    now[0] += START + settings.LEASE_SECONDS + 1
+    now[0] += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
     assert watchdog.is_stuck() is not is_comparing
 
 
@@ -503,7 +513,7 @@ def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(
     )
     pairs.delete()
     Phase.objects.filter(pk=phase.pk).update(version=99)
-    monkeypatch.setattr("scoring.results.board.comparisons.MAX_ROWS", 1)
+    monkeypatch.setattr("scoring.results.board.comparisons.MAX_ROWS_PER_BATCH", 1)
     compare(phase)
     assert (
         list(
@@ -537,8 +547,8 @@ def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_sig
     for right in (23, 12):
         scored(phase, right, topics=topics)
     compare(phase)
-    assert standings(phase, VISITOR).is_compared
+    assert compute_board(phase, VISITOR).is_compared
     again = Comparison.objects.get(first=first.first, second=first.second)
     assert (again.trials, again.p) == (80, 1 / 81)
     assert Comparison.objects.count() == 6
-    assert [row.rank_low for row in standings(phase, VISITOR).rows] == [1, 1, 3, 4]
+    assert [row.rank_low for row in compute_board(phase, VISITOR).rows] == [1, 1, 3, 4]

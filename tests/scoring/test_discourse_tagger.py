@@ -10,13 +10,13 @@ import pytest
 from scoring.__main__ import main
 from scoring.metrics.discourse import BLOCKS, SHIPPED, Tagger
 from scoring.tools.training import (
-    Labelled,
+    LabelledSentence,
     Settings,
-    evaluated,
-    figures,
-    held_out,
+    compute_accuracy_and_f1,
+    evaluate_tagger,
     read_labelled,
-    train,
+    split_off_test_sentences,
+    train_sentence_tagger,
 )
 from tasks.types.problems import Unavailable
 from tests.scoring import offline
@@ -142,7 +142,9 @@ def test_the_tagger_that_comes_with_the_program_holds_words_and_no_sentence():
 def test_the_tagger_that_comes_with_the_program_reaches_the_stated_scores(shared):
     own = shared / "acl_arc_intents"
     trained = read_labelled(own / "train.jsonl")
-    told = evaluated(Tagger.load(ACL_ARC), trained, read_labelled(own / "dev.jsonl"))
+    told = evaluate_tagger(
+        Tagger.load(ACL_ARC), trained, read_labelled(own / "dev.jsonl")
+    )
     manifest = json.loads((ACL_ARC / "manifest.json").read_text())
     assert told == {
         name: manifest["evaluation"][name]
@@ -157,7 +159,9 @@ def test_rounded_numbers_change_no_tag_of_a_known_sentence(shared):
     own = shared / "acl_arc_intents"
     trained = read_labelled(own / "train.jsonl")
     texts = [one.text for one in (*trained, *read_labelled(own / "dev.jsonl"))]
-    assert train(trained, Settings()).tag(texts) == Tagger.load(ACL_ARC).tag(texts)
+    assert train_sentence_tagger(trained, Settings()).tag(texts) == Tagger.load(
+        ACL_ARC
+    ).tag(texts)
 
 
 def test_decimals_below_zero_are_refused(labelled, tmp_path, capsys):
@@ -188,15 +192,18 @@ def test_training_again_gives_the_same_digest(folder, labelled, tmp_path):
 
 
 def test_a_tenth_is_held_out_whatever_the_seed():
-    sentences = [Labelled(f"sentence {number}", "a") for number in range(1000)]
+    sentences = [LabelledSentence(f"sentence {number}", "a") for number in range(1000)]
     for seed in (0, 1):
-        rest, tested = held_out(sentences, seed)
+        rest, tested = split_off_test_sentences(sentences, seed)
         assert (len(rest), len(tested)) == (900, 100)
-    assert held_out(sentences, 0)[1] != held_out(sentences, 1)[1]
+    assert (
+        split_off_test_sentences(sentences, 0)[1]
+        != split_off_test_sentences(sentences, 1)[1]
+    )
 
 
 def test_figures_over_no_sentences_are_null(folder):
-    assert figures(Tagger.load(folder), [])["macro_f1"] is None
+    assert compute_accuracy_and_f1(Tagger.load(folder), [])["macro_f1"] is None
 
 
 def test_lines_that_are_not_labelled_are_refused_by_number(tmp_path, capsys):

@@ -11,12 +11,12 @@ import pytest
 import scoring.metrics
 from scoring.__main__ import parser
 from scoring.metrics import Metric
-from scoring.metrics.references import OfReferences, _Short
+from scoring.metrics.references import OfReferences, _ShortAnswerMetric
 from tasks.types import task_types
 from tasks.types.references import referenced
 
 #: What no task type names, since they only hold what others share.
-BASES = {OfReferences, _Short}
+BASES = {OfReferences, _ShortAnswerMetric}
 
 
 @pytest.fixture

@@ -288,7 +288,7 @@ def test_a_divergence_of_one_set_is_that_of_its_shares():
 
 def test_sums_of_exchanged_units_are_exact_in_whatever_order_they_are_added_up():
     a, b = MADE.random((2, 4096))
-    exchange = significance._Exchange(Paired(Mean(), mean_rows(a), mean_rows(b)))
+    exchange = significance._ExchangeValues(Paired(Mean(), mean_rows(a), mean_rows(b)))
     for _ in range(5):
         surplus = MADE.permutation(exchange.surplus[:, 0])
         assert float(np.cumsum(surplus)[-1]) == math.fsum(surplus)

@@ -156,9 +156,11 @@ def test_a_stopped_deciding_goes_on_behind_its_last_whole_line(
     first, second, _ = whole.read_text().splitlines(keepends=True)
     torn.write_text(first + second[:20])
     asked = []
-    answers = entailment._answers
+    answers = entailment._generate_answers
     monkeypatch.setattr(
-        entailment, "_answers", lambda *given: asked.extend(given[2]) or answers(*given)
+        entailment,
+        "_generate_answers",
+        lambda *given: asked.extend(given[2]) or answers(*given),
     )
     decide(model, pairs, torn, "--batch", "1")
     assert len(asked) == 2
@@ -169,7 +171,7 @@ def test_each_batch_is_on_disk_before_the_next_is_asked(
     model, pairs, tmp_path, monkeypatch
 ):
     entailment_labels = tmp_path / "labels.jsonl"
-    answers = entailment._answers
+    answers = entailment._generate_answers
     written = []
 
     def watched(folder, device, questions):
@@ -178,7 +180,7 @@ def test_each_batch_is_on_disk_before_the_next_is_asked(
         )
         return answers(folder, device, questions)
 
-    monkeypatch.setattr(entailment, "_answers", watched)
+    monkeypatch.setattr(entailment, "_generate_answers", watched)
     decide(model, pairs, entailment_labels, "--batch", "1")
     assert written == [0, 1, 2]
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from scoring.__main__ import main
 from scoring.metrics.ranking import F1OfMeans, RankingF1
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.gold.gold_files import load_gold
 from tests import factories
 from tests.api.sending import score as score_run
@@ -281,7 +281,7 @@ def test_a_board_shows_perplexity_once_a_run_has_one_and_leaves_the_others_empty
                 content=content,
             )
         )
-        return standings(phase, factories.make_user())
+        return compute_board(phase, factories.make_user())
 
     assert "perplexity" not in [column.metric for column in send().filled]
     board = send(probabilities={"a": 0.5, "b": 0.2})

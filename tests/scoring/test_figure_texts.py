@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from scoring.figures import escaped
-from scoring.results.board.exports import set_in_latex
+from scoring.results.board.exports import escape_latex
 from tests import factories
 from tests.scoring import boards
 
@@ -98,4 +98,4 @@ def test_no_template_sends_a_figure_past_this_door(root):
     ],
 )
 def test_a_name_is_what_latex_prints(name, printed):
-    assert set_in_latex(name) == printed
+    assert escape_latex(name) == printed

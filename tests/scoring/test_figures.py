@@ -20,7 +20,7 @@ from scoring.figures import (
     bounds_of,
 )
 from scoring.figures.description import LOOKS
-from scoring.figures.frame import span, ticks
+from scoring.figures.frame import axis_span, axis_ticks
 from tests.lazily import Lazily
 
 go = Lazily("plotly.graph_objects")
@@ -196,12 +196,12 @@ def test_series_past_the_last_colour_are_left_to_the_table():
     ],
 )
 def test_an_axis_with_zero_keeps_within_what_its_metric_can_be(numbers, expected):
-    found = span(SHARE, numbers)
+    found = axis_span(SHARE, numbers)
     assert (found.low, found.high) == pytest.approx(expected)
 
 
 def test_an_axis_without_zero_starts_near_its_values():
-    found = span(Axis(bounds=(0.0, 1.0)), [0.80, 0.99])
+    found = axis_span(Axis(bounds=(0.0, 1.0)), [0.80, 0.99])
     assert (found.low, found.high) == pytest.approx((0.7905, 0.9995))
 
 
@@ -227,7 +227,9 @@ def test_an_axis_without_zero_starts_near_its_values():
     ],
 )
 def test_ticks_are_round_and_few(axis, numbers, expected):
-    assert [words for _, words in ticks(axis, span(axis, numbers))] == expected
+    assert [
+        words for _, words in axis_ticks(axis, axis_span(axis, numbers))
+    ] == expected
 
 
 def test_both_drawings_have_the_same_axis():

@@ -7,11 +7,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.refusals import Refused
-from scoring.models import class_numbers
-from scoring.results.board.comparisons import statistics_of
-from scoring.results.board.gold_keys import key_arguments
-from scoring.worker.baseline_runs import ask
-from scoring.worker.rescoring import follow_release
+from scoring.models import class_numbers_of_evaluations
+from scoring.results.board.comparisons import read_statistics
+from scoring.results.board.gold_keys import gold_key_options
+from scoring.worker.baseline_runs import request_baselines
+from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tasks.models import Job, Phase, Submission
@@ -44,7 +44,7 @@ def phase(corpus) -> Phase:
 
 @pytest.fixture
 def line(phase) -> Submission:
-    asked = ask(phase=phase, names=["human-line"], by=None)[0].submission
+    asked = request_baselines(phase=phase, names=["human-line"], by=None)[0].submission
     work_off(phase)
     return Submission.objects.get(pk=asked.pk)
 
@@ -76,7 +76,7 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
             str(corpus),
             "--rules",
             evaluation.rules,
-            *key_arguments(evaluation.gold),
+            *gold_key_options(evaluation.gold),
             "--json",
         ]
         assert offline.main(command) == 0
@@ -104,7 +104,7 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
 
 
 def test_it_is_told_by_annotator_too(line):
-    found = class_numbers(
+    found = class_numbers_of_evaluations(
         [line.evaluations.get(rules="corrected").pk], "answered_by", "overlap_f1_micro"
     )
     assert {label: number.value for label, _, number in found} == {
@@ -208,7 +208,8 @@ def test_a_new_gold_gives_a_new_line(line, phase, tmp_path):
         reason="Bob agrees.",
     )
     assert [
-        each.is_new for each in ask(phase=phase, names=["human-line"], by=None)
+        each.is_new
+        for each in request_baselines(phase=phase, names=["human-line"], by=None)
     ] == [True]
     work_off(phase)
     newest = (
@@ -216,7 +217,8 @@ def test_a_new_gold_gives_a_new_line(line, phase, tmp_path):
     )
     assert newest.scores.get(shared__metric="overlap_f1_micro").value == 1.0
     assert [
-        each.is_new for each in ask(phase=phase, names=["human-line"], by=None)
+        each.is_new
+        for each in request_baselines(phase=phase, names=["human-line"], by=None)
     ] == [False]
 
 
@@ -248,7 +250,7 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(
     summary_phase, client
 ):
     """ROUGE-1 by hand: three words of five and eight are shared; bob alone is held to the community text."""
-    ask(phase=summary_phase, names=["human-line"], by=None)
+    request_baselines(phase=summary_phase, names=["human-line"], by=None)
     work_off(summary_phase)
     evaluation = Submission.objects.get().evaluations.get()
     values = {each.metric: each.value for each in evaluation.scores.all()}
@@ -258,7 +260,9 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(
     assert values["rouge_1_f1.abstract"] == pytest.approx(
         (2 * 1 / 8 + 2 * 2 / 11) / 2, abs=1e-5
     )
-    by_name = class_numbers([evaluation.pk], "answered_by", "rouge_1_f1.abstract")
+    by_name = class_numbers_of_evaluations(
+        [evaluation.pk], "answered_by", "rouge_1_f1.abstract"
+    )
     assert {label: number.value for label, _, number in by_name} == {
         "ada": pytest.approx(2 * 1 / 8, abs=1e-5),
         "bob": pytest.approx(2 * 2 / 11, abs=1e-5),
@@ -297,8 +301,10 @@ def test_with_ones_own_summary_among_the_gold_the_line_is_higher(summaries, caps
 def test_where_nobody_annotated_twice_there_is_none_to_ask_for():
     phase = factories.make_phase()
     with pytest.raises(Refused, match="no topic of the gold has two annotators"):
-        ask(phase=phase, names=["human-line"], by=None)
-    assert "human-line" not in [each.name for each in ask(phase=phase, by=None)]
+        request_baselines(phase=phase, names=["human-line"], by=None)
+    assert "human-line" not in [
+        each.name for each in request_baselines(phase=phase, by=None)
+    ]
 
 
 def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
@@ -316,7 +322,7 @@ def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
         paths=[tmp_path / "corpus"],
         reason="first release",
     )
-    asked = ask(phase=phase, names=["human-line"], by=None)[0].submission
+    asked = request_baselines(phase=phase, names=["human-line"], by=None)[0].submission
     work_off(phase)
 
     def line():
@@ -324,13 +330,13 @@ def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
         score_of = evaluation.scores.get(shared__metric="overlap_f1_micro")
         return (
             score_of.n,
-            statistics_of(evaluation).units.size,
+            read_statistics(evaluation).units.size,
             score_of.column.split("part:")[1][:7],
         )
 
     assert line() == (6, 6, "public-"), "two annotators of each of three topics"
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
-    follow_release()
+    request_rescoring_of_stale_phases()
     work_off(phase)
     assert line() == (14, 14, "private")
-    assert follow_release() == 0
+    assert request_rescoring_of_stale_phases() == 0

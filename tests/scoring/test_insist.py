@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch):
-    monkeypatch.setattr(module, "PAUSE", 0)
+    monkeypatch.setattr(module, "RETRY_PAUSE_SECONDS", 0)
     monkeypatch.setattr("django.db.connection.close", lambda: None)
 
 
@@ -31,7 +31,7 @@ def test_it_is_done_as_soon_as_the_database_is_back():
 
 
 def test_it_is_given_up_when_the_database_stays_away(monkeypatch):
-    monkeypatch.setattr(module, "LONGEST", -1)
+    monkeypatch.setattr(module, "MAX_RETRY_SECONDS", -1)
     with pytest.raises(OperationalError):
         retry_on_database_error(failing(3))
 

@@ -14,10 +14,14 @@ from scoring.models import Judge, Judgement, UsedJudgements
 from scoring.results.board.judged import judgement_notes
 from scoring.results.board.visibility import Audience
 from scoring.worker import gathering, ledger
-from scoring.worker.entailment_labels import import_labels, label_lines
-from scoring.worker.ledger import AT_ONCE, ledger_lines, look_up
+from scoring.worker.entailment_labels import import_labels, label_file_lines
+from scoring.worker.ledger import (
+    ROWS_PER_STATEMENT,
+    judgement_file_lines,
+    look_up_labels,
+)
 from scoring.worker.local_copies import FileRefused
-from scoring.worker.rescoring import ask_for_phase
+from scoring.worker.rescoring import request_rescoring_of_phase
 from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
 from tasks.models import Job, Phase
@@ -59,7 +63,7 @@ def work(*runs) -> None:
 
 
 def exported(judge: str, kind: str) -> list[dict]:
-    lines = ledger_lines(list(Judge.objects.deciding(judge, None, kind)))
+    lines = judgement_file_lines(list(Judge.objects.deciding(judge, None, kind)))
     return [json.loads(line) for line in lines]
 
 
@@ -81,7 +85,7 @@ def test_postgresql_knows_the_number_of_rows_after_a_large_import(
 ):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite keeps no statistics of its own accord")
-    monkeypatch.setattr(ledger, "LARGE", 3)
+    monkeypatch.setattr(ledger, "MIN_ROWS_FOR_STATISTICS", 3)
     # Tests that empty tables leave 0 in place of the -1 of a new table.
     before = estimated_rows()
     counts = []
@@ -112,9 +116,12 @@ def test_texts_are_digested_and_not_kept(tmp_path):
 
 
 def test_equal_rows_are_kept_once_also_within_a_file(tmp_path):
-    many = [row(str(number)) for number in range(AT_ONCE + 3)]
+    many = [row(str(number)) for number in range(ROWS_PER_STATEMENT + 3)]
     done = bring(tmp_path, [HEADER, *many, *many[:7]])
-    assert (done.added, Judgement.objects.count()) == (AT_ONCE + 3, AT_ONCE + 3)
+    assert (done.added, Judgement.objects.count()) == (
+        ROWS_PER_STATEMENT + 3,
+        ROWS_PER_STATEMENT + 3,
+    )
 
 
 def test_a_contradiction_is_refused_by_its_line_and_leaves_nothing(tmp_path):
@@ -128,7 +135,7 @@ def test_a_contradiction_is_refused_by_its_line_and_leaves_nothing(tmp_path):
     bring(tmp_path, [{**HEADER, "digest": "sha256:2"}, row("a", "none")])
     items = Judgement.objects.first().items
     deciding = list(Judge.objects.deciding("nli", None, "supports"))
-    [(_, found)] = look_up(deciding, [items])
+    [(_, found)] = look_up_labels(deciding, [items])
     assert found.settled.label == "none"
 
 
@@ -137,10 +144,10 @@ def test_a_judge_s_own_season_goes_before_shared_rows_in_files_and_look_ups(tmp_
     bring(tmp_path, [HEADER, row("a", "none")], season=season)
     bring(tmp_path, [HEADER, row("a"), row("b")])
     judges = list(Judge.objects.deciding("nli", season, "supports"))
-    lines = [json.loads(line) for line in ledger_lines(judges)]
+    lines = [json.loads(line) for line in judgement_file_lines(judges)]
     assert [one["label"] for one in lines[1:]] == ["none", "full"]
     items = [one.items for one in Judgement.objects.filter(judge=judges[1])]
-    found = dict(look_up(judges, items))
+    found = dict(look_up_labels(judges, items))
     assert [found[one].settled.label for one in items] == ["none", "full"]
 
 
@@ -160,14 +167,14 @@ def test_a_scorer_is_given_the_judgements_of_its_own_pairs_alone(
     others = [("another premise", f"claim {number}") for number in range(50)]
     bring(tmp_path, decided(*PAIRS, *others))
     given = []
-    options = gathering.Gathered.options
+    options = gathering.GatheredJudgements.options
 
     def watched(self, folder):
         made = options(self, folder)
         given.append(read_entailment_labels(folder / "labels-entails.jsonl").entailed)
         return made
 
-    monkeypatch.setattr(gathering.Gathered, "options", watched)
+    monkeypatch.setattr(gathering.GatheredJudgements, "options", watched)
     run = citing_run(phase)
     work(run)
     assert recall(run) == 100
@@ -177,7 +184,7 @@ def test_a_scorer_is_given_the_judgements_of_its_own_pairs_alone(
     items = list(Judgement.objects.values_list("items", flat=True))
     judges = list(Judge.objects.deciding(MODEL, None))
     with django_assert_max_num_queries(1):
-        assert len(list(look_up(judges, items))) == len(PAIRS) + 50
+        assert len(list(look_up_labels(judges, items))) == len(PAIRS) + 50
 
 
 def test_votes_decide_a_run_and_a_later_vote_makes_its_numbers_outdated(
@@ -198,7 +205,7 @@ def test_votes_decide_a_run_and_a_later_vote_makes_its_numbers_outdated(
     bring(tmp_path, [header, vote("p5", False), vote("p6", False)])
     work(run)
     assert recall(run) == 100, "a later row changes no number"
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     work(run)
     assert recall(run) < 100
     assert judgement_notes(phase, [before.pk]) == []
@@ -215,7 +222,7 @@ def test_a_divided_vote_takes_the_lower_label_and_is_counted(phase, tmp_path):
     assert UsedJudgements.objects.get().ties == 2
     [note] = judgement_notes(phase, [run.evaluations.get().pk])
     assert note.startswith("People are divided on up to 2 judgements behind a run")
-    lines = label_lines(list(Judge.objects.deciding(MODEL, None)))
+    lines = label_file_lines(list(Judge.objects.deciding(MODEL, None)))
     assert sorted(json.loads(line).get("entailed", -1) for line in lines) == [
         *(-1, 0, 0),
         *(1, 1, 1, 1),
@@ -226,9 +233,9 @@ def test_files_of_labels_have_a_model_s_first_usable_answer(tmp_path):
     texts = ["premise", "claim"]
     header = {"kind": "entails", "judge": "chat"}
     bring(tmp_path, [header, {"texts": texts, "label": "no label"}])
-    assert len(list(label_lines(list(Judge.objects.deciding("chat", None))))) == 1
+    assert len(list(label_file_lines(list(Judge.objects.deciding("chat", None))))) == 1
     bring(tmp_path, [header, {"texts": texts, "label": "yes", "repeat": 1}])
-    [_, line] = label_lines(list(Judge.objects.deciding("chat", None)))
+    [_, line] = label_file_lines(list(Judge.objects.deciding("chat", None)))
     assert json.loads(line)["entailed"] == 1
 
 
@@ -252,7 +259,7 @@ def test_a_row_that_changes_between_two_look_ups_makes_the_numbers_outdated(
     phase, tmp_path, monkeypatch
 ):
     done = bring(tmp_path, decided(*PAIRS[:3]))
-    add, looked_up = gathering.Gathered.add, []
+    add, looked_up = gathering.GatheredJudgements.add, []
 
     def watched(self, pending):
         found = add(self, pending)
@@ -262,7 +269,7 @@ def test_a_row_that_changes_between_two_look_ups_makes_the_numbers_outdated(
             bring(tmp_path, decided(entailed=lambda _: 0))
         return found
 
-    monkeypatch.setattr(gathering.Gathered, "add", watched)
+    monkeypatch.setattr(gathering.GatheredJudgements, "add", watched)
     run = citing_run(phase)
     work(run)
     assert UsedJudgements.objects.get().outdated_at is not None

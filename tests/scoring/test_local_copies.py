@@ -7,7 +7,7 @@ import pytest
 
 from citeboard.core import storage
 from scoring.worker import local_copies
-from scoring.worker.local_copies import forget_gold, gold_copy
+from scoring.worker.local_copies import delete_local_gold, gold_copy
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Submission
 from tests.factories import make_submission
@@ -24,7 +24,7 @@ def submission() -> Submission:
 @pytest.fixture
 def gold(submission) -> Gold:
     gold = submission.jobs.get().gold
-    forget_gold(gold)
+    delete_local_gold(gold)
     return gold
 
 

@@ -11,7 +11,7 @@ from scoring.metrics.answers import AnswerMauve
 from scoring.metrics.base import value_of
 from scoring.metrics.mauve import Mauve, area, clusters
 from scoring.results.board.leaders import questions
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.types.positional_citations.questions import Question, Response
 from tests import factories
 from tests.scoring import boards
@@ -296,7 +296,7 @@ def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(
         team = factories.make_team(season=phase.task.season)
         runs.append(make_run(phase, tmp_path / name, text=text, team=team))
     compare(phase)
-    board = standings(phase, AnonymousUser())
+    board = compute_board(phase, AnonymousUser())
     assert all(0 <= row.scores["mauve"].value <= 100 for row in board.rows)
     assert {question.metric.name for question in questions(board)}.isdisjoint({"mauve"})
     sentence = "MAUVE: rows of two runs cannot be exchanged under this measure"

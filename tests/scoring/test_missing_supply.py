@@ -11,11 +11,11 @@ from citeboard.core.refusals import Refused
 from citeboard.ops.season_progress import unsupplied_runs, waiting_reason
 from scoring.metrics.base import Requirement
 from scoring.tools import baselines
-from scoring.worker.baseline_runs import ask, lacking, names_for
+from scoring.worker.baseline_runs import baseline_names_for, lacking, request_baselines
 from scoring.worker.score import score
 from tasks.jobs import engine
 from tasks.models import Job, Organiser, Phase, Submission
-from tasks.submissions.submit import quota
+from tasks.submissions.submit import remaining_quota
 from tests import factories
 from tests.api.sending import check
 from tests.scoring.scorers import put_in_place
@@ -56,7 +56,7 @@ def lacking_one(monkeypatch) -> None:
 
 def deferred(run: Submission, reason: str = MISSING) -> Submission:
     for job in run.jobs.order_by("pk"):
-        engine.defer(engine.claim(job.pk, "a-host-0a1b2c3d:1:2"), reason)
+        engine.defer_job(engine.claim_job(job.pk, "a-host-0a1b2c3d:1:2"), reason)
     run.refresh_from_db()
     return run
 
@@ -67,10 +67,10 @@ def test_a_baseline_that_cannot_run_is_neither_offered_nor_asked_for(
     page = client.get(reverse("organise-baselines", args=[phase.task.season.slug]))
     assert MISSING in text_of(page)
     assert f'value="{ONE}"' not in page.content.decode()
-    asked = {request.name for request in ask(phase=phase, by=None)}
-    assert asked == {*names_for(phase)} - {ONE, "human-line"}
+    asked = {request.name for request in request_baselines(phase=phase, by=None)}
+    assert asked == {*baseline_names_for(phase)} - {ONE, "human-line"}
     with pytest.raises(Refused, match=f"“{ONE}” cannot be computed: {MISSING}"):
-        ask(phase=phase, names=[ONE], by=None)
+        request_baselines(phase=phase, names=[ONE], by=None)
 
 
 def test_a_plain_installation_lacks_the_packages_of_two_baselines_of_texts(monkeypatch):
@@ -87,7 +87,7 @@ def test_a_baseline_whose_worker_lacks_a_model_fails_with_its_name_and_is_not_be
     phase, monkeypatch, tmp_path
 ):
     put_in_place(monkeypatch, tmp_path, GONE)
-    run = ask(phase=phase, names=[ONE], by=None)[0].submission
+    run = request_baselines(phase=phase, names=[ONE], by=None)[0].submission
     score(run.jobs.get().pk)
     run.refresh_from_db()
     assert (run.status, run.jobs.get().state) == ("failed", "failed")
@@ -100,19 +100,21 @@ def test_a_run_that_waits_for_a_model_spends_no_try_and_no_more_wait_than_there_
     phase = factories.make_phase(runs_in_total=2)
     runs = [factories.make_submission(phase=phase)]
     team = runs[0].team
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
     deferred(runs[0])
-    assert quota(phase, team).left == 2
+    assert remaining_quota(phase, team).left == 2
     for _ in range(2):
         deferred(factories.make_submission(phase=phase, team=team))
-    assert quota(phase, team).left == 1
+    assert remaining_quota(phase, team).left == 1
 
 
 def test_the_check_names_what_is_missing_and_who_supplies_it(
     phase, client, monkeypatch
 ):
     lacks = Requirement(kind="model", name="roberta", missing=MISSING)
-    monkeypatch.setattr("scoring.worker.supply.needs_of", lambda task: [lacks])
+    monkeypatch.setattr(
+        "scoring.worker.supply.requirements_of_task", lambda task: [lacks]
+    )
     run = factories.make_submission(phase=phase)
     client.force_login(run.submitted_by)
     checked = check(client, phase)
@@ -145,7 +147,7 @@ def test_a_run_is_shown_under_the_rule_sets_that_can_be_scored(phase):
     run = factories.make_submission(phase=phase)
     lacking, scored = run.jobs.order_by("pk")
     Job.objects.filter(pk=scored.pk).update(state=Job.State.DONE)
-    engine.defer(engine.claim(lacking.pk, "a-host-0a1b2c3d:1:2"), MISSING)
+    engine.defer_job(engine.claim_job(lacking.pk, "a-host-0a1b2c3d:1:2"), MISSING)
     run.refresh_from_db()
     assert (run.status, run.reason) == ("scored", "")
     waiting = unsupplied_runs(phase.task.season)

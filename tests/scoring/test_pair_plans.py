@@ -7,11 +7,11 @@ import pytest
 
 from citeboard.core.refusals import Refused
 from scoring.human.pair_plans import (
-    SHARED_EVERY,
-    Division,
-    check_plan,
-    plan_of,
-    shares_of,
+    SHARED_PAIR_INTERVAL,
+    PlanDivision,
+    assign_shares,
+    count_planned_pairs,
+    plan_pairs,
 )
 
 SIZES = [(1, 2, 1), (5, 3, 2), (7, 4, 7), (12, 6, 5), (10, 5, 3)]
@@ -19,7 +19,7 @@ SIZES = [(1, 2, 1), (5, 3, 2), (7, 4, 7), (12, 6, 5), (10, 5, 3)]
 
 @pytest.mark.parametrize(("instances", "systems", "battles"), SIZES)
 def test_systems_and_instances_are_compared_equally_often(instances, systems, battles):
-    plan = plan_of(instances, systems, battles, "a seed")
+    plan = plan_pairs(instances, systems, battles, "a seed")
     met = Counter(frozenset((pair.left, pair.right)) for pair in plan)
     assert set(met.values()) == {battles}
     assert len(met) == systems * (systems - 1) // 2
@@ -31,32 +31,32 @@ def test_systems_and_instances_are_compared_equally_often(instances, systems, ba
 
 @pytest.mark.parametrize(("instances", "systems", "battles"), SIZES)
 def test_no_two_systems_meet_twice_on_an_instance(instances, systems, battles):
-    plan = plan_of(instances, systems, battles, "a seed")
+    plan = plan_pairs(instances, systems, battles, "a seed")
     places = {(pair.instance, frozenset((pair.left, pair.right))) for pair in plan}
     assert len(places) == len(plan)
 
 
 def test_a_system_stands_on_the_left_as_often_as_on_the_right_of_another():
-    plan = plan_of(12, 5, 6, "a seed")
+    plan = plan_pairs(12, 5, 6, "a seed")
     left = Counter((pair.left, pair.right) for pair in plan)
     assert set(left.values()) == {3}
 
 
 def test_sides_are_drawn():
-    plans = [plan_of(1, 2, 1, f"seed {number}") for number in range(40)]
+    plans = [plan_pairs(1, 2, 1, f"seed {number}") for number in range(40)]
     assert {plan[0].left for plan in plans} == {0, 1}
 
 
 def test_every_two_systems_meet_before_any_two_meet_again():
-    plan = plan_of(10, 4, 3, "a seed")
+    plan = plan_pairs(10, 4, 3, "a seed")
     for beginning in (6, 12, 18):
         met = Counter(frozenset((own.left, own.right)) for own in plan[:beginning])
         assert set(met.values()) == {beginning // 6}
 
 
 def test_the_seed_alone_decides_the_plan():
-    assert plan_of(9, 4, 3, "a") == plan_of(9, 4, 3, "a")
-    assert plan_of(9, 4, 3, "a") != plan_of(9, 4, 3, "b")
+    assert plan_pairs(9, 4, 3, "a") == plan_pairs(9, 4, 3, "a")
+    assert plan_pairs(9, 4, 3, "a") != plan_pairs(9, 4, 3, "b")
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_the_seed_alone_decides_the_plan():
 )
 def test_a_plan_that_cannot_be_is_refused(runs, instances, battles, reason):
     with pytest.raises(Refused, match=reason):
-        check_plan(runs, instances, battles)
+        count_planned_pairs(runs, instances, battles)
 
 
 DIVISIONS = [(20, 6, 4, 3, 2), (12, 6, 5, 4, 1), (50, 10, 3, 7, 3), (7, 4, 7, 5, 5)]
 
 
 def divided(instances, systems, battles, judges, of_pair):
-    plan = plan_of(instances, systems, battles, "a seed")
-    return plan, shares_of(plan, Division(judges, of_pair), "a seed")
+    plan = plan_pairs(instances, systems, battles, "a seed")
+    return plan, assign_shares(plan, PlanDivision(judges, of_pair), "a seed")
 
 
 @pytest.mark.parametrize("case", DIVISIONS)
@@ -103,7 +103,7 @@ def test_each_pair_has_as_many_judges_as_asked_and_some_have_two(case):
     of_pair = case[-1]
     _, shares = divided(*case)
     for place, own in enumerate(shares):
-        is_shared = of_pair == 1 and place % SHARED_EVERY == 0
+        is_shared = of_pair == 1 and place % SHARED_PAIR_INTERVAL == 0
         assert len(set(own)) == len(own) == (2 if is_shared else of_pair)
 
 
@@ -127,4 +127,4 @@ def test_every_two_judges_share_pairs_if_each_pair_has_two():
 )
 def test_a_division_that_cannot_be_is_refused(judges, of_pair, pairs, reason):
     with pytest.raises(Refused, match=reason):
-        Division(judges, of_pair).check(pairs)
+        PlanDivision(judges, of_pair).check(pairs)

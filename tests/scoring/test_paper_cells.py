@@ -108,8 +108,8 @@ def test_the_cells_of_citation_resolution_fail_if_accuracies_are_halved(
     }
     swept = {
         (method, window): [place < successes for place in range(205)]
-        for method in resolution.methods()
-        for window in resolution.QUERIES.values()
+        for method in resolution.make_all_methods()
+        for window in resolution.QUERY_WINDOW_BY_NAME.values()
         if (successes := recorded.get((method.name, str(window)))) is not None
     }
     facts = dict.fromkeys(("papers", "contexts", "candidates", "cited_elsewhere"), 1)

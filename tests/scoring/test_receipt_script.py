@@ -154,7 +154,7 @@ def test_the_script_accepts_receipts_heads_and_entries_of_a_site_and_no_other_ke
     runs = [factories.make_submission(phase=phase) for _ in range(3)]
     for run in runs:
         score(run)
-    log.keep_up()
+    log.keep_log_current()
     client = Client()
     [receipt] = client.get(f"{API}/submissions/{runs[1].pk}/receipts/").json()
     entries = client.get(f"{API}/log/entries/").json()
@@ -168,7 +168,7 @@ def test_the_script_accepts_receipts_heads_and_entries_of_a_site_and_no_other_ke
     assert printed.lines[1::2] == [f"  leaf hash {value.hex()}" for value in hashes]
     entries["results"][2]["content"] += " "
     assert check(entries, key).lines[4] == "entry 2: WRONG"
-    log.replace()
+    log.replace_signing_key()
     answer = client.get(f"{API}/log/").json()
     printed = check(answer, key)
     assert (printed.code, len(printed.lines)) == (0, 4)

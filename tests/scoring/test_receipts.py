@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from citeboard.ops.doctor import State, examine
+from citeboard.ops.doctor import FindingState, examine
 from scoring.__main__ import main
 from scoring.client.connection import Connection
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
@@ -24,7 +24,7 @@ from scoring.offline.receipts import (
 )
 from scoring.receipts import log
 from tasks.models import Phase, Season, Submission
-from tasks.submissions.run_acts import withdraw
+from tasks.submissions.run_acts import withdraw_run
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
@@ -37,7 +37,7 @@ EVERYONE, NOBODY = Phase.Audience.EVERYONE, Phase.Audience.NOBODY
 def scored(**fields) -> Submission:
     run = factories.make_submission(**fields)
     score(run)
-    log.keep_up()
+    log.keep_log_current()
     return run
 
 
@@ -137,7 +137,7 @@ class TestSecrecy:
         said = str([entries, Client().get("/log/").content])
         for run in runs:
             for row in Receipt.objects.filter(evaluation__submission=run):
-                for opening in log.openings_of(row).values():
+                for opening in log.read_openings(row).values():
                     assert opening["nonce"] not in said
 
     def test_a_team_that_is_not_told_scores_has_its_receipt_with_gold_and_scores_sealed(
@@ -242,7 +242,7 @@ def again(run: Submission, *, change: float) -> None:
         record_scores(
             job=job, result=result, statistics=evaluation.statistics, seconds=0.1
         )
-    log.give_places()
+    log.append_waiting_receipts()
 
 
 @pytest.mark.both_databases
@@ -293,7 +293,7 @@ class TestTheLog:
         assert check_receipt(receipt, set()).faults == [
             "it is not in the log yet: ask the site for it again in a minute"
         ]
-        assert [log.keep_up(), log.keep_up()] == [1, 0]
+        assert [log.keep_log_current(), log.keep_log_current()] == [1, 0]
         assert check_receipt(receipts(run)[0], public_keys()).faults == []
 
     def test_what_was_not_published_is_not_in_the_log(self):
@@ -322,7 +322,7 @@ class TestTheLog:
         run = scored(
             phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
         )
-        withdraw(run, lead)
+        withdraw_run(run, lead)
         assert check_receipt(receipts(run, lead)[0], public_keys()).sealed == []
         assert receipts_or_none(run) is None
 
@@ -398,8 +398,8 @@ class TestTheCommand:
         phase = factories.make_phase(board=EVERYONE)
         scored(phase=phase)
         key = tmp_path / "key"
-        key.write_text(log.keys()[0]["public"])
-        log.replace()
+        key.write_text(log.describe_signing_keys()[0]["public"])
+        log.replace_signing_key()
         given = receipts(scored(phase=phase))
         assert verify(given, "--key", key, code=1)[-1] == "0 of 1 receipts hold"
         assert verify(given, "--key", key, "--site", SITE)[-1] == "1 of 1 receipts hold"
@@ -417,7 +417,7 @@ class TestTheCommand:
         for model in (LogEntry, LogNode):
             model.objects.all().delete()
         LogHead.objects.all().delete()
-        log.keep_up()
+        log.keep_log_current()
         told = "receipt 1: the log had 1 entries and has 0 now: entries were taken out"
         assert verify(given[:1], "--site", SITE, code=1)[0] == told
         for _ in given:
@@ -458,7 +458,7 @@ class TestTheCommand:
 class TestKeys:
     def test_a_first_start_makes_the_key_and_signs_the_empty_log(self):
         assert log.head() is None
-        log.keep_up()
+        log.keep_log_current()
         answer = Client().get(f"{API}/log/").json()
         assert answer["head"]["size"] == 0
         assert answer["head"]["root"] == merkle.EMPTY.hex()
@@ -486,9 +486,9 @@ class TestKeys:
         settings.SECRET_KEY = "another secret key " * 4
         run = factories.make_submission(phase=factories.make_phase(board=EVERYONE))
         score(run)
-        assert log.give_places() == 0
+        assert log.append_waiting_receipts() == 0
         [found] = examine(["receipts"])
-        assert found.state == State.BAD
+        assert found.state == FindingState.BAD
         assert "1 receipt cannot be signed, because the key " in found.found
         assert "was made with another secret key than the site has now" in found.found
         assert "New receipts wait" in Client().get("/log/").content.decode()
@@ -532,7 +532,7 @@ def test_processes_that_append_at_once_leave_no_hole_and_no_double():
         try:
             for place in range(number, entries, 4):
                 LogEntry.objects.create(content=f"{place}")
-                log.give_places()
+                log.append_waiting_receipts()
         finally:
             connection.close()
 

@@ -84,9 +84,9 @@ def test_every_value_and_every_class_is_the_same(capsys, gold, golden, tmp_path,
 
 def test_the_rank_of_the_cited_paper_is_the_same_in_every_context(gold, golden):
     """Of all 1,242 candidates, ranked in full by the same BM25."""
-    from scoring.tools.baselines.retrieval import Okapi, recommend
+    from scoring.tools.baselines.retrieval import Okapi, rank_candidates
 
-    answers = recommend(open_inputs([gold]), Okapi, depth=2000)
+    answers = rank_candidates(open_inputs([gold]), Okapi, depth=2000)
     for own, answer in zip(golden["run"], answers, strict=True):
         assert answer["ranked"].index(own["gold"][0]) + 1 == own["rank_of_gold"]
 

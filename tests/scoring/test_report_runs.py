@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
-from tasks.jobs.leases import rescore
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Job
 from tests import factories
 from tests.declared import small_reports
@@ -34,7 +34,7 @@ def test_a_run_waits_for_judgements_that_are_missing_and_goes_on_with_new_gold(
     )
     judgements.write_text(complete)
     load_gold(task=task, split=phase.split, paths=[gold], reason="all judgements")
-    rescore(phase)
+    queue_missing_scorings(phase)
     for job in run.jobs.filter(state=Job.State.QUEUED):
         score(job.pk)
     scores = run.evaluations.get().scores

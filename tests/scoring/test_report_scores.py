@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.results.comparison.drawing import drawn_example
+from scoring.results.comparison.drawing import example_parts_of_type
 from tasks.types import task_type
 from tasks.types.cited_reports.judgements import CREDITS, majority
 from tasks.types.cited_reports.pairing import chosen
@@ -197,7 +197,7 @@ def test_the_explorer_shows_sentences_nuggets_and_their_judgements():
         part.kind: [
             ("".join(p.text for p in line.pieces), line.words) for line in part.lines
         ]
-        for part in drawn_example(task_type(TYPE))
+        for part in example_parts_of_type(task_type(TYPE))
     }
     assert parts["given"][0] == ("How does weather shape the hills?", "")
     assert parts["paper"][:2] == [

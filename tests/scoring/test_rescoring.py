@@ -12,15 +12,15 @@ from citeboard.core.refusals import Refused
 from scoring.metrics.base import Metric
 from scoring.metrics.clsumm import PlainRouge
 from scoring.models import Evaluation, Rescore, Score
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.worker import rescoring
 from scoring.worker.rescoring import (
-    ask_for_phase,
-    ask_for_season,
-    fill_up,
-    progress,
-    score_again,
-    stop,
+    queue_rescoring_jobs,
+    request_rescoring_of_phase,
+    request_rescoring_of_season,
+    rescore_run,
+    rescoring_progress,
+    stop_rescoring,
 )
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
@@ -93,32 +93,32 @@ def command(*arguments) -> str:
 def test_every_run_is_scored_against_the_new_gold_and_keeps_its_score_meanwhile(
     phase, runs
 ):
-    before = [row.value for row in standings(phase, None).rows]
+    before = [row.value for row in compute_board(phase, None).rows]
     new = corrected(phase)
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 6
-    assert [row.value for row in standings(phase, None).rows] == before
+    assert [row.value for row in compute_board(phase, None).rows] == before
     assert set(Submission.objects.values_list("status", flat=True)) == {"scored"}
     for run in runs:
         score(run)
     phase.refresh_from_db()
-    assert standings(phase, None).gold == new
-    assert (progress(phase).done, progress(phase).left) == (3, 0)
+    assert compute_board(phase, None).gold == new
+    assert (rescoring_progress(phase).done, rescoring_progress(phase).left) == (3, 0)
 
 
 def test_asked_twice_it_happens_once(phase, runs):
     corrected(phase)
-    order = ask_for_phase(phase=phase, by=None)
-    assert ask_for_phase(phase=phase, by=None).ended_at is not None
+    order = request_rescoring_of_phase(phase=phase, by=None)
+    assert request_rescoring_of_phase(phase=phase, by=None).ended_at is not None
     assert (waiting(phase), order.ended_at is not None) == (6, True)
     for run in runs:
         score(run)
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 0
 
 
 def test_what_is_scored_in_todays_way_is_not_scored_again(phase, runs):
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 0
 
 
@@ -126,14 +126,14 @@ def test_a_metric_with_a_new_version_has_its_runs_scored_again_once(phase, runs)
     changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
     key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
     boards.set_version_0(key)
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert list(
         Job.objects.filter(state="queued").values_list("submission", "rules")
     ) == [(runs[0].pk, "corrected")]
-    assert ask_for_phase(phase=phase, by=None)
+    assert request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 1
     score(runs[0])
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 0
 
 
@@ -144,94 +144,94 @@ def test_boards_of_phases_that_are_over_keep_earlier_versions_until_organisers_a
         min_answered=1, closes=timezone.now(), late_until=None
     )
     phase.refresh_from_db()
-    Evaluation.objects.update(release=phase.release_at(timezone.now()))
+    Evaluation.objects.update(release=phase.score_restrictions_at(timezone.now()))
     for key in Score.objects.filter(shared__metric="rouge_l_f1"):
         boards.set_version_0(key)
-    assert rescoring.follow_release() == 0
+    assert rescoring.request_rescoring_of_stale_phases() == 0
     assert waiting(phase) == 0
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 3
 
 
 def test_a_scorer_that_is_behind_is_not_asked_again_and_again(phase, runs):
     for key in Score.objects.filter(shared__metric="rouge_l_f1"):
         boards.set_version_0(key)
-    order = ask_for_phase(phase=phase, by=None)
+    order = request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 3
     for run in runs:
         score(run)
     for key in Score.objects.filter(shared__metric="rouge_l_f1"):
         boards.set_version_0(key)
     Rescore.objects.filter(pk=order.pk).update(ended_at=None)
-    fill_up()
+    queue_rescoring_jobs()
     assert waiting(phase) == 0
 
 
 def test_new_runs_do_not_wait_behind_all_of_them(phase, runs, monkeypatch):
-    monkeypatch.setattr(rescoring, "MAX_WAITING", 2)
+    monkeypatch.setattr(rescoring, "MAX_QUEUED_RESCORINGS", 2)
     monkeypatch.setattr(rescoring, "AT_A_TIME", 1)
     corrected(phase)
-    order = ask_for_phase(phase=phase, by=None)
+    order = request_rescoring_of_phase(phase=phase, by=None)
     assert (waiting(phase), order.ended_at) == (2, None)
-    assert fill_up() == 0
+    assert queue_rescoring_jobs() == 0
     score(runs[0])
-    assert fill_up() == 2
+    assert queue_rescoring_jobs() == 2
     score(runs[1])
-    assert fill_up() == 2
+    assert queue_rescoring_jobs() == 2
     score(runs[2])
-    fill_up()
+    queue_rescoring_jobs()
     order.refresh_from_db()
     assert order.ended_at is not None
-    assert progress(phase).left == 0
+    assert rescoring_progress(phase).left == 0
 
 
 def test_stopped_it_goes_on_where_it_was(phase, runs):
     old, new = phase.task.gold.get(), corrected(phase)
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     score(runs[0])
-    assert stop(phase=phase, by=None) == 4
+    assert stop_rescoring(phase=phase, by=None) == 4
     assert waiting(phase) == 0
-    assert stop(phase=phase, by=None) == 0
-    told = progress(phase)
+    assert stop_rescoring(phase=phase, by=None) == 0
+    told = rescoring_progress(phase)
     assert (told.done, told.left, told.is_moving, told.is_stopped) == (
         1,
         2,
         False,
         True,
     )
-    assert fill_up() == 0
+    assert queue_rescoring_jobs() == 0
     phase.refresh_from_db()
-    assert standings(phase, None).gold == old
-    ask_for_phase(phase=phase, by=None)
+    assert compute_board(phase, None).gold == old
+    request_rescoring_of_phase(phase=phase, by=None)
     assert waiting(phase) == 4
     for run in runs[1:]:
         score(run)
     phase.refresh_from_db()
-    assert standings(phase, None).gold == new
+    assert compute_board(phase, None).gold == new
 
 
 def test_what_is_being_scored_when_it_is_stopped_comes_to_its_end(phase, runs):
     corrected(phase)
-    ask_for_phase(phase=phase, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     first = Job.objects.filter(state="queued").order_by("pk")[0]
-    held = engine.claim(first.pk, "a worker")
-    assert stop(phase=phase, by=None) == 5
-    assert leases.complete(held, lambda: None)
+    held = engine.claim_job(first.pk, "a worker")
+    assert stop_rescoring(phase=phase, by=None) == 5
+    assert leases.complete_job(held, lambda: None)
 
 
 def test_a_run_that_was_never_scored_stays_in_the_queue(phase, runs):
     new = factories.make_submission(phase=phase)
     half = factories.make_submission(phase=phase)
     Submission.objects.filter(pk=half.pk).update(status="scored")
-    stop(phase=phase, by=None)
+    stop_rescoring(phase=phase, by=None)
     assert new.jobs.filter(state="queued").count() == 2
     assert half.jobs.filter(state="queued").count() == 2
 
 
 def test_stopping_what_was_to_be_scored_anew_leaves_it_scored(phase, runs):
     before = runs[0].jobs.get(sets_status=True)
-    score_again(submission=runs[0], by=None)
-    assert stop(phase=phase, by=None) == 2
+    rescore_run(submission=runs[0], by=None)
+    assert stop_rescoring(phase=phase, by=None) == 2
     after = runs[0].jobs.get(sets_status=True)
     assert (after.state, after.started_at) == ("done", before.started_at)
     assert after.finished_at > after.started_at
@@ -239,8 +239,8 @@ def test_stopping_what_was_to_be_scored_anew_leaves_it_scored(phase, runs):
 
 def test_one_run_is_scored_anew_once(phase, runs):
     before = runs[0].evaluations.get(rules="corrected")
-    assert score_again(submission=runs[0], by=None) == 2
-    assert score_again(submission=runs[0], by=None) == 0
+    assert rescore_run(submission=runs[0], by=None) == 2
+    assert rescore_run(submission=runs[0], by=None) == 0
     score(runs[0])
     after = runs[0].evaluations.get(rules="corrected")
     assert (after.pk, after.rank_value) == (before.pk, before.rank_value)
@@ -248,10 +248,10 @@ def test_one_run_is_scored_anew_once(phase, runs):
 
 def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
     run = factories.make_submission(phase=phase)
-    job = engine.claim(run.jobs.get(sets_status=True).pk, "a worker")
-    leases.fail(job, "The disk was full.")
+    job = engine.claim_job(run.jobs.get(sets_status=True).pk, "a worker")
+    leases.fail_job(job, "The disk was full.")
     run.refresh_from_db()
-    score_again(submission=run, by=None)
+    rescore_run(submission=run, by=None)
     run.refresh_from_db()
     assert (run.status, run.reason) == ("queued", "")
     score(run)
@@ -262,8 +262,8 @@ def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
 def test_what_its_team_took_back_stays_so(phase, status):
     run = factories.make_submission(phase=phase, status=status)
     with pytest.raises(Refused, match=f"a run that is {status} cannot be rescored"):
-        score_again(submission=run, by=None)
-    ask_for_phase(phase=phase, by=None)
+        rescore_run(submission=run, by=None)
+    request_rescoring_of_phase(phase=phase, by=None)
     run.refresh_from_db()
     assert run.status == status
 
@@ -273,7 +273,7 @@ def test_a_season_is_all_its_phases_with_runs(phase, runs):
     scored(other)
     factories.make_phase(task=phase.task)
     corrected(phase)
-    orders = ask_for_season(season=phase.task.season, by=None)
+    orders = request_rescoring_of_season(season=phase.task.season, by=None)
     assert {order.phase for order in orders} == {phase, other}
     assert (waiting(phase), waiting(other)) == (6, 2)
 
@@ -281,10 +281,10 @@ def test_a_season_is_all_its_phases_with_runs(phase, runs):
 def test_what_organisers_do_stands_in_the_history_once(phase, runs):
     person = factories.make_user(name="Olga")
     corrected(phase)
-    ask_for_phase(phase=phase, by=person)
-    stop(phase=phase, by=person)
-    ask_for_phase(phase=phase, by=person)
-    score_again(submission=runs[0], by=person)
+    request_rescoring_of_phase(phase=phase, by=person)
+    stop_rescoring(phase=phase, by=person)
+    request_rescoring_of_phase(phase=phase, by=person)
+    rescore_run(submission=runs[0], by=person)
     told = list(AuditEntry.objects.order_by("pk").values_list("action", "actor_name"))
     expected = ["rescore-asked", "rescore-stopped", "rescore-asked"]
     assert [action for action, _ in told if action.startswith("rescore")] == expected
@@ -325,7 +325,7 @@ def test_a_new_version_of_a_metric_or_its_intervals_is_followed_while_a_phase_ta
     monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
     if is_over:
         Phase.objects.update(closes=timezone.now(), late_until=None)
-    assert rescoring.follow_release() == (0 if is_over else 1)
+    assert rescoring.request_rescoring_of_stale_phases() == (0 if is_over else 1)
     assert waiting(phase) == (0 if is_over else 3)
     page = client.get(boards.address("board", phase)).content.decode()
     assert ("rescores the runs of this board" in page) is not is_over
@@ -342,11 +342,11 @@ def test_the_board_of_an_open_phase_tells_of_the_rescore_of_a_new_release(
     cache.clear()
     assert not rescored_note(client, phase)
     monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
-    rescoring.follow_release()
+    rescoring.request_rescoring_of_stale_phases()
     assert not rescored_note(client, phase), "it goes on"
     for run in runs:
         score(run)
-    rescoring.fill_up()
+    rescoring.queue_rescoring_jobs()
     assert rescored_note(client, phase)
 
 
@@ -375,9 +375,9 @@ def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(
     changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
     key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
     boards.set_column(key, key.column.replace("|v:", f"|parser:{VERSION}|v:"))
-    assert rescoring.follow_release() == 0, "no pipeline is there"
+    assert rescoring.request_rescoring_of_stale_phases() == 0, "no pipeline is there"
     monkeypatch.setattr(Metric, "replaces", f"|parser:{parsing.RULES}-")
-    assert rescoring.follow_release() == 1
+    assert rescoring.request_rescoring_of_stale_phases() == 1
     assert list(
         Job.objects.filter(state="queued").values_list("submission", "rules")
     ) == [(runs[0].pk, "corrected")]

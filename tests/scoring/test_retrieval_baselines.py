@@ -8,7 +8,13 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.baselines import baselines, retrieval
-from scoring.tools.baselines.retrieval import Lucene, Okapi, best, query, words
+from scoring.tools.baselines.retrieval import (
+    Lucene,
+    Okapi,
+    find_best_positions,
+    query,
+    split_words,
+)
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.problems import Unavailable
 from tests.scoring.builders.corpora import write_lines
@@ -24,7 +30,7 @@ DOCUMENTS = (
 
 def test_okapi_is_the_formula_of_its_name():
     """A word's weight is ln((N - n + .5) / (n + .5)); here no word is in more than half of the documents."""
-    lengths = [len(words(text)) for text in DOCUMENTS]
+    lengths = [len(split_words(text)) for text in DOCUMENTS]
     mean = sum(lengths) / 5
 
     def weight(frequency: int, length: int, having: int) -> float:
@@ -61,7 +67,7 @@ def test_a_word_counts_as_often_as_the_query_has_it():
 
 
 def test_lucene_is_the_formula_of_its_name():
-    lengths = [len(words(text)) for text in DOCUMENTS]
+    lengths = [len(split_words(text)) for text in DOCUMENTS]
     mean = sum(lengths) / 5
     idf = math.log(1 + (5 - 2 + 0.5) / 2.5)
     expected = [
@@ -87,7 +93,7 @@ def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none
 ):
     models = pytest.importorskip("sentence_transformers")
     pytest.importorskip(retrieval.PACKAGE)
-    folder = retrieval.folder_of({"model": retrieval.PACKAGED})
+    folder = retrieval.find_model_folder({"model": retrieval.PACKAGED_MODEL})
     texts = [*DOCUMENTS, "bells " * 400]
     own = retrieval.SentenceModel(folder).vectors(texts)
     theirs = models.SentenceTransformer(str(folder), device="cpu").encode(
@@ -95,7 +101,7 @@ def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none
     )
     assert np.abs(own - theirs).max() < 1e-5
     with pytest.raises(Unavailable, match="is neither a folder here nor"):
-        retrieval.folder_of({"model": str(tmp_path)})
+        retrieval.find_model_folder({"model": str(tmp_path)})
 
 
 def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(
@@ -138,7 +144,7 @@ def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
 def test_equal_scores_stand_in_their_own_order(count):
     scores = np.array([0.5, 0.9, 0.5, 0.9, 0.5])
-    assert best(scores, count).tolist() == [1, 3, 0, 2, 4][:count]
+    assert find_best_positions(scores, count).tolist() == [1, 3, 0, 2, 4][:count]
 
 
 def test_the_query_is_the_sentence_without_marks_and_with_neighbours_where_asked_for():
@@ -147,8 +153,8 @@ def test_the_query_is_the_sentence_without_marks_and_with_neighbours_where_asked
         "sentence": "We cite<REF>.",
         "after": None,
     }
-    assert words(query(record, with_neighbours=False)) == ["we", "cite"]
-    assert words(query(record, with_neighbours=True)) == ["before", "we", "cite"]
+    assert split_words(query(record, with_neighbours=False)) == ["we", "cite"]
+    assert split_words(query(record, with_neighbours=True)) == ["before", "we", "cite"]
 
 
 def test_every_baseline_of_the_ranking_tasks_says_what_it_does():

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from scoring.worker.child import SAFE_AGE, ScorerFolder, remove_leftovers
+from scoring.worker.child import LEFTOVER_AGE_SECONDS, ScorerFolder, remove_leftovers
 
 HOLD = (
     "import sys; from pathlib import Path; import django; django.setup();"
@@ -59,6 +59,6 @@ def test_what_is_no_scorers_folder_stays(tmp_path):
 def test_a_folder_that_is_being_made_goes_only_when_its_maker_must_be_gone(tmp_path):
     (tmp_path / "new-a").mkdir()
     assert remove_leftovers(tmp_path) == 0
-    then = (tmp_path / "new-a").stat().st_mtime - SAFE_AGE - 1
+    then = (tmp_path / "new-a").stat().st_mtime - LEFTOVER_AGE_SECONDS - 1
     os.utime(tmp_path / "new-a", (then, then))
     assert remove_leftovers(tmp_path) == 1

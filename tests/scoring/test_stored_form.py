@@ -114,8 +114,8 @@ def test_only_numbers_with_a_value_get_an_interval(evaluation):
         "Results": {"f1": {"value": 0.25, "n": 5}},
     }
     row = saved(evaluation, said)
-    assert not row.set_ends({"Aim": {"f1": (0.1, 0.2)}, "Method": {"f1": None}})
-    assert row.set_ends(
+    assert not row.add_intervals({"Aim": {"f1": (0.1, 0.2)}, "Method": {"f1": None}})
+    assert row.add_intervals(
         {"Aim": {"f1": (0.1, 0.2)}, "Method": {"f1": (0.4, math.pi)}, "Other": {}}
     )
     row.save()

@@ -21,21 +21,21 @@ from scoring.models import (
     PendingLabels,
     PendingPair,
 )
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.stats.signature import provenance_of
 from scoring.worker.entailment_labels import (
     import_labels,
-    label_lines,
-    open_pairs,
+    label_file_lines,
+    read_open_pairs,
     waiting_jobs,
 )
 from scoring.worker.local_copies import FileRefused
-from scoring.worker.rescoring import ask_for_phase
+from scoring.worker.rescoring import request_rescoring_of_phase
 from scoring.worker.score import score
 from tasks.jobs import engine
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job, Submission
-from tasks.submissions.run_acts import cancel
+from tasks.submissions.run_acts import cancel_run
 from tasks.types.problems import MAX_PROBLEMS
 from tests.scoring.citing import (
     CLAIM,
@@ -103,7 +103,8 @@ class TestWaiting:
         assert read(run).reason.startswith("6 of 6 pairs pending: ")
         [waits] = waiting_jobs()
         assert any(
-            "It\u2028rains\x85in" in pair["premise"] for pair in open_pairs([waits])
+            "It\u2028rains\x85in" in pair["premise"]
+            for pair in read_open_pairs([waits])
         )
 
     def test_it_is_scored_when_the_last_label_is_there_and_not_before(
@@ -167,14 +168,14 @@ class TestWaiting:
     def test_a_sweep_leaves_it_alone_for_a_day(self, phase):
         run = citing_run(phase)
         work(run)
-        assert sweep(timezone.now() + dt.timedelta(hours=20)).resumed == 0
-        assert sweep(timezone.now() + dt.timedelta(hours=25)).resumed == 1
+        assert sweep_jobs(timezone.now() + dt.timedelta(hours=20)).resumed == 0
+        assert sweep_jobs(timezone.now() + dt.timedelta(hours=25)).resumed == 1
 
     def test_labels_that_come_while_it_is_scored_set_it_going_again(
         self, phase, tmp_path, monkeypatch
     ):
         run = citing_run(phase)
-        defer = engine.defer
+        defer = engine.defer_job
 
         def late(*arguments, **named):
             bring(tmp_path, decided())
@@ -188,7 +189,7 @@ class TestWaiting:
 
     def test_so_do_those_by_the_older_digest(self, phase, tmp_path, monkeypatch):
         run = citing_run(phase)
-        defer = engine.defer
+        defer = engine.defer_job
         lines = [
             {
                 "premise_sha1": hashlib.sha1(
@@ -221,7 +222,7 @@ class TestWaiting:
         run = citing_run(phase)
         work(run)
         file = PendingLabels.objects.get().file
-        cancel(run, run.submitted_by)
+        cancel_run(run, run.submitted_by)
         bring(tmp_path, decided())
         assert read(run).status == "cancelled"
         assert not PendingLabels.objects.exists()
@@ -244,26 +245,28 @@ class TestWaiting:
         bring(tmp_path, decided())
         run = citing_run(phase)
         work(run)
-        before = [(row.submission, row.value) for row in standings(phase, None).rows]
+        before = [
+            (row.submission, row.value) for row in compute_board(phase, None).rows
+        ]
         assert before == [(run.pk, pytest.approx(200 / 3))]
         citing_gold(phase, tmp_path, {**RAIN, "docs": RAIN["docs"][::-1]})
-        ask_for_phase(phase=phase, by=None)
+        request_rescoring_of_phase(phase=phase, by=None)
         work(run)
         assert read(run).status == "scored"
         assert run.jobs.get(gold__number=2).state == "waiting"
         assert [
-            (row.submission, row.value) for row in standings(read(phase), None).rows
+            (row.submission, row.value) for row in compute_board(read(phase), None).rows
         ] == before
         [waits] = waiting_jobs()
         bring(
             tmp_path,
             [
                 entailment_label(p["premise"], p["hypothesis"], 1, model=MODEL)
-                for p in open_pairs([waits])
+                for p in read_open_pairs([waits])
             ],
         )
         work(run)
-        assert standings(read(phase), None).gold.number == 2
+        assert compute_board(read(phase), None).gold.number == 2
 
 
 class TestImporting:
@@ -279,7 +282,7 @@ class TestImporting:
 
     def test_what_goes_out_comes_in_again(self, tmp_path):
         bring(tmp_path, decided())
-        lines = list(label_lines([Judge.objects.get()]))
+        lines = list(label_file_lines([Judge.objects.get()]))
         assert json.loads(lines[0]) == {"model": MODEL, "kept": True}
         again = bring(tmp_path, [line.strip() for line in lines])
         assert (again.added, again.known) == (0, 6)
@@ -391,14 +394,14 @@ class TestExporting:
         runs = [citing_run(phase), citing_run(phase)]
         work(*runs)
         bring(tmp_path, decided(PAIRS[1]))
-        found = list(open_pairs(list(waiting_jobs())))
+        found = list(read_open_pairs(list(waiting_jobs())))
         assert sorted(
             (each["premise"], each["hypothesis"]) for each in found
         ) == sorted((PAIRS[0], *PAIRS[2:]))
 
     def test_what_has_to_be_decided_in_any_case_goes_out_by_itself(self, phase):
         work(citing_run(phase))
-        found = list(open_pairs(list(waiting_jobs()), is_next_only=True))
+        found = list(read_open_pairs(list(waiting_jobs()), is_next_only=True))
         assert {each["premise"] for each in found} == {PAIRS[0][0]}
         assert len(found) == 2
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase
-from tasks.models.declarations import keep
-from tasks.models.seasons import bump_version
+from tasks.models.declarations import store_declaration
+from tasks.models.seasons import increment_board_version
 from tasks.types.declared.folder import read_declaration
 from tests import factories
 from tests.api.sending import score
@@ -44,7 +44,7 @@ def lines(rows) -> bytes:
 def make_phase(tmp_path, toml: str, gold, answers) -> Phase:
     declared = read_declaration({"task.toml": toml, "card.md": "A card."})
     task = factories.make_task(
-        type=declared.slug, declaration=keep(declared), rules=["corrected"]
+        type=declared.slug, declaration=store_declaration(declared), rules=["corrected"]
     )
     phase = factories.make_phase(task=task, with_gold=False, board="everyone")
     path = tmp_path / "gold.jsonl"
@@ -103,7 +103,7 @@ def test_the_best_one_is_a_line_on_the_board_for_organisers_until_gold_is_releas
     client.logout()
     over = timezone.now() - dt.timedelta(hours=1)
     Phase.objects.filter(pk=phase.pk).update(closes=over, gold_is_public=True)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     released = text_of(client.get(board))
     assert LINE in released
     assert "constant a run that knows nothing 0.7500" in released
@@ -114,11 +114,11 @@ def test_confirmed_results_show_the_line_as_well(phase, client):
     over = timezone.now() - dt.timedelta(hours=1)
     facts = {"closes": over, "confirms_results": True}
     Phase.objects.filter(pk=phase.pk).update(**facts)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     board = reverse("board", args=place(phase))
     assert LINE not in text_of(client.get(board))
     Phase.objects.filter(pk=phase.pk).update(confirmation_ended_at=timezone.now())
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert LINE in text_of(client.get(board))
 
 
@@ -139,7 +139,7 @@ def test_confirmed_results_do_not_show_a_text_of_hidden_gold(tmp_path, client):
     over = timezone.now() - dt.timedelta(hours=1)
     facts = {"closes": over, "confirms_results": True, "confirmation_ended_at": over}
     Phase.objects.filter(pk=phase.pk).update(**facts)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     page = text_of(client.get(reverse("board", args=place(phase))))
     assert "A run that knows nothing, constant , has" in page
     assert "secret words" not in page
@@ -153,6 +153,6 @@ def test_the_best_run_of_a_built_in_type_is_the_last_row_of_its_board(client):
     Phase.objects.filter(pk=phase.pk).update(
         closes=timezone.now() - dt.timedelta(hours=1)
     )
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     page = text_of(client.get(reverse("board", args=place(phase))))
     assert "a run that knows nothing" in page

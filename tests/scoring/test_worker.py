@@ -22,7 +22,7 @@ from scoring.worker.local_copies import work_folder
 from scoring.worker.score import score
 from tasks.jobs import leases
 from tasks.models import Job, Submission
-from tasks.submissions.run_acts import cancel
+from tasks.submissions.run_acts import cancel_run
 from tests.factories import (
     answers,
     make_phase,
@@ -160,7 +160,7 @@ class TestPublishing:
         scored(submission)
         before = Evaluation.objects.get()
         scores = Score.objects.count()
-        leases.restart(read(job))
+        leases.restart_job(read(job))
         Job.objects.filter(pk=job.pk).update(attempt=5)
         scored(submission)
         after = Evaluation.objects.get()
@@ -430,7 +430,9 @@ class TestRunsThatAreLost:
         return process
 
     def test_a_cancelled_run_stops_its_scorer(self, job, submission, scorer, meanwhile):
-        meanwhile(job, lambda: (scorer(), cancel(submission, submission.submitted_by)))
+        meanwhile(
+            job, lambda: (scorer(), cancel_run(submission, submission.submitted_by))
+        )
         score(job.pk)
         assert (read(job).state, read(submission).status) == ("cancelled", "cancelled")
         until(lambda: not is_running(scorer()))

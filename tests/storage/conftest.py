@@ -7,7 +7,7 @@ import httpx
 import pytest
 from django.core.files.storage import storages
 
-from citeboard.core.env import backend, bucket_at
+from citeboard.core.env import build_storage_settings, parse_bucket_url
 
 
 @pytest.fixture(scope="session")
@@ -60,11 +60,11 @@ def kept_in(request, settings, tmp_path) -> str:
     place = (
         None
         if request.param == "folder"
-        else bucket_at(request.getfixturevalue("bucket"))
+        else parse_bucket_url(request.getfixturevalue("bucket"))
     )
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(place, tmp_path / "files"),
+        "default": build_storage_settings(place, tmp_path / "files"),
     }
     return request.param
 
@@ -73,6 +73,6 @@ def kept_in(request, settings, tmp_path) -> str:
 def in_bucket(settings, bucket, tmp_path):
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(bucket_at(bucket), tmp_path / "files"),
+        "default": build_storage_settings(parse_bucket_url(bucket), tmp_path / "files"),
     }
     return storages["default"]

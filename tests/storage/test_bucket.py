@@ -8,7 +8,7 @@ import pytest
 from django.core.files.base import ContentFile, File
 
 from citeboard.core import storage
-from citeboard.core.env import backend, bucket_at
+from citeboard.core.env import build_storage_settings, parse_bucket_url
 from citeboard.core.storage import bucket as bucket_module
 from tests.faults.proxy import Door
 
@@ -144,19 +144,22 @@ def test_reads_and_writes_that_are_refused_are_told(in_bucket, refused):
         lambda: storage.runs.delete(name),
         lambda: list(storage.runs.entries("")),
     ):
-        with pytest.raises(storage.StorageAway) as told:
+        with pytest.raises(storage.StorageUnavailable) as told:
             ask()
         assert not isinstance(told.value, storage.FileMissing)
 
 
 def test_a_bucket_that_is_not_there_is_no_missing_file(settings, bucket, tmp_path):
-    other = bucket_at(bucket.replace("s3://citeboard", "s3://nobody-s"))
-    settings.STORAGES = {**settings.STORAGES, "default": backend(other, tmp_path)}
+    other = parse_bucket_url(bucket.replace("s3://citeboard", "s3://nobody-s"))
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": build_storage_settings(other, tmp_path),
+    }
     for ask in (
         lambda: storage.runs.save("run", ContentFile(b"x")),
         lambda: list(storage.runs.entries("")),
     ):
-        with pytest.raises(storage.StorageAway, match="NoSuchBucket") as told:
+        with pytest.raises(storage.StorageUnavailable, match="NoSuchBucket") as told:
             ask()
         assert not isinstance(told.value, storage.FileMissing)
 
@@ -167,10 +170,13 @@ def test_a_server_that_is_gone_or_hangs_is_away_and_comes_back(
 ):
     # Of this process itself, which may be busy: what is asked before and afterwards must come within it.
     monkeypatch.setattr(bucket_module, "READ", 2)
-    server = urlsplit(bucket_at(bucket).endpoint)
+    server = urlsplit(parse_bucket_url(bucket).endpoint)
     door = Door(server.hostname, server.port)
-    behind = bucket_at(bucket.replace(f":{server.port}", f":{door.port}"))
-    settings.STORAGES = {**settings.STORAGES, "default": backend(behind, tmp_path)}
+    behind = parse_bucket_url(bucket.replace(f":{server.port}", f":{door.port}"))
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": build_storage_settings(behind, tmp_path),
+    }
     try:
         name = storage.runs.save("run", ContentFile(b"content"))
         with fault(door):
@@ -178,7 +184,7 @@ def test_a_server_that_is_gone_or_hangs_is_away_and_comes_back(
                 lambda: storage.runs.open(name),
                 lambda: storage.runs.save("other", ContentFile(b"x")),
             ):
-                with pytest.raises(storage.StorageAway):
+                with pytest.raises(storage.StorageUnavailable):
                     ask()
         with storage.runs.open(name) as file:
             assert file.read() == b"content"
@@ -202,11 +208,11 @@ def test_a_server_that_is_gone_or_hangs_is_away_and_comes_back(
 )
 def test_an_address_that_cannot_be_meant_is_refused(address):
     with pytest.raises(ValueError):  # noqa: PT011  (the reader of the environment says what was expected)
-        bucket_at(address)
+        parse_bucket_url(address)
 
 
 def test_an_address_says_bucket_prefix_server_and_region():
-    found = bucket_at(
+    found = parse_bucket_url(
         "s3://board/site/one?endpoint=http://store:9000&region=eu-1&addressing=path"
     )
     assert (found.name, found.prefix, found.endpoint) == (

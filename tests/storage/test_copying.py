@@ -8,7 +8,7 @@ from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
-from citeboard.core.env import backend, bucket_at
+from citeboard.core.env import build_storage_settings, parse_bucket_url
 from citeboard.core.storage import copying
 from scoring.worker.score import score
 from tests.factories import make_submission
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def folder(settings, tmp_path):
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(None, tmp_path / "files"),
+        "default": build_storage_settings(None, tmp_path / "files"),
     }
     return tmp_path / "files"
 
@@ -50,14 +50,14 @@ def test_a_site_moves_into_a_bucket_and_back(folder, bucket, settings, tmp_path)
     assert "copied and compared, no files there already" in copy(folder, bucket)
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(bucket_at(bucket), tmp_path),
+        "default": build_storage_settings(parse_bucket_url(bucket), tmp_path),
     }
     assert contents(storages["default"]) == here
     assert_scored_exactly_once(run)
     copy(bucket, tmp_path / "back")
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(None, tmp_path / "back"),
+        "default": build_storage_settings(None, tmp_path / "back"),
     }
     assert contents(storages["default"]) == here
 
@@ -69,7 +69,7 @@ def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(
         storage.runs.save(f"3f/{number}", ContentFile(b"x" * number))
         for number in range(1, 6)
     ]
-    target, given = tmp_path / "there", copying.copied
+    target, given = tmp_path / "there", copying.copy_file
     read = []
 
     def fail_at_the_third(source, place, name):
@@ -78,11 +78,11 @@ def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(
         read.append(name)
         return given(source, place, name)
 
-    monkeypatch.setattr(copying, "copied", fail_at_the_third)
+    monkeypatch.setattr(copying, "copy_file", fail_at_the_third)
     with pytest.raises(CommandError, match="No space left on device"):
         copy(folder, target)
     monkeypatch.setattr(
-        copying, "copied", lambda *told: read.append(told[2]) or given(*told)
+        copying, "copy_file", lambda *told: read.append(told[2]) or given(*told)
     )
     assert "3 files (" in copy(folder, target)
     assert sorted(read) == sorted(f"runs/{name}" for name in names)

@@ -7,9 +7,9 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
 
 from citeboard.core import storage
-from citeboard.core.env import backend
+from citeboard.core.env import build_storage_settings
 from scoring.worker.score import score
-from tasks.gold.gold_files import index_of
+from tasks.gold.gold_files import instance_index_of
 from tasks.models import Gold, Submission
 from tasks.submissions import uploads
 from tests.factories import make_phase, make_submission, other_run
@@ -24,7 +24,7 @@ def test_a_run_and_its_gold_go_through_any_storage(kept_in, tmp_path):
     assert (copy.name, copy.read_bytes()) == ("run.jsonl", other_run(5))
     gold = Gold.objects.current(phase)
     assert storage.local_copy(storage.gold, gold.file, tmp_path).stat().st_size > 0
-    assert index_of(gold)["topics"]
+    assert instance_index_of(gold)["topics"]
     with pytest.raises(NotImplementedError):
         storage.runs.path(run.file)
 
@@ -50,9 +50,9 @@ def test_a_run_is_checked_scored_and_scored_again_from_any_storage(kept_in):
 def test_what_no_row_names_is_found_and_removed_in_any_storage(kept_in, monkeypatch):
     run = make_submission()
     storage.runs.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"nobody's"))
-    monkeypatch.setattr(uploads, "SAFE_AGE", -uploads.SAFE_AGE)
-    assert uploads.remove_unnamed_runs("3f") == 1
-    assert uploads.remove_unnamed_runs(run.file[:2]) == 0
+    monkeypatch.setattr(uploads, "MIN_AGE_FOR_REMOVAL", -uploads.MIN_AGE_FOR_REMOVAL)
+    assert uploads.remove_unreferenced_runs("3f") == 1
+    assert uploads.remove_unreferenced_runs(run.file[:2]) == 0
     assert [entry.name for entry in storage.runs.entries("")] == [run.file]
 
 
@@ -84,7 +84,10 @@ def test_no_file_has_an_address_that_goes_around_the_views():
 def test_a_disk_that_fills_up_leaves_nothing_of_what_did_not_fit(
     settings, tmp_path, monkeypatch
 ):
-    settings.STORAGES = {**settings.STORAGES, "default": backend(None, tmp_path)}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": build_storage_settings(None, tmp_path),
+    }
     written = FileSystemStorage._save
 
     def stop_half_way(disk, name, content):

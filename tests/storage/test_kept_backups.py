@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
 from citeboard.ops import bucket_backups
-from citeboard.ops.backups import MANIFEST, read_manifest
+from citeboard.ops.backups import MANIFEST_FILE, read_manifest
 from tasks.models import Submission
 from tests.api.sending import score
 from tests.factories import make_phase, make_submission, run_bytes
@@ -140,14 +140,14 @@ def test_a_bucket_that_is_wrong_refused_or_empty_changes_nothing_here(
     refused()
     with pytest.raises(CommandError, match="The backup is here and not in the bucket"):
         call_command("backup", str(tmp_path / "monday"), "--bucket", bucket)
-    assert json.loads((tmp_path / "monday" / MANIFEST).read_text())["form"] == 1
+    assert json.loads((tmp_path / "monday" / MANIFEST_FILE).read_text())["form"] == 1
 
 
 def test_a_backup_fetched_from_a_bucket_that_was_tampered_with_is_refused(
     phase, bucket, tmp_path
 ):
     backup(tmp_path / "monday", "--bucket", bucket)
-    opened = bucket_backups.opened(bucket)
+    opened = bucket_backups.open_bucket(bucket)
     name = next(
         entry.name for entry in opened.entries(bucket_backups.CONTENTS) if entry.size
     )

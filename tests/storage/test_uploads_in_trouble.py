@@ -13,10 +13,10 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import storage
-from citeboard.core.env import backend
+from citeboard.core.env import build_storage_settings
 from citeboard.teams.models import Membership, Token
 from tasks.models import Bundle, Gold, Job, Submission
-from tasks.submissions.uploads import DiskUploadHandler, stored_run
+from tasks.submissions.uploads import DiskUploadHandler, store_run_file
 from tests.factories import (
     make_phase,
     make_season,
@@ -63,7 +63,7 @@ def doors(tmp_path, settings):
     """By the name of a door how a file is sent through it."""
     settings.STORAGES = {
         **settings.STORAGES,
-        "default": backend(None, tmp_path / "files"),
+        "default": build_storage_settings(None, tmp_path / "files"),
     }
     lead = make_user()
     phase = make_phase(task=make_task(season=make_season(organiser=lead)))
@@ -112,7 +112,7 @@ def doors(tmp_path, settings):
 def kept() -> tuple:
     rows = (Submission, Bundle, Job, Gold)
     files = sorted(
-        entry.name for place in storage.FOLDERS for entry in place.entries("")
+        entry.name for place in storage.FOLDER_STORAGES for entry in place.entries("")
     )
     return [model.objects.count() for model in rows], files
 
@@ -159,7 +159,7 @@ def test_what_was_refused_is_taken_once_the_trouble_is_over(doors, monkeypatch):
 def test_a_run_whose_commit_may_have_been_made_stays_until_a_sweep_knows(error, stays):
     upload = make_upload()
     digest = hashlib.sha256(upload.path.read_bytes()).hexdigest()
-    with suppress(error), stored_run(upload, digest, is_checked=True) as stored:
+    with suppress(error), store_run_file(upload, digest, is_checked=True) as stored:
         raise error
     assert storage.runs.exists(stored.file) is stays
 
@@ -171,7 +171,7 @@ def test_a_refusal_stays_what_it_is_where_its_file_cannot_be_removed(monkeypatch
     monkeypatch.setattr(FileSystemStorage, "delete", refuse)
     with (
         pytest.raises(ValueError, match="the quota"),
-        stored_run(make_upload(), "3f" * 32, is_checked=True),
+        store_run_file(make_upload(), "3f" * 32, is_checked=True),
     ):
         raise ValueError("the quota is used up")
 

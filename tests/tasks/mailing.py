@@ -7,7 +7,7 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
 from tasks.jobs import mails
-from tasks.jobs.mails import send_mails
+from tasks.jobs.mails import send_due_mails
 
 
 def refuse_connections(monkeypatch, trouble: Exception | None = None) -> None:
@@ -24,8 +24,8 @@ def letters_to(person) -> list[str]:
 
     Each goes at once; that several become one is in `test_notifications`.
     """
-    with patch.object(mails, "TOGETHER", dt.timedelta()):
-        send_mails()
+    with patch.object(mails, "MIN_INTERVAL_BETWEEN_MAILS", dt.timedelta()):
+        send_due_mails()
     own = [letter for letter in mail.outbox if letter.to == [person.email]]
     return [
         f"{letter.subject}\n\n{letter.body.partition('-- ')[0]}".strip()

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.django_db
 
 
 def later() -> dt.datetime:
-    return timezone.now() + uploads.SAFE_AGE + dt.timedelta(minutes=1)
+    return timezone.now() + uploads.MIN_AGE_FOR_REMOVAL + dt.timedelta(minutes=1)
 
 
 @pytest.fixture(autouse=True)
 def incoming(db, tmp_path, settings) -> Path:
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path
     for part in ("3e", "3f"):  # what other tests have stored
-        uploads.remove_unnamed_runs(part, later())
+        uploads.remove_unreferenced_runs(part, later())
     return tmp_path
 
 
@@ -37,8 +37,8 @@ def put(name: str) -> str:
 
 def test_a_file_that_had_half_arrived_goes_after_an_hour(incoming):
     (incoming / "half.upload").write_bytes(b"ha")
-    assert uploads.remove_half_uploads() == 0
-    assert uploads.remove_half_uploads(later()) == 1
+    assert uploads.remove_incomplete_uploads() == 0
+    assert uploads.remove_incomplete_uploads(later()) == 1
     assert list(incoming.iterdir()) == []
 
 
@@ -48,24 +48,24 @@ def test_an_upload_that_still_arrives_is_as_young_as_its_last_bytes(incoming):
     os.utime(slow, (0, 0))
     with slow.open("ab") as file:
         file.write(b", and still on its way")
-    assert uploads.remove_half_uploads() == 0
+    assert uploads.remove_incomplete_uploads() == 0
 
 
 def test_a_stored_run_that_no_row_names_goes_after_an_hour():
     orphan = put("3f/3fab/0123abcd/run.jsonl")
-    assert uploads.remove_unnamed_runs("3f") == 0
+    assert uploads.remove_unreferenced_runs("3f") == 0
     assert storage.runs.exists(orphan)
-    assert uploads.remove_unnamed_runs("3e", later()) == 0
-    assert uploads.remove_unnamed_runs("3f", later()) == 1
+    assert uploads.remove_unreferenced_runs("3e", later()) == 0
+    assert uploads.remove_unreferenced_runs("3f", later()) == 1
     assert not storage.runs.exists(orphan)
-    assert uploads.remove_unnamed_runs("3f", later()) == 0
+    assert uploads.remove_unreferenced_runs("3f", later()) == 0
 
 
 @pytest.mark.parametrize("status", Submission.Status.values)
 def test_a_run_that_a_row_names_stays_whatever_became_of_it(status):
     run = make_submission(status=status)
     orphan = put(run.file.replace("run.jsonl", "other.jsonl"))
-    assert uploads.remove_unnamed_runs(run.file[:2], later()) >= 1
+    assert uploads.remove_unreferenced_runs(run.file[:2], later()) >= 1
     assert storage.runs.exists(run.file)
     assert not storage.runs.exists(orphan)
 
@@ -74,15 +74,15 @@ def test_a_file_that_goes_while_it_is_looked_at_is_nobody_s_fault(monkeypatch):
     monkeypatch.setattr(
         "citeboard.core.storage.os.walk", lambda folder: [(folder, [], ["gone"])]
     )
-    assert uploads.remove_unnamed_runs("4a", later()) == 0
+    assert uploads.remove_unreferenced_runs("4a", later()) == 0
 
 
 def test_a_storage_of_nothing_has_nothing_to_remove():
-    assert uploads.remove_unnamed_runs("no folder", later()) == 0
+    assert uploads.remove_unreferenced_runs("no folder", later()) == 0
 
 
 def test_sweeping_by_hand_says_what_was_removed(incoming, monkeypatch, capsys):
-    monkeypatch.setattr(uploads, "FOLDERS", ["5b"])
+    monkeypatch.setattr(uploads, "CHECKSUM_FOLDERS", ["5b"])
     (incoming / "half.upload").write_bytes(b"ha")
     os.utime(incoming / "half.upload", (0, 0))
     orphan = Path(storages["default"].path(f"runs/{put('5b/5bab/89abcdef/run.jsonl')}"))
@@ -95,22 +95,22 @@ def test_sweeping_by_hand_says_what_was_removed(incoming, monkeypatch, capsys):
 def test_a_refused_file_that_nobody_sends_repaired_goes_after_an_hour(
     incoming, monkeypatch
 ):
-    monkeypatch.setattr(uploads, "FOLDERS", ["5b"])
+    monkeypatch.setattr(uploads, "CHECKSUM_FOLDERS", ["5b"])
     refused = put("kept/7/0123abcd/run.jsonl")
-    uploads.remove_abandoned()
+    uploads.remove_abandoned_files()
     assert storage.runs.exists(refused)
-    assert uploads.remove_abandoned(later()) >= 1
+    assert uploads.remove_abandoned_files(later()) >= 1
     assert not storage.runs.exists(refused)
 
 
 def test_a_draft_goes_when_nobody_can_confirm_it_any_more(tmp_path):
     (tmp_path / "bundle.zip").write_bytes(b"a bundle")
-    draft = drafts.keep_draft(tmp_path / "bundle.zip")
+    draft = drafts.store_gold_draft(tmp_path / "bundle.zip")
     gold = storage.gold.save("3f/3fab/gold-0123456789abcdef.zip", ContentFile(b"gold"))
-    last = timezone.now() + drafts.MAX_AGE
+    last = timezone.now() + drafts.MAX_SIGNATURE_AGE
     drafts.remove_old_drafts(last)
     assert storage.gold.exists(draft)
-    late = timezone.now() + drafts.KEPT_FOR + dt.timedelta(minutes=1)
+    late = timezone.now() + drafts.DRAFT_RETENTION + dt.timedelta(minutes=1)
     assert drafts.remove_old_drafts(late) >= 1
     assert not storage.gold.exists(draft)
     assert storage.gold.exists(gold)
@@ -118,7 +118,7 @@ def test_a_draft_goes_when_nobody_can_confirm_it_any_more(tmp_path):
 
 def test_pruning_leaves_a_draft_that_somebody_may_confirm(tmp_path, capsys):
     (tmp_path / "bundle.zip").write_bytes(b"a bundle")
-    draft = drafts.keep_draft(tmp_path / "bundle.zip")
+    draft = drafts.store_gold_draft(tmp_path / "bundle.zip")
     orphan = storage.gold.save(
         "3f/3fab/gold-0123456789abcdef.zip", ContentFile(b"gold")
     )

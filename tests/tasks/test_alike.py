@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tasks.models import Submission
-from tasks.submissions.alike import mark_same_file
+from tasks.submissions.alike import mark_runs_with_same_file
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -23,7 +23,7 @@ def marks() -> list[bool]:
 def test_the_same_file_of_one_team_is_not_marked():
     first = factories.make_submission(sha256=ONE_FILE)
     factories.make_submission(phase=first.phase, team=first.team, sha256=ONE_FILE)
-    mark_same_file(first)
+    mark_runs_with_same_file(first)
     assert marks() == [False, False]
 
 
@@ -31,7 +31,7 @@ def test_the_same_file_of_two_teams_is_marked_and_others_are_not():
     first = factories.make_submission(sha256=ONE_FILE)
     factories.make_submission(phase=first.phase, sha256=ONE_FILE)
     factories.make_submission(phase=first.phase, sha256=OTHER_FILE)
-    mark_same_file(first)
+    mark_runs_with_same_file(first)
     assert marks() == [True, True, False]
 
 
@@ -43,6 +43,6 @@ def test_rows_are_locked_in_one_order_and_marked_rows_are_left_alone():
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        mark_same_file(first)
+        mark_runs_with_same_file(first)
     [locking] = [row["sql"] for row in queries if "FOR UPDATE" in row["sql"]]
     assert re.search(r"NOT \S*is_alike\S* .*ORDER BY \S+ ASC FOR UPDATE$", locking)

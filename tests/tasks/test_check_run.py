@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from citeboard.core.confined import UPLOAD
-from tasks.gold.gold_files import index_of
+from citeboard.core.confined import UPLOAD_FILE_NAME
+from tasks.gold.gold_files import instance_index_of
 from tasks.models import Gold, Submission
 from tasks.submissions import reading
 from tasks.submissions.submit import check_run
@@ -181,7 +181,7 @@ def test_no_damage_to_an_archive_is_more_than_a_refusal(edits, cut):
         "reading": 2,
     }
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        Path(UPLOAD).write_bytes(bytes(data[: len(data) - cut]))
+        Path(UPLOAD_FILE_NAME).write_bytes(bytes(data[: len(data) - cut]))
         found = reading.check(given, index)["problems"]
     assert all(problem["file"].startswith("run.zip") for problem in found)
 
@@ -265,7 +265,7 @@ def test_what_is_said_of_a_run_does_not_depend_on_the_gold_answers(phase):
     )
     golds = [Gold.objects.current(each) for each in (phase, other)]
     assert golds[0].digest != golds[1].digest
-    assert index_of(golds[0]) == index_of(golds[1])
+    assert instance_index_of(golds[0]) == instance_index_of(golds[1])
     assert golds[0].public.rpartition("/")[2] == golds[1].public.rpartition("/")[2], (
         "the name is a checksum"
     )

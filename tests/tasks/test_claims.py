@@ -8,14 +8,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from citeboard.core.instants import written_day
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import format_day
 from scoring.results.board.visibility import Audience, Visibility, visibility_of
-from tasks.delivery.notifications.wording import words_of
-from tasks.gold.content import read_contents
+from tasks.delivery.notifications.wording import write_notification_text
+from tasks.gold.content import compute_missing_digests
 from tasks.gold.gold_files import delete_gold
-from tasks.gold.publishing import TOLD_FROM, note_publications
-from tasks.gold.secrecy import inputs_are_free, shows_scores
+from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
+from tasks.gold.secrecy import inputs_are_free, shows_own_scores
 from tasks.models import (
     Claim,
     Gold,
@@ -46,9 +46,9 @@ def texts(first: int, last: int, answer: str = "1") -> list[list]:
     ]
 
 
-TEXTS = texts(0, TOLD_FROM)
+TEXTS = texts(0, MIN_SHARED_INSTANCES)
 #: The same by somebody who guesses, and nothing is right.
-GUESSES = texts(0, TOLD_FROM, "4")
+GUESSES = texts(0, MIN_SHARED_INSTANCES, "4")
 
 
 def make(title: str, *, is_public: bool = True, **fields) -> Phase:
@@ -63,7 +63,7 @@ def make(title: str, *, is_public: bool = True, **fields) -> Phase:
 def publish(phase: Phase, citances) -> Gold:
     """As a site does it once the upload is committed."""
     gold = factories.make_gold(phase=phase, citances=citances, topics=["D01-0001"])
-    note_publications()
+    compare_new_publications()
     return gold
 
 
@@ -78,7 +78,7 @@ def showing(title: str, **fields) -> Phase:
 def is_bound(phase: Phase) -> bool:
     phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
     shows = visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES
-    assert shows == shows_scores(phase)
+    assert shows == shows_own_scores(phase)
     return not shows
 
 
@@ -135,14 +135,15 @@ class TestWhatIsClaimed:
         publish(draft, TEXTS)
         publish(other, TEXTS)
         Season.objects.update(is_public=True)
-        note_publications()
+        compare_new_publications()
         assert not is_bound(other)
         assert list(Claim.objects.values_list("season__title", "later__title")) == [
             ("Other", "Draft")
         ]
 
     @pytest.mark.parametrize(
-        ("shared", "is_claimed"), [(TOLD_FROM - 1, False), (TOLD_FROM, True)]
+        ("shared", "is_claimed"),
+        [(MIN_SHARED_INSTANCES - 1, False), (MIN_SHARED_INSTANCES, True)],
     )
     def test_fewer_than_twenty_texts_are_not_claimed(self, shared, is_claimed):
         earlier, later = hiding("Earlier"), showing("Later")
@@ -156,7 +157,9 @@ class TestWhatIsClaimed:
     ):
         earlier, later = hiding("Earlier"), showing("Later")
         publish(earlier, texts(0, 500))
-        publish(later, texts(500 - TOLD_FROM, 500 - TOLD_FROM + size))
+        publish(
+            later, texts(500 - MIN_SHARED_INSTANCES, 500 - MIN_SHARED_INSTANCES + size)
+        )
         assert is_bound(later) == is_claimed
 
     def test_texts_that_another_season_had_given_out_before_are_not_claimed(self):
@@ -217,8 +220,8 @@ class TestWhatIsClaimed:
         settings.SECRET_KEY = "another key " * 6
         publish(later, TEXTS)
         assert not is_bound(later)
-        read_contents()
-        note_publications()
+        compute_missing_digests()
+        compare_new_publications()
         assert is_bound(later)
 
 
@@ -357,12 +360,12 @@ class TestWhatTheLaterSeasonFollows:
             )
         )
         assert "scores are withheld until the site's staff have decided" in page
-        assert written_day(closes) not in page
+        assert format_day(closes) not in page
         assert "Earlier" not in page
 
     def test_gold_read_anew_is_claimed_as_before(self, pair, settings):
         settings.SECRET_KEY = "another key " * 6
-        assert read_contents() == 2
+        assert compute_missing_digests() == 2
         assert is_bound(pair.later)
 
     def test_a_kept_page_follows_a_decision(self, pair):
@@ -416,7 +419,7 @@ class TestWhatStaffDecide:
         while_waiting(Claim, lambda: decide("release"))
         decide("bind")
         assert (pair.claim.state, is_bound(pair.later)) == ("binding", True)
-        actions = history(pair.later.task.season).order_by("pk")
+        actions = history_of_place(pair.later.task.season).order_by("pk")
         assert list(actions.values_list("action", flat=True)) == [
             "claim-released",
             "claim-bound",
@@ -427,7 +430,7 @@ class TestWhatStaffDecide:
     ):
         self.decide(staff, pair.claim, "release")
         for phase, other in ((pair.earlier, "Later"), (pair.later, "Earlier")):
-            entry = history(phase.task.season).latest("pk")
+            entry = history_of_place(phase.task.season).latest("pk")
             assert "They agreed." in entry.words
             assert other not in f"{entry.words} {entry.subject}"
 
@@ -452,14 +455,14 @@ class TestWhatStaffDecide:
     def test_the_page_has_the_whole_comparison(self, staff, pair):
         page = text_of(staff.get(reverse("operate-claims")))
         assert "Earlier, then Later" in page
-        assert f"shown alike and answered otherwise: {TOLD_FROM}" in page
+        assert f"shown alike and answered otherwise: {MIN_SHARED_INSTANCES}" in page
 
 
 class TestWhoIsTold:
     def told(self, phase: Phase) -> list[str]:
         person = phase.task.season.organisers.get().user
         return [
-            words_of(one).text
+            write_notification_text(one).text
             for one in Notification.objects.filter(user=person, kind="texts-shared")
         ]
 
@@ -468,7 +471,7 @@ class TestWhoIsTold:
             [text] = self.told(phase)
             assert SENTENCE in text
             assert other not in text
-            assert str(TOLD_FROM) not in text
+            assert str(MIN_SHARED_INSTANCES) not in text
 
     def test_another_version_tells_nobody_anew(self, pair):
         publish(pair.later, [*GUESSES, *texts(50, 60)])
@@ -480,7 +483,7 @@ class TestWhoIsTold:
         publish(earlier, TEXTS)
         publish(later, TEXTS)
         [message] = Notification.objects.filter(user=person)
-        assert "Later came after Earlier" in words_of(message).text
+        assert "Later came after Earlier" in write_notification_text(message).text
 
     def test_both_organisers_are_told_of_a_decision(self, pair):
         decide_claim(
@@ -504,7 +507,7 @@ class TestWhatOverlapsAtTheUpgrade:
         Notification.objects.all().delete()
         GoldOverlap.objects.update(is_claimed=False)
         GoldPublication.objects.update(is_of_before=True, compared_at=None)
-        assert note_publications() == 2
+        assert compare_new_publications() == 2
         return Pair(earlier, later)
 
     def test_binds_nobody_until_staff_decide(self, upgraded):
@@ -528,7 +531,7 @@ class TestWhatOverlapsAtTheUpgrade:
     def test_leaves_the_version_of_boards_as_it_is(self, upgraded):
         before = list(Phase.objects.values_list("version", "updated_at"))
         GoldPublication.objects.update(compared_at=None)
-        note_publications()
+        compare_new_publications()
         assert list(Phase.objects.values_list("version", "updated_at")) == before
 
     def test_a_season_that_comes_after_the_upgrade_is_bound_by_one_of_before(

@@ -7,11 +7,11 @@ import sys
 import pytest
 from django.utils import timezone
 
-from citeboard.core.database import database_now, from_now
+from citeboard.core.database import database_now, database_time_after
 from scoring.models import BoardOrder
 from scoring.results.board import comparison_state as board_orders
 from tasks.jobs import engine
-from tasks.jobs.sweeper import Swept, sweep
+from tasks.jobs.sweeper import SweepCounts, sweep_jobs
 from tasks.models import Job
 from tests.factories import make_submission
 
@@ -60,17 +60,19 @@ def elsewhere(request, child_environment, root, settings):
 
 
 def test_it_takes_no_job_from_a_living_worker(elsewhere):
-    mine = engine.claim(make_submission().jobs.get().pk, "host:1:2")
-    assert elsewhere("print(repr(sweep()))") == repr(Swept())
-    assert engine.heartbeat(mine, progress=0.5)
+    mine = engine.claim_job(make_submission().jobs.get().pk, "host:1:2")
+    assert elsewhere("print(repr(sweep()))") == repr(SweepCounts())
+    assert engine.renew_lease(mine, progress=0.5)
 
 
 def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
     job = make_submission().jobs.get()
     elsewhere(f"engine.claim({job.pk}, 'host:1:2')")
-    assert sweep() == Swept()
+    assert sweep_jobs() == SweepCounts()
     assert (
-        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)).lost
+        sweep_jobs(
+            database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+        ).lost
         == 1
     )
 
@@ -78,18 +80,19 @@ def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
 def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settings):
     job = make_submission().jobs.get()
     elsewhere(f"engine.release(engine.claim({job.pk}, 'host:1:2'))")
-    assert sweep().woken == 0
+    assert sweep_jobs().woken == 0
     assert (
-        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+        sweep_jobs(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken
+        == 1
     )
 
 
 def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
-    board_orders.ask(make_submission().phase_id, "corrected")
+    board_orders.queue_comparison(make_submission().phase_id, "corrected")
     job = BoardOrder.objects.get().job
-    mine = engine.claim(job.pk, "host:1:2")
+    mine = engine.claim_job(job.pk, "host:1:2")
     assert elsewhere(f"print(engine.claim({job.pk}, 'host:3:4'))") == "None"
-    assert engine.heartbeat(mine)
+    assert engine.renew_lease(mine)
 
 
 @pytest.mark.django_db
@@ -98,7 +101,7 @@ def test_a_moment_of_the_database_is_kept_as_any_other(seconds):
     """SQLite compares moments as text, so the form counts to the last digit."""
     job = make_submission().jobs.get()
     before = database_now()
-    Job.objects.filter(pk=job.pk).update(woken_at=from_now(seconds))
+    Job.objects.filter(pk=job.pk).update(woken_at=database_time_after(seconds))
     kept = Job.objects.get(pk=job.pk).woken_at
     assert Job.objects.filter(woken_at=kept).count() == 1
     assert abs((kept - before).total_seconds() - seconds) < 60

@@ -4,10 +4,10 @@ import zipfile
 
 import pytest
 
-from tasks.gold.gold_files import index_of
+from tasks.gold.gold_files import instance_index_of
 from tasks.models import Phase, Season
 from tasks.submissions.submit import check_run, submit_run
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tests.factories import make_team
 from tests.tasks.pilot import CLEANED, PATHS, PILOT, season_text
 from tests.tasks.seasons import load
@@ -36,7 +36,9 @@ def test_the_twelve_topics_become_the_gold_of_both_tasks(loaded, tmp_path, share
     for task in ("1a", "1b"):
         assert f"gold {task}/test: version 1, {len(lines)} instances" in loaded
     for task in Season.objects.get().tasks.all():
-        assert sorted(index_of(task.gold.get())["topics"]) == sorted((*PILOT, *CLEANED))
+        assert sorted(instance_index_of(task.gold.get())["topics"]) == sorted(
+            (*PILOT, *CLEANED)
+        )
     assert load(tmp_path, data=shared / "scisumm") == [
         "season clsumm-pilot: nothing to change"
     ]
@@ -53,7 +55,7 @@ def test_the_published_runs_are_taken_as_they_are_distributed(
             archive.write(path, path.relative_to(folder))
     team = make_team(season=Season.objects.get())
     for phase in Phase.objects.all():
-        upload = Upload(packed, packed.name)
+        upload = UploadedRunFile(packed, packed.name)
         assert check_run(phase=phase, upload=upload).errors == []
         submission = submit_run(
             phase=phase, team=team, user=None, upload=upload, system=name

@@ -17,13 +17,13 @@ from citeboard.teams.membership import invite_by_mail, withdraw_mailed
 from citeboard.teams.models import MailedInvitation
 from scoring.models import BackgroundJob, BoardOrder
 from scoring.results.board import comparison_state
-from scoring.worker.background import ask
+from scoring.worker.background import queue_background_job
 from scoring.worker.compare_board import compare_board
 from scoring.worker.score import score_next
 from tasks.jobs import deliveries, engine, interruptions, leases, mails
 from tasks.jobs.engine import JobLost
-from tasks.jobs.sweeper import sweep
-from tasks.jobs.work import JobDied, JobWaits, take_job, take_jobs
+from tasks.jobs.sweeper import sweep_jobs
+from tasks.jobs.work import JobProcessDied, JobWaitsForDependency, take_job, take_jobs
 from tasks.models import Delivery, Job, Notification, Submission, Webhook
 from tests.factories import (
     make_job,
@@ -47,12 +47,14 @@ def of_run(kind: Job.Kind) -> Job:
 
 
 def of_background() -> Job:
-    return ask(BackgroundJob.Kind.SHEET, make_season(), {}, by=make_user()).job
+    return queue_background_job(
+        BackgroundJob.Kind.SHEET, make_season(), {}, by=make_user()
+    ).job
 
 
 def of_board() -> Job:
     phase = make_phase()
-    comparison_state.ask(phase.pk, "corrected")
+    comparison_state.queue_comparison(phase.pk, "corrected")
     return BoardOrder.objects.get(phase=phase).job
 
 
@@ -125,7 +127,7 @@ def handled(monkeypatch):
     handle.act, handle.jobs = None, jobs
     for kind in WORKED:
         monkeypatch.setattr(
-            type(engine.kind_of(Job(kind=kind))), "handler", f"{__name__}.HANDLER"
+            type(engine.job_kind_of(Job(kind=kind))), "handler", f"{__name__}.HANDLER"
         )
     monkeypatch.setitem(globals(), "HANDLER", handle)
     return handle
@@ -135,17 +137,17 @@ HANDLER = None
 
 
 def test_there_is_a_test_of_every_kind():
-    assert set(MADE) == set(Kind) == set(engine.KINDS)
+    assert set(MADE) == set(Kind) == set(engine.KIND_OBJECTS_BY_KIND)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_sweepers_at_once_take_a_lost_job_once():
     for kind in Kind:
-        fall_silent(engine.claim(MADE[kind]().pk, "host:1:1"))
+        fall_silent(engine.claim_job(MADE[kind]().pk, "host:1:1"))
 
     def swept(_):
         try:
-            return sweep().lost
+            return sweep_jobs().lost
         finally:
             connection.close()
 
@@ -163,7 +165,7 @@ def test_of_many_workers_one_has_it(kind):
 
     def claimed(number):
         try:
-            return engine.claim(job.pk, f"host:1:{number}") is not None
+            return engine.claim_job(job.pk, f"host:1:{number}") is not None
         finally:
             connection.close()
 
@@ -175,62 +177,63 @@ def test_of_many_workers_one_has_it(kind):
 @every
 @pytest.mark.django_db
 def test_who_lost_it_changes_nothing_any_more(kind):
-    stale = engine.claim(MADE[kind]().pk, "host:1:1")
-    assert engine.heartbeat(stale)
+    stale = engine.claim_job(MADE[kind]().pk, "host:1:1")
+    assert engine.renew_lease(stale)
     fall_silent(stale)
-    assert sweep().lost == 1
+    assert sweep_jobs().lost == 1
     assert (read(stale).state, read(stale).leases_lost) == ("queued", 1)
-    mine = engine.claim(stale.pk, "host:1:2")
+    mine = engine.claim_job(stale.pk, "host:1:2")
     for change in (
-        engine.heartbeat, engine.end_lease, engine.release, lambda job: engine.crashed(job, "why"),
-        lambda job: engine.defer(job, "why"),
+        engine.renew_lease, engine.end_lease, engine.release_job,
+        lambda job: engine.retry_or_fail_crashed(job, "why"),
+        lambda job: engine.defer_job(job, "why"),
     ):  # fmt: skip
         assert not change(stale)
-    assert engine.heartbeat(mine)
+    assert engine.renew_lease(mine)
 
 
 @every
 @pytest.mark.django_db
 def test_what_a_gone_group_had_is_free_at_once(kind):
-    job = engine.claim(MADE[kind]().pk, "host:17:2")
-    assert engine.end_leases("host:1:") == 0
-    assert engine.end_leases("host:17:") == 1
-    assert sweep().lost == 1
-    assert engine.claim(job.pk, "host:18:2") is not None
+    job = engine.claim_job(MADE[kind]().pk, "host:17:2")
+    assert engine.expire_leases_of_owner("host:1:") == 0
+    assert engine.expire_leases_of_owner("host:17:") == 1
+    assert sweep_jobs().lost == 1
+    assert engine.claim_job(job.pk, "host:18:2") is not None
 
 
 @every
 @pytest.mark.django_db
 def test_a_sign_of_life_at_the_last_moment_keeps_it(kind, monkeypatch):
     """A sweep finds the job lost, and before it takes it the worker gives a sign of life."""
-    mine = engine.claim(MADE[kind]().pk, "host:1:1")
+    mine = engine.claim_job(MADE[kind]().pk, "host:1:1")
     fall_silent(mine)
-    leased = engine.leased
+    leased = engine.lease_query
 
     def renewed_before(job):
-        monkeypatch.setattr(engine, "leased", leased)
-        assert engine.heartbeat(mine)
+        monkeypatch.setattr(engine, "lease_query", leased)
+        assert engine.renew_lease(mine)
         return leased(job)
 
-    monkeypatch.setattr(engine, "leased", renewed_before)
-    assert sweep().lost == 0
-    assert engine.heartbeat(mine)
+    monkeypatch.setattr(engine, "lease_query", renewed_before)
+    assert sweep_jobs().lost == 0
+    assert engine.renew_lease(mine)
 
 
 @every
 @pytest.mark.django_db
 def test_what_a_worker_gives_back_is_one_of_its_jobs_alone(kind):
-    first, second = (engine.claim(MADE[kind]().pk, "host:1:1") for _ in range(2))
-    assert engine.release(first)
+    first, second = (engine.claim_job(MADE[kind]().pk, "host:1:1") for _ in range(2))
+    assert engine.release_job(first)
     assert (read(first).state, read(second).state) == ("queued", "running")
-    assert engine.heartbeat(second)
+    assert engine.renew_lease(second)
 
 
 @every
 @pytest.mark.django_db
 def test_what_is_left_in_good_order_does_not_count_and_is_not_lost(kind):
-    job = engine.claim(MADE[kind]().pk, "host:1:1")
-    assert engine.release(job)
+    job = engine.claim_job(MADE[kind]().pk, "host:1:1")
+    assert engine.release_job(job)
     assert (read(job).state, read(job).attempt, read(job).leases_lost) == (
         "queued",
         0,
@@ -246,29 +249,29 @@ def test_what_takes_every_worker_down_ends_and_what_is_posted_never_does(
 ):
     job = MADE[kind]()
     for _ in range(settings.MAX_ATTEMPTS):
-        fall_silent(engine.claim(job.pk, "host:1:1"))
-        assert sweep().lost == 1
+        fall_silent(engine.claim_job(job.pk, "host:1:1"))
+        assert sweep_jobs().lost == 1
     assert read(job).state == ("queued" if kind in POSTED else "failed")
     assert read(job).attempt == settings.MAX_ATTEMPTS
     if kind not in POSTED:
-        assert engine.claim(job.pk, "host:1:1") is None
+        assert engine.claim_job(job.pk, "host:1:1") is None
         assert read(job).reason
 
 
 @every
 @pytest.mark.django_db
 def test_it_waits_uncounted_for_what_is_missing_and_goes_on_by_itself(kind, settings):
-    job = engine.claim(MADE[kind]().pk, "host:1:1")
-    assert engine.defer(job, "The storage is away.")
+    job = engine.claim_job(MADE[kind]().pk, "host:1:1")
+    assert engine.defer_job(job, "The storage is away.")
     assert (read(job).state, read(job).attempt, read(job).reason) == (
         "waiting",
         0,
         "The storage is away.",
     )
-    assert sweep().resumed == 0
+    assert sweep_jobs().resumed == 0
     later = database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
-    assert sweep(later).resumed == 1
-    assert engine.claim(job.pk, "host:1:2") is not None
+    assert sweep_jobs(later).resumed == 1
+    assert engine.claim_job(job.pk, "host:1:2") is not None
 
 
 @worked
@@ -277,12 +280,13 @@ def test_a_wake_is_of_no_job_and_given_again_where_it_is_lost(kind, settings):
     OrmQ.objects.all().delete()
     MADE[kind]()
     OrmQ.objects.all().delete()
-    assert sweep().woken == 0
+    assert sweep_jobs().woken == 0
     assert (
-        sweep(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken == 1
+        sweep_jobs(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken
+        == 1
     )
     task = OrmQ.objects.get().task
-    assert (task["func"], task["args"]) == (engine.WAKE, ())
+    assert (task["func"], task["args"]) == (engine.WAKEUP_FUNCTION, ())
 
 
 @pytest.mark.parametrize("kind", NAMED)
@@ -291,14 +295,14 @@ def test_a_job_goes_with_what_it_works_on_before_and_after_a_claim(kind):
     for is_claimed in (False, True):
         job = MADE[kind]()
         if is_claimed:
-            engine.claim(job.pk, "host:1:1")
-        engine.kind_of(job).rows.filter(job=job.pk).delete()
+            engine.claim_job(job.pk, "host:1:1")
+        engine.job_kind_of(job).rows.filter(job=job.pk).delete()
         if is_claimed:
             with pytest.raises(JobLost):
-                engine.row_of(job)
-            sweep()
+                engine.related_row_of(job)
+            sweep_jobs()
         else:
-            assert engine.claim(job.pk, "host:1:1") is None
+            assert engine.claim_job(job.pk, "host:1:1") is None
         assert not Job.all_kinds.filter(pk=job.pk).exists()
 
 
@@ -349,9 +353,9 @@ def test_a_wake_of_an_earlier_release_has_whose_turn_it_is_done(handled, wake):
 
 
 ENDS = {
-    "waits": (JobWaits("not yet"), ("waiting", 0, "not yet")),
-    "died": (JobDied("it died"), ("queued", 1, "it died")),
-    "stopped": (interruptions.Stopping(), ("queued", 0, None)),
+    "waits": (JobWaitsForDependency("not yet"), ("waiting", 0, "not yet")),
+    "died": (JobProcessDied("it died"), ("queued", 1, "it died")),
+    "stopped": (interruptions.WorkerStopping(), ("queued", 0, None)),
     "fault": (ValueError("on fire"), ("queued", 1, None)),
     "lost": (JobLost(), ("running", 1, None)),
     "database": (OperationalError("away"), ("running", 1, None)),
@@ -374,8 +378,8 @@ def test_however_the_work_ends_the_job_says_so_and_nothing_is_raised(
     take_job(job.pk)
     assert (read(job).state, read(job).attempt) == (state, attempt)
     expected = {
-        "fault": engine.kind_of(job).fault,
-        "stopped": engine.kind_of(job).stopped_reason,
+        "fault": engine.job_kind_of(job).fault,
+        "stopped": engine.job_kind_of(job).stopped_reason,
     }
     if reason or end in expected:
         assert read(job).reason == (reason or expected[end])
@@ -388,7 +392,7 @@ def test_a_worker_that_is_to_end_gives_its_job_back_first(handled, kind):
 
     def act(job):
         signal.raise_signal(signal.SIGTERM)
-        interruptions.check()
+        interruptions.raise_if_stop_requested()
 
     handled.act = act
     job = MADE[kind]()
@@ -408,16 +412,16 @@ def test_a_worker_that_is_to_end_gives_its_job_back_first(handled, kind):
 def test_a_run_follows_its_job(kind):
     job = MADE[kind]()
     waiting = "checking" if kind == Kind.CHECK else "queued"
-    mine = engine.claim(job.pk, "host:1:1")
+    mine = engine.claim_job(job.pk, "host:1:1")
     assert status(job) == ("checking" if kind == Kind.CHECK else "scoring")
-    engine.defer(mine, "why")
+    engine.defer_job(mine, "why")
     assert status(job) == "waiting"
-    engine.resume(job)
-    engine.release(engine.claim(job.pk, "host:1:1"))
+    engine.resume_waiting_job(job)
+    engine.release_job(engine.claim_job(job.pk, "host:1:1"))
     assert status(job) == waiting
-    leases.fail(engine.claim(job.pk, "host:1:1"), "why")
+    leases.fail_job(engine.claim_job(job.pk, "host:1:1"), "why")
     assert status(job) == "failed"
-    assert leases.restart(read(job))
+    assert leases.restart_job(read(job))
     assert status(job) == waiting
 
 
@@ -432,7 +436,7 @@ def test_of_many_senders_one_has_what_is_due_and_of_one_that_died_another(kind):
 
     def taken(_=0):
         try:
-            return list(POSTED[kind].take_due(most=5, until=float("inf")))
+            return list(POSTED[kind].claim_due_jobs(most=5, until=float("inf")))
         finally:
             connection.close()
 
@@ -451,4 +455,4 @@ def test_an_invitation_that_is_withdrawn_sends_nothing():
     invitation = MailedInvitation.objects.get()
     withdraw_mailed(invitation=invitation, by=invitation.created_by)
     assert not Job.all_kinds.filter(pk=job.pk).exists()
-    assert mails.send_mails() == 0
+    assert mails.send_due_mails() == 0

@@ -6,14 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from scoring.results.board.standings import standings
-from scoring.worker.rescoring import score_again
+from scoring.results.board.standings import compute_board
+from scoring.worker.rescoring import rescore_run
 from tasks.models import ExtraTries, Organiser, Phase, Submission
 from tasks.submissions.refusals import QuotaExceeded
-from tasks.submissions.submit import quota
+from tasks.submissions.submit import remaining_quota
 from tests import factories
 from tests.scoring import boards
 
@@ -45,7 +45,8 @@ def scored(phase, team, value, **fields) -> Submission:
 
 def on_board(phase) -> list[int]:
     return [
-        row.submission for row in standings(Phase.objects.get(pk=phase.pk), None).rows
+        row.submission
+        for row in compute_board(Phase.objects.get(pk=phase.pk), None).rows
     ]
 
 
@@ -63,8 +64,8 @@ def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back
     assert on_board(phase) == [first.pk]
     assert ask(client, organiser, first, how).status_code == 302
     assert on_board(phase) == [second.pk]
-    assert quota(phase, team).left == 0
-    entry = history(phase.task.season).first()
+    assert remaining_quota(phase, team).left == 0
+    entry = history_of_place(phase.task.season).first()
     assert "Not its own work." in entry.words
     assert entry.changes[0]["before"] is None
 
@@ -78,7 +79,7 @@ def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back
 
     ask(client, organiser, first, "reinstate", "We were wrong.")
     assert on_board(phase) == [first.pk]
-    assert history(phase.task.season).first().changes[0]["after"] is None
+    assert history_of_place(phase.task.season).first().changes[0]["after"] is None
 
 
 def test_without_a_reason_and_by_its_own_team_nothing_is_excluded(
@@ -132,7 +133,7 @@ def test_a_refused_file_cannot_be_scored_again(phase, team, organiser):
         phase=phase, team=team, status="failed", problems=[{"message": "no"}]
     )
     with pytest.raises(Refused, match="refused file"):
-        score_again(submission=run, by=organiser)
+        rescore_run(submission=run, by=organiser)
 
 
 def give(client, organiser, phase, team, **fields):
@@ -160,7 +161,7 @@ def test_extra_tries_are_one_teams_in_one_phase_and_say_why(
     factories.make_submission(phase=phase, team=team)
     with pytest.raises(QuotaExceeded):
         factories.make_submission(phase=phase, team=team)
-    assert quota(phase, other).left == 2
+    assert remaining_quota(phase, other).left == 2
 
     client.force_login(team.memberships.get().user)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
@@ -179,8 +180,8 @@ def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     )
     phase.refresh_from_db()
     give(client, organiser, phase, team, tries=2)
-    assert quota(phase, team).left == 3
-    assert quota(phase, team, timezone.now() + dt.timedelta(days=1)).left == 1
+    assert remaining_quota(phase, team).left == 3
+    assert remaining_quota(phase, team, timezone.now() + dt.timedelta(days=1)).left == 1
 
 
 @pytest.mark.both_databases
@@ -195,9 +196,9 @@ def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(
         args=[phase.task.season.slug, ExtraTries.objects.get().pk],
     )
     client.post(address)
-    assert quota(phase, team).left == 0
+    assert remaining_quota(phase, team).left == 0
     assert team.submissions.count() == 3
-    assert history(phase.task.season).first().action == "tries-taken-back"
+    assert history_of_place(phase.task.season).first().action == "tries-taken-back"
 
 
 @pytest.mark.both_databases

@@ -10,7 +10,7 @@ from citeboard.core import storage
 from scoring.__main__ import main
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold
-from tasks.models.declarations import keep
+from tasks.models.declarations import store_declaration
 from tasks.types import given_order
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import open_input
@@ -61,7 +61,9 @@ def lines(rows) -> str:
 def published(tmp_path, declared: str, **files) -> Gold:
     task_type = read_declaration({"task.toml": declared, "card.md": "A card."})
     task = factories.make_task(
-        type=task_type.slug, declaration=keep(task_type), rules=["corrected"]
+        type=task_type.slug,
+        declaration=store_declaration(task_type),
+        rules=["corrected"],
     )
     phase = factories.make_phase(task=task, with_gold=False)
     paths = []

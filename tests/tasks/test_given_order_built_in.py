@@ -9,7 +9,7 @@ import pytest
 
 from citeboard.core import storage
 from scoring.models import Score
-from tasks.gold.gold_files import keep_gold, load_gold, record_gold
+from tasks.gold.gold_files import load_gold, record_gold_version, store_prepared_gold
 from tasks.gold.packing import prepare_gold
 from tasks.models import Gold
 from tasks.types import task_type
@@ -135,8 +135,8 @@ def published(slug: str, gold: Path, reading: int = BUILT_IN_FROM) -> Gold:
     folder.mkdir()
     kind = task_type(slug)
     prepared = prepare_gold(kind, open_inputs([gold], reading=reading), {}, folder)
-    kept = keep_gold(prepared)
-    return record_gold(task=task, split=split, kept=kept, reason="First.")[0]
+    kept = store_prepared_gold(prepared)
+    return record_gold_version(task=task, split=split, kept=kept, reason="First.")[0]
 
 
 def public_zip(gold: Gold) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
-from tasks.gold.gold_files import index_of, load_gold
+from tasks.gold.gold_files import instance_index_of, load_gold
 from tasks.models import Gold, Job
 from tasks.types import InputRefused
 from tasks.types.files import open_input
@@ -74,7 +74,7 @@ def test_gold_becomes_version_1_with_what_follows_from_it(phase, corpus):
         for topic in ("D01-0001", "D01-0002")
         for part in (f"Reference_XML/{topic}.xml", f"annotation/{topic}.annv3.txt")
     ]
-    assert sorted(index_of(gold)["topics"]) == ["D01-0001", "D01-0002"]
+    assert sorted(instance_index_of(gold)["topics"]) == ["D01-0001", "D01-0002"]
     assert "D01-0001/Reference_XML/D01-0001.xml" in members(gold.public)
     assert Gold.objects.current(phase) == gold
 
@@ -235,7 +235,7 @@ def test_the_public_inputs_check_a_run_as_the_index_does(phase, corpus, tmp_path
     task_type = phase.task.task_type
     options = task_type.checked_options({})
     read = task_type.read_inputs(open_input(inputs), options)
-    assert json.loads(json.dumps(read)) == index_of(gold)
+    assert json.loads(json.dumps(read)) == instance_index_of(gold)
 
 
 def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
@@ -330,9 +330,9 @@ def test_a_run_checked_against_an_index_is_read_only_once_from_storage(
     phase, corpus, monkeypatch
 ):
     gold, _ = load(phase, corpus)
-    first = index_of(gold)
+    first = instance_index_of(gold)
     monkeypatch.setattr(
         storage.gold, "open", lambda *given: pytest.fail("the index was read again")
     )
-    assert index_of(gold) is first
+    assert instance_index_of(gold) is first
     assert run_bytes()

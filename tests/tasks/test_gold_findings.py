@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from tasks.gold.packing import Findings, prepare_gold
+from tasks.gold.packing import AnomalyFindings, prepare_gold
 from tasks.types import task_type
 from tasks.types.files import open_input
 from tests.declared.folders import EXAMPLES
@@ -14,7 +14,7 @@ from tests.tasks.types.rankings import write_lines, write_resolution
 
 
 def found(instances) -> dict[str, list[str]]:
-    findings = Findings()
+    findings = AnomalyFindings()
     for shown, secret in instances:
         of_shown, of_all = (
             sha256(repr(part).encode()).digest() for part in (shown, (shown, secret))

@@ -12,8 +12,8 @@ import pytest
 from citeboard.core import storage
 from tasks.gold import packing
 from tasks.gold.gold_files import load_gold
-from tasks.gold.kits import MAX_DEPTH
-from tasks.models.declarations import keep
+from tasks.gold.kits import MAX_ARCHIVE_DEPTH
+from tasks.models.declarations import store_declaration
 from tasks.types import InputRefused, task_type
 from tasks.types.files import KIT, open_input, open_kit
 from tests import factories
@@ -32,7 +32,7 @@ def pack(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def packs(files, inputs=0):
-        (tmp_path / packing.UPLOAD).write_bytes(packed(files))
+        (tmp_path / packing.UPLOAD_FILE_NAME).write_bytes(packed(files))
         facts = {"options": {}, "filename": "gold.zip", "reading": 3, "inputs": inputs}
         told = packing.pack({**facts, "task_type": FOLDER})
         if told["problems"]:
@@ -166,7 +166,7 @@ def nested(depth: int, text: str = TEXT) -> bytes:
         {"packed.gz": gzip.compress(TEXT.encode())},
         {"zip.zip": nested(1)},
         {"in_a_zip_in_a_zip.zip": nested(2)},
-        {"three_deep.dat": nested(MAX_DEPTH)},
+        {"three_deep.dat": nested(MAX_ARCHIVE_DEPTH)},
         {"behind_a_program.exe": b"MZ" + nested(1)},
         {"tar.tar": tar_of(a=TEXT.encode())},
         {"tar.tgz": gzip.compress(tar_of(a=b"", b=nested(1)))},
@@ -186,8 +186,11 @@ def test_gold_within_archives_of_the_kit_is_refused(pack, tmp_path, file):
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
-        ({"four_deep.zip": nested(MAX_DEPTH + 1)}, "nested more than 3 deep"),
-        ({"deep.zip": nested(MAX_DEPTH + 1, "no gold")}, "nested more than 3 deep"),
+        ({"four_deep.zip": nested(MAX_ARCHIVE_DEPTH + 1)}, "nested more than 3 deep"),
+        (
+            {"deep.zip": nested(MAX_ARCHIVE_DEPTH + 1, "no gold")},
+            "nested more than 3 deep",
+        ),
         ({"a.7z": b"7z\xbc\xaf\x27\x1c"}, "not looked into"),
         ({"of_another_name.txt": b"Rar!\x1a\x07"}, "not looked into"),
         ({"a.xz": b"no archive"}, "not looked into"),
@@ -219,7 +222,7 @@ def test_archives_of_the_kit_have_limits(pack, monkeypatch, limit, file):
 @pytest.mark.parametrize(
     "file",
     [
-        {"deep.zip": nested(MAX_DEPTH, "no gold")},
+        {"deep.zip": nested(MAX_ARCHIVE_DEPTH, "no gold")},
         {"sample.tgz": gzip.compress(tar_of(a=b"no gold"))},
         {"table.xlsx": packed({"xl/workbook.xml": "<x/>"})},
         {"empty.txt": ""},
@@ -240,7 +243,9 @@ def reordered(db, tmp_path):
     """
     declared = task_type(str(EXAMPLES / "tasks" / POOL))
     task = factories.make_task(
-        type=declared.slug, declaration=keep(declared), rules=list(declared.rules)
+        type=declared.slug,
+        declaration=store_declaration(declared),
+        rules=list(declared.rules),
     )
     phase = factories.make_phase(task=task, with_gold=False)
     folder = tmp_path / "gold"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tasks.gold.gold_files import load_gold
-from tasks.submissions.reading import said_in_header
+from tasks.submissions.reading import metadata_in_header
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.submit import submit_run
 from tasks.types.files import InputFile, open_input
@@ -108,7 +108,7 @@ def test_what_the_sender_writes_stands_in_its_place(phase):
 def test_a_header_that_cannot_be_meant_describes_nothing_and_the_run_is_taken(
     phase, tmp_path, text
 ):
-    assert said_in_header(file(tmp_path, header(text) + RUN))["description"] == ""
+    assert metadata_in_header(file(tmp_path, header(text) + RUN))["description"] == ""
     submission = sent(phase, header(text) + RUN)
     assert (submission.description, submission.warnings) == ("", [])
 

@@ -5,7 +5,7 @@ from django_q.models import OrmQ
 
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
-from tasks.submissions.run_acts import cancel, withdraw
+from tasks.submissions.run_acts import cancel_run, withdraw_run
 from tests.factories import make_gold, make_phase, make_submission, make_task
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -45,18 +45,18 @@ def test_a_run_gets_one_job_for_each_rule_set_and_one_wake():
 
 
 def test_jobs_are_made_once_for_a_gold_version(submission):
-    assert leases.create_jobs(submission, submission.jobs.get().gold) == []
+    assert leases.create_scoring_jobs(submission, submission.jobs.get().gold) == []
     new = make_gold(
         phase=submission.phase, topics=("D01-0001",), reason="one topic less"
     )
-    assert [job.gold for job in leases.create_jobs(submission, new)] == [new]
-    assert leases.create_jobs(submission, new) == []
+    assert [job.gold for job in leases.create_scoring_jobs(submission, new)] == [new]
+    assert leases.create_scoring_jobs(submission, new) == []
 
 
 def test_a_claim_begins_a_job_anew_and_no_other(job):
     other = make_submission(phase=job.submission.phase).jobs.get()
     Job.objects.update(progress=0.4, reason="The scorer was ended.")
-    engine.claim(job.pk, "host:1:2")
+    engine.claim_job(job.pk, "host:1:2")
     claimed = read(job)
     assert (claimed.progress, claimed.reason, claimed.finished_at) == (0, "", None)
     assert claimed.started_at < claimed.lease_expires_at
@@ -64,19 +64,19 @@ def test_a_claim_begins_a_job_anew_and_no_other(job):
 
 
 def test_a_sign_of_life_renews_the_lease_and_tells_the_progress(job):
-    mine = engine.claim(job.pk, "host:1:2")
+    mine = engine.claim_job(job.pk, "host:1:2")
     Job.objects.filter(pk=job.pk).update(lease_expires_at=mine.started_at)
-    assert engine.heartbeat(mine, progress=0.4)
+    assert engine.renew_lease(mine, progress=0.4)
     assert read(job).lease_expires_at > mine.started_at
     assert read(job).progress == 0.4
 
 
 def test_publishing_bumps_the_board_once_and_only_for_the_claim_that_holds(job):
-    mine = engine.claim(job.pk, "host:1:2")
+    mine = engine.claim_job(job.pk, "host:1:2")
     before = read(job.submission.phase).version
     written = []
-    assert leases.complete(mine, lambda: written.append(1))
-    assert not leases.complete(mine, lambda: written.append(2))
+    assert leases.complete_job(mine, lambda: written.append(1))
+    assert not leases.complete_job(mine, lambda: written.append(2))
     assert written == [1]
     assert (read(job).state, read(job).progress, read(job.submission).status) == (
         "done",
@@ -94,44 +94,44 @@ def test_a_scored_run_settles_the_failures_before_it_and_none_after_it(job):
     )
     Submission.objects.filter(pk=before.pk).update(number=0)
     Submission.objects.filter(status="failed").update(has_failed=True)
-    assert leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
+    assert leases.complete_job(engine.claim_job(job.pk, "host:1:2"), nothing)
     assert (read(before).has_failed, read(after).has_failed) == (False, True)
 
 
 def test_a_failure_bumps_the_board_once(job):
-    mine = engine.claim(job.pk, "host:1:2")
+    mine = engine.claim_job(job.pk, "host:1:2")
     before = read(job.submission.phase).version
-    assert leases.fail(mine, "The scorer failed.")
-    assert not leases.fail(mine, "The scorer failed.")
+    assert leases.fail_job(mine, "The scorer failed.")
+    assert not leases.fail_job(mine, "The scorer failed.")
     assert read(job.submission.phase).version == before + 1
 
 
 def test_who_lost_the_job_can_neither_renew_nor_publish_nor_fail_it(job):
-    stale = engine.claim(job.pk, "host:1:2")
-    assert engine.crashed(stale, "The scorer was ended.")
-    fresh = engine.claim(job.pk, "host:1:2")
+    stale = engine.claim_job(job.pk, "host:1:2")
+    assert engine.retry_or_fail_crashed(stale, "The scorer was ended.")
+    fresh = engine.claim_job(job.pk, "host:1:2")
     assert fresh.attempt == 2
-    assert not engine.heartbeat(stale, progress=0.9)
-    assert not leases.complete(stale, nothing)
-    assert not leases.fail(stale, "no")
-    assert not engine.release(stale)
-    assert not engine.defer(stale, "no")
+    assert not engine.renew_lease(stale, progress=0.9)
+    assert not leases.complete_job(stale, nothing)
+    assert not leases.fail_job(stale, "no")
+    assert not engine.release_job(stale)
+    assert not engine.defer_job(stale, "no")
     assert read(job).state == "running"
-    assert leases.complete(fresh, nothing)
+    assert leases.complete_job(fresh, nothing)
 
 
 def test_what_fails_while_it_is_written_leaves_the_job_as_it_was(job):
-    mine = engine.claim(job.pk, "host:1:2")
+    mine = engine.claim_job(job.pk, "host:1:2")
 
     def broken() -> None:
         Phase.objects.filter(pk=job.submission.phase_id).update(title="half written")
         raise ValueError
 
     with pytest.raises(ValueError):  # noqa: PT011  (nothing but the one above)
-        leases.complete(mine, broken)
+        leases.complete_job(mine, broken)
     assert read(job).state == "running"
     assert read(job.submission.phase).title != "half written"
-    assert leases.complete(mine, nothing)
+    assert leases.complete_job(mine, nothing)
 
 
 def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
@@ -139,9 +139,9 @@ def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
 ):
     settings.MAX_ATTEMPTS = 3
     for _ in range(3):
-        mine = engine.claim(job.pk, "host:1:2")
-        assert engine.crashed(mine, "The scorer was ended by SIGKILL.")
-    assert engine.claim(job.pk, "host:1:2") is None
+        mine = engine.claim_job(job.pk, "host:1:2")
+        assert engine.retry_or_fail_crashed(mine, "The scorer was ended by SIGKILL.")
+    assert engine.claim_job(job.pk, "host:1:2") is None
     run = read(job.submission)
     assert run.status == "failed"
     assert run.reason == (
@@ -150,13 +150,15 @@ def test_a_run_that_kills_its_worker_fails_with_a_reason_after_its_last_attempt(
 
 
 def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
-    engine.release(engine.claim(job.pk, "host:1:2"))
+    engine.release_job(engine.claim_job(job.pk, "host:1:2"))
     assert (read(job).state, read(job).attempt, read(job.submission).status) == (
         "queued",
         0,
         "queued",
     )
-    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
+    engine.defer_job(
+        engine.claim_job(job.pk, "host:1:2"), "The disk of the site is full."
+    )
     assert (read(job).state, read(job).attempt) == ("waiting", 0)
     run = read(job.submission)
     assert (run.status, run.reason) == ("waiting", "The disk of the site is full.")
@@ -165,15 +167,15 @@ def test_a_job_that_is_given_back_or_put_off_is_not_counted(job):
 def test_what_becomes_of_one_job_changes_no_other():
     """Not even one of the same worker; only of jobs that have ended it is said when."""
     first, second, third = (make_submission().jobs.get() for _ in range(3))
-    mine = engine.claim(first.pk, "host:1:2")
-    engine.claim(second.pk, "host:1:2")
-    cancel(third.submission, third.submission.submitted_by)
+    mine = engine.claim_job(first.pk, "host:1:2")
+    engine.claim_job(second.pk, "host:1:2")
+    cancel_run(third.submission, third.submission.submitted_by)
     assert [read(job).state for job in (first, second, third)] == [
         "running",
         "running",
         "cancelled",
     ]
-    leases.complete(mine, nothing)
+    leases.complete_job(mine, nothing)
     assert [read(job).state for job in (first, second, third)] == [
         "done",
         "running",
@@ -184,7 +186,7 @@ def test_what_becomes_of_one_job_changes_no_other():
         True,
         False,
     ]
-    leases.restart(first)
+    leases.restart_job(first)
     assert [read(job).state for job in (first, second, third)] == [
         "queued",
         "running",
@@ -197,7 +199,7 @@ def test_new_options_make_new_jobs(submission):
     task = submission.phase.task
     task.options = {**task.options, "span": "5"}
     task.save()
-    [new] = leases.create_jobs(read(submission), submission.jobs.get().gold)
+    [new] = leases.create_scoring_jobs(read(submission), submission.jobs.get().gold)
     assert (new.options["span"], submission.jobs.count()) == ("5", 2)
 
 
@@ -205,52 +207,52 @@ def test_a_check_that_failed_is_made_again_and_no_other(settings):
     settings.CHECK_MAX_MB = 0
     run = make_submission()
     check = run.jobs.get()
-    assert not leases.check_again(run, check.gold)
-    leases.fail(engine.claim(check.pk, "host:1:2"), "The check failed.")
-    assert leases.check_again(run, check.gold)
+    assert not leases.retry_failed_check(run, check.gold)
+    leases.fail_job(engine.claim_job(check.pk, "host:1:2"), "The check failed.")
+    assert leases.retry_failed_check(run, check.gold)
     assert (read(check).state, read(run).status) == ("queued", "checking")
 
 
 def test_a_cancelled_run_is_noticed_at_the_next_sign_of_life_and_stays_cancelled(job):
-    mine = engine.claim(job.pk, "host:1:2")
-    cancel(job.submission, job.submission.submitted_by)
-    assert not engine.heartbeat(mine, progress=0.5)
-    assert not leases.complete(mine, nothing)
-    assert not leases.fail(mine, "no")
+    mine = engine.claim_job(job.pk, "host:1:2")
+    cancel_run(job.submission, job.submission.submitted_by)
+    assert not engine.renew_lease(mine, progress=0.5)
+    assert not leases.complete_job(mine, nothing)
+    assert not leases.fail_job(mine, "no")
     assert read(job.submission).status == "cancelled"
 
 
 def test_a_scored_run_stays_on_the_board_while_it_is_scored_anew(job):
-    leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
+    leases.complete_job(engine.claim_job(job.pk, "host:1:2"), nothing)
     new = make_gold(
         phase=job.submission.phase, topics=("D01-0001",), reason="one topic less"
     )
-    [again] = leases.create_jobs(job.submission, new)
+    [again] = leases.create_scoring_jobs(job.submission, new)
     since = read(job.submission).status_since
-    mine = engine.claim(again.pk, "host:1:2")
+    mine = engine.claim_job(again.pk, "host:1:2")
     assert read(job.submission).status == "scored"
-    leases.fail(mine, "The scorer failed.")
+    leases.fail_job(mine, "The scorer failed.")
     run = read(job.submission)
     assert (run.status, run.reason, run.status_since) == ("scored", "", since)
     assert (read(again).state, read(again).reason) == ("failed", "The scorer failed.")
 
 
 def test_a_withdrawn_run_stays_withdrawn_whatever_its_jobs_do(job):
-    leases.complete(engine.claim(job.pk, "host:1:2"), nothing)
-    withdraw(job.submission, job.submission.submitted_by)
-    assert leases.restart(read(job))
-    mine = engine.claim(job.pk, "host:1:2")
-    assert leases.complete(mine, nothing)
+    leases.complete_job(engine.claim_job(job.pk, "host:1:2"), nothing)
+    withdraw_run(job.submission, job.submission.submitted_by)
+    assert leases.restart_job(read(job))
+    mine = engine.claim_job(job.pk, "host:1:2")
+    assert leases.complete_job(mine, nothing)
     assert read(job.submission).status == "withdrawn"
 
 
 def test_a_failed_job_is_scored_anew_with_all_its_attempts(job, settings):
     settings.MAX_ATTEMPTS = 1
-    mine = engine.claim(job.pk, "host:1:2")
-    engine.heartbeat(mine, progress=0.4)
-    engine.crashed(mine, "The scorer was ended.")
-    assert not leases.restart(make_submission().jobs.get())
-    assert leases.restart(job)
+    mine = engine.claim_job(job.pk, "host:1:2")
+    engine.renew_lease(mine, progress=0.4)
+    engine.retry_or_fail_crashed(mine, "The scorer was ended.")
+    assert not leases.restart_job(make_submission().jobs.get())
+    assert leases.restart_job(job)
     assert (read(job).state, read(job).attempt, read(job.submission).status) == (
         "queued",
         0,
@@ -264,7 +266,7 @@ def test_a_job_of_another_rule_set_never_decides_what_becomes_of_the_run():
         phase=make_phase(task=make_task(rules=["corrected", "official-2017"]))
     )
     second = run.jobs.get(sets_status=False)
-    leases.fail(engine.claim(second.pk, "host:1:2"), "The scorer failed.")
+    leases.fail_job(engine.claim_job(second.pk, "host:1:2"), "The scorer failed.")
     assert read(run).status == "queued"
 
 

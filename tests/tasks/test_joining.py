@@ -9,25 +9,25 @@ from django.core.exceptions import ValidationError
 from django.core.mail.backends.smtp import EmailBackend
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.refusals import Refused
-from citeboard.ops.accounts import delete_account, own_data
+from citeboard.ops.accounts import collect_own_data, delete_account
 from citeboard.teams.membership import (
     MAX_WAITING,
     InvitationNotValid,
     add_member,
-    decline_mailed,
-    forget_invitations,
-    invitations_for,
+    decline_mailed_invitation,
+    delete_expired_invitations,
     invite_by_mail,
     leave_team,
     mailed_invitation_for,
-    mailed_secret,
     remove_member,
+    secret_of_mailed_invitation,
+    waiting_invitations_for,
     withdraw_mailed,
 )
 from citeboard.teams.models import MailedInvitation
-from tasks.jobs.mails import mail_state, send_mails, try_again
+from tasks.jobs.mails import outgoing_mail_state, requeue_failed_mails, send_due_mails
 from tasks.models import Job, JoinRequest, Notification, Registration
 from tasks.models.notifications import Kind
 from tasks.registration.entries import (
@@ -80,7 +80,7 @@ def test_an_invitation_by_mail(team, ada):
     MailedInvitation.objects.update(
         expires_at=dt.datetime(2091, 5, 8, 21, 59, tzinfo=dt.UTC)
     )
-    assert send_mails() == 1
+    assert send_due_mails() == 1
     (letter,) = mail.outbox
     assert letter.to == [ADDRESS]
     assert letter.subject == "[Citeboard] Ada invites you to the team Night Shift"
@@ -89,11 +89,11 @@ def test_an_invitation_by_mail(team, ada):
         "Teams take part in shared tasks together: their members see each other's names and all runs of the "
         "team, and may send runs.\n\n"
         "Accept or decline until 8 May 2091 (UTC):\n"
-        f"https://board.example.org/join/{mailed_secret(invitation)}/\n\n"
+        f"https://board.example.org/join/{secret_of_mailed_invitation(invitation)}/\n\n"
         "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
         "can be reported: https://board.example.org/report/\n"
     )
-    assert send_mails() == 0
+    assert send_due_mails() == 0
 
 
 def test_whoever_has_the_link_joins_with_it_once(team, ada):
@@ -102,7 +102,7 @@ def test_whoever_has_the_link_joins_with_it_once(team, ada):
     join_team(invitation=invitation, user=bob)
     assert team.memberships.filter(user=bob).exists()
     with pytest.raises(InvitationNotValid):
-        mailed_invitation_for(mailed_secret(invitation))
+        mailed_invitation_for(secret_of_mailed_invitation(invitation))
     invitation.pk = 1
     with pytest.raises(InvitationNotValid):
         join_team(invitation=invitation, user=other)
@@ -114,7 +114,7 @@ def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(
 ):
     invitation = invite_by_mail(team=team, address=ADDRESS, by=ada)
     if end == "declined":
-        decline_mailed(invitation=invitation)
+        decline_mailed_invitation(invitation=invitation)
     elif end == "withdrawn":
         withdraw_mailed(invitation=invitation, by=ada)
         withdraw_mailed(invitation=invitation, by=ada)
@@ -123,13 +123,13 @@ def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(
             expires_at=timezone.now() - dt.timedelta(days=1)
         )
     with pytest.raises(InvitationNotValid):
-        mailed_invitation_for(mailed_secret(invitation))
-    send_mails()
+        mailed_invitation_for(secret_of_mailed_invitation(invitation))
+    send_due_mails()
     assert mail.outbox == []
     if end == "declined":
         with pytest.raises(InvitationNotValid):
             join_team(invitation=invitation, user=factories.make_user())
-    entry = history(team).first()
+    entry = history_of_place(team).first()
     assert entry.actor_name == {"declined": "Somebody invited"}.get(end, "Ada")
 
 
@@ -137,7 +137,7 @@ def test_the_history_keeps_no_address(team, ada):
     withdraw_mailed(
         invitation=invite_by_mail(team=team, address=ADDRESS, by=ada), by=ada
     )
-    for entry in history(team):
+    for entry in history_of_place(team):
         assert ADDRESS not in f"{entry.words} {entry.subject} {entry.changes}"
 
 
@@ -147,10 +147,10 @@ def test_nobody_is_written_to_again_at_once_or_after_declining(team, ada):
     with pytest.raises(Refused, match="less than a day ago"):
         invite_by_mail(team=team, address=ADDRESS.upper(), by=ada)
     make_old(invitation, days=2)
-    before = mailed_secret(invitation)
+    before = secret_of_mailed_invitation(invitation)
     again = invite_by_mail(team=team, address=ADDRESS, by=ada)
-    assert mailed_secret(again) != before
-    decline_mailed(invitation=again)
+    assert secret_of_mailed_invitation(again) != before
+    decline_mailed_invitation(invitation=again)
     make_old(again, days=2)
     with pytest.raises(Refused, match="has declined"):
         invite_by_mail(team=team, address=ADDRESS, by=ada)
@@ -175,8 +175,8 @@ def test_an_address_that_no_mail_can_be_written_to_holds_up_no_other(
     )
     monkeypatch.setattr(EmailBackend, "close", lambda self: None)
     invite_by_mail(team=team, address="=?utf-8?q?=0a?=@example.com", by=ada)
-    assert send_mails() == 0
-    state = mail_state()
+    assert send_due_mails() == 0
+    state = outgoing_mail_state()
     assert (state.waiting, state.failed) == (0, 1)
 
 
@@ -197,9 +197,9 @@ def test_who_is_removed_does_not_come_back_by_a_mail(team, ada):
     invitation = invite_by_mail(team=team, address=ADDRESS, by=ada)
     add_member(team=team, user=bob)
     remove_member(team=team, user=bob, by=ada)
-    assert list(invitations_for(bob)) == []
+    assert list(waiting_invitations_for(bob)) == []
     with pytest.raises(InvitationNotValid):
-        mailed_invitation_for(mailed_secret(invitation))
+        mailed_invitation_for(secret_of_mailed_invitation(invitation))
 
 
 def test_so_many_invitations_of_a_team_wait_at_most(team, ada):
@@ -213,8 +213,8 @@ def test_a_person_finds_invitations_to_addresses_that_they_have_confirmed(team, 
     invite_by_mail(team=team, address=ADDRESS, by=ada)
     bob, mallory = factories.make_user(email=ADDRESS), factories.make_user()
     mallory.emailaddress_set.create(email="Bob@example.net", verified=False)
-    assert [own.team for own in invitations_for(bob)] == [team]
-    assert list(invitations_for(mallory)) == []
+    assert [own.team for own in waiting_invitations_for(bob)] == [team]
+    assert list(waiting_invitations_for(mallory)) == []
 
 
 def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(
@@ -222,22 +222,22 @@ def test_a_mail_that_the_server_refuses_is_given_up_and_tried_again(
 ):
     invite_by_mail(team=team, address=ADDRESS, by=ada)
     refuse_connections(monkeypatch)
-    send_mails()
-    state = mail_state()
+    send_due_mails()
+    state = outgoing_mail_state()
     assert (state.waiting, state.failed) == (1, 0)
     assert "ConnectionRefusedError" in state.error
     Job.all_kinds.update(state="failed")
-    (failure,) = mail_state().failures
+    (failure,) = outgoing_mail_state().failures
     assert (failure["address"], failure["what"]) == (ADDRESS, "invitation")
-    assert try_again(by=ada) == 1
-    assert mail_state().failed == 0
+    assert requeue_failed_mails(by=ada) == 1
+    assert outgoing_mail_state().failed == 0
 
 
 def test_addresses_are_forgotten_a_month_after_an_invitation_ended(team, ada):
     invitation = invite_by_mail(team=team, address=ADDRESS, by=ada)
-    assert forget_invitations() == 0
+    assert delete_expired_invitations() == 0
     MailedInvitation.objects.update(expires_at=timezone.now() - dt.timedelta(days=31))
-    assert forget_invitations() == 1
+    assert delete_expired_invitations() == 1
     assert not MailedInvitation.objects.filter(pk=invitation.pk).exists()
 
 
@@ -247,10 +247,10 @@ def test_own_data_and_a_deleted_account_have_invitations_and_requests(
     bob = factories.make_user(email=ADDRESS, name="Bob")
     invite_by_mail(team=team, address=ADDRESS, by=ada)
     ask_to_join(season=season, team=team, user=bob, message="I know parsers.")
-    data = own_data(bob)
+    data = collect_own_data(bob)
     assert [own["team"] for own in data["invited_to"]] == ["Night Shift"]
     assert [own["message"] for own in data["asked_to_join"]] == ["I know parsers."]
-    assert [own["address"] for own in own_data(ada)["invited"]] == [ADDRESS]
+    assert [own["address"] for own in collect_own_data(ada)["invited"]] == [ADDRESS]
     delete_account(bob)
     assert not MailedInvitation.objects.exists()
     assert not JoinRequest.objects.exists()
@@ -308,7 +308,7 @@ def test_asking_twice_is_asking_once_and_can_be_taken_back(team, season, ada):
     assert ask_to_join(season=season, team=team, user=bob, message="Again.") == asked
     take_back_request(asked=asked)
     assert letters_to(ada) == []
-    assert re.match("took back", history(team).first().words)
+    assert re.match("took back", history_of_place(team).first().words)
     ask_to_join(season=season, team=team, user=bob, message="")
 
 

@@ -8,13 +8,13 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from citeboard.core.middleware import begun_at, stated_start
+from citeboard.core.audit import history_of_place
+from citeboard.core.middleware import begun_at, parse_start_header
 from citeboard.teams.models import Token
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Organiser, Phase, Submission
 from tasks.submissions.refusals import PhaseClosed
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.scoring import boards
 
@@ -114,7 +114,7 @@ def test_a_phase_that_keeps_late_runs_marks_them_and_sets_them_on_no_board(clien
     boards.score(run, 0.5, gold=phase.task.gold.get())
     organiser = factories.make_user()
     Organiser.objects.create(season=phase.task.season, user=organiser)
-    assert standings(phase, None).rows == []
+    assert compute_board(phase, None).rows == []
     assert (
         "This run is late"
         in client.get(reverse("submission", args=[run.pk])).content.decode()
@@ -124,8 +124,8 @@ def test_a_phase_that_keeps_late_runs_marks_them_and_sets_them_on_no_board(clien
     client.post(
         reverse("submission-accept", args=[run.pk]), {"reason": "The site was away."}
     )
-    assert [row.submission for row in standings(phase, None).rows] == [run.pk]
-    assert "The site was away." in history(phase.task.season).first().words
+    assert [row.submission for row in compute_board(phase, None).rows] == [run.pk]
+    assert "The site was away." in history_of_place(phase.task.season).first().words
 
 
 def test_after_that_too_a_run_is_refused():
@@ -169,7 +169,7 @@ NOW = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
     ],
 )
 def test_a_stated_start_is_read_in_the_units_that_proxies_use(text, at):
-    assert stated_start(text) == at
+    assert parse_start_header(text) == at
 
 
 @pytest.mark.parametrize("offset", [dt.timedelta(hours=1), -dt.timedelta(days=1)])
@@ -182,4 +182,4 @@ def test_a_start_in_the_future_or_long_ago_is_the_present(behind_proxy, offset):
 
 
 def test_an_upload_whose_start_is_unknown_counts_from_when_it_is_taken():
-    assert Upload(factories.make_upload().path, "run.jsonl").begun_at is None
+    assert UploadedRunFile(factories.make_upload().path, "run.jsonl").begun_at is None

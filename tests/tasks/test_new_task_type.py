@@ -18,7 +18,7 @@ from citeboard.core import confinement
 from citeboard.core.confined import pool
 from scoring.__main__ import main
 from scoring.results.board import formatting
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.tools import baselines
 from scoring.worker import child
 from scoring.worker.score import score
@@ -33,8 +33,8 @@ from tests.web.reading import text_of
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
-    registry.task_types, registry._found, cards.card_of_type, baselines.baselines,
-    formatting.display_names, formatting._in_words,
+    registry.task_types, registry._load_task_types, cards.card_of_type, baselines.baselines,
+    formatting.display_names_by_key, formatting._label_from_metric_key,
 )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
             "environment",
             lambda *given, real=real: with_path(real(*given), site),
         )
-    monkeypatch.setattr(confinement, "CODE", (*confinement.CODE, site))
+    monkeypatch.setattr(confinement, "CODE_FOLDERS", (*confinement.CODE_FOLDERS, site))
     monkeypatch.setattr(
         confinement, "_create_pool", cache(confinement._create_pool.__wrapped__)
     )
@@ -320,7 +320,7 @@ def test_a_refused_upload_names_its_lines_and_a_good_one_is_scored_as_offline(
 def test_it_stands_on_a_board_with_its_names_its_classes_and_its_baseline(
     board, client
 ):
-    rows = standings(board, None).rows
+    rows = compute_board(board, None).rows
     assert {(row.kind, row.rank) for row in rows} == {
         ("primary", 1),
         ("baseline", None),

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.ops.accounts import delete_account
-from tasks.gold.content import read_contents
-from tasks.gold.secrecy import Kind, secrecy_of, shows_scores
+from tasks.gold.content import compute_missing_digests
+from tasks.gold.secrecy import ContentKind, embargoes_of, shows_own_scores
 from tasks.models import GoldOverlap, Phase, Season, Submission
 from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
 from tests import factories
@@ -140,7 +140,9 @@ def test_a_right_guess_hides_nothing_of_the_rival_s_own_season(sides):
     Phase.objects.filter(pk=sides.own.pk).update(board="nobody", own_scores="nothing")
     factories.make_gold(phase=sides.theirs, citances=guessed(1), topics=["D01-0001"])
     theirs = Phase.objects.get(pk=sides.theirs.pk)
-    assert [kind for kind in Kind if not secrecy_of(theirs).is_free(kind)] == []
+    assert [
+        kind for kind in ContentKind if not embargoes_of(theirs).is_free(kind)
+    ] == []
     board = text_of(
         Client().get(
             reverse(
@@ -268,7 +270,7 @@ class TestTheSameOrganisers:
         return factories.make_phase(task=task, board="everyone")
 
     def is_free(self, phase: Phase) -> bool:
-        return shows_scores(Phase.objects.get(pk=phase.pk))
+        return shows_own_scores(Phase.objects.get(pk=phase.pk))
 
     def test_what_one_of_their_seasons_hides_no_other_shows(self, hidden, shown):
         assert not self.is_free(shown)
@@ -296,7 +298,7 @@ class TestTheSameOrganisers:
 
     def test_gold_read_anew_binds_whom_it_bound(self, hidden, shown, settings):
         settings.SECRET_KEY = "another key " * 6
-        assert read_contents() == 2
+        assert compute_missing_digests() == 2
         assert not self.is_free(shown)
 
 
@@ -319,7 +321,7 @@ class TestAGuessThatItsMakerLeavesToOthers:
             citances=[*SECRET, ["D09-0001", "3", ["1"], FACETS[0]]],
             topics=["D01-0001"],
         )
-        return not shows_scores(Phase.objects.get(pk=guess.pk))
+        return not shows_own_scores(Phase.objects.get(pk=guess.pk))
 
     def test_is_not_compared_with_the_gold_of_who_is_given_the_season(
         self, sides, guess
@@ -327,7 +329,7 @@ class TestAGuessThatItsMakerLeavesToOthers:
         [rival] = [row.user for row in guess.task.season.organisers.all()]
         victim = sides.own.task.season.organisers.get().user
         hand_season_over(season=guess.task.season, to=victim, by=rival)
-        assert shows_scores(Phase.objects.get(pk=guess.pk))
+        assert shows_own_scores(Phase.objects.get(pk=guess.pk))
         assert not self.hidden_after_new_gold(sides, guess)
 
     def test_is_not_compared_with_gold_of_staff_once_the_account_is_deleted(
@@ -347,5 +349,5 @@ class TestAGuessThatItsMakerLeavesToOthers:
             by=rival,
         )
         settings.SECRET_KEY = "another key " * 6
-        read_contents()
+        compute_missing_digests()
         assert not GoldOverlap.objects.filter(binds=True).exists()

@@ -10,11 +10,16 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from scoring.results.board.gold_changes import changes
-from scoring.results.board.standings import standings
+from citeboard.core.audit import history_of_place
+from scoring.results.board.gold_changes import board_changes_between_golds
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Submission
-from tasks.submissions.run_acts import NotInThisState, PhaseOver, set_priority, withdraw
+from tasks.submissions.run_acts import (
+    ActionNotInRunState,
+    PhaseAlreadyClosed,
+    set_priority,
+    withdraw_run,
+)
 from tasks.submissions.submit import submit_run
 from tests import factories
 from tests.scoring import boards
@@ -57,7 +62,7 @@ def send(phase, team, system, **fields) -> Submission:
 
 def on_board(phase) -> list[str]:
     return sorted(
-        row.system for row in standings(Phase.objects.get(pk=phase.pk), None).rows
+        row.system for row in compute_board(Phase.objects.get(pk=phase.pk), None).rows
     )
 
 
@@ -98,7 +103,7 @@ def test_contrastive_and_failed_runs_have_no_place(phase, team):
     send(phase, team, "c")
     Submission.objects.filter(pk=first.pk).update(status="failed")
     assert on_board(phase) == ["b", "c"]
-    with pytest.raises(NotInThisState, match="has a priority"):
+    with pytest.raises(ActionNotInRunState, match="has a priority"):
         set_priority(
             Submission.objects.get(system="aside"), team.memberships.get().user, place=1
         )
@@ -109,7 +114,7 @@ def test_no_other_run_moves_up_when_one_is_taken_away(phase, team, gone):
     user = team.memberships.get().user
     runs = [send(phase, team, system) for system in "abc"]
     if gone == "withdrawn":
-        withdraw(runs[0], user)
+        withdraw_run(runs[0], user)
     else:
         Submission.objects.filter(pk=runs[0].pk).update(
             exclusion=gone, exclusion_reason="So."
@@ -129,10 +134,10 @@ def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_
     set_priority(runs[2], user, place=1)
     assert order(phase) == ["c", "a", "b"]
     assert Phase.objects.get(pk=phase.pk).version == version + 1
-    entry = history(phase.task.season)[0]
+    entry = history_of_place(phase.task.season)[0]
     assert "given another priority run 3 (c)" in entry.words
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
-    with pytest.raises(PhaseOver):
+    with pytest.raises(PhaseAlreadyClosed):
         set_priority(runs[2], user, place=3)
     organiser = phase.task.season.organisers.get().user
     set_priority(runs[2], organiser, "The team wrote in time.", place=3)
@@ -144,7 +149,7 @@ def test_places_and_phases_that_have_none_are_refused(phase, team):
     run = send(phase, team, "a")
     for place in (0, 2):
         with pytest.raises(
-            NotInThisState, match=f"1 run with a priority, and no place {place}"
+            ActionNotInRunState, match=f"1 run with a priority, and no place {place}"
         ):
             set_priority(run, user, place=place)
     for fields, words in (
@@ -156,7 +161,7 @@ def test_places_and_phases_that_have_none_are_refused(phase, team):
     Phase.objects.update(counting="best")
     phase.refresh_from_db()
     run.refresh_from_db()
-    with pytest.raises(NotInThisState, match="no priority"):
+    with pytest.raises(ActionNotInRunState, match="no priority"):
         set_priority(run, user, place=1)
     with pytest.raises(ValidationError, match="no priority"):
         send(phase, team, "b", priority=1)
@@ -179,8 +184,8 @@ def test_board_and_exports_say_which_priority_a_run_has(client, phase, team):
 def test_what_changed_under_newer_gold_is_told_run_by_run(phase, team):
     for system in "ab":
         send(phase, team, system)
-    board = standings(phase, None)
-    assert len(changes(board, board)) == 2
+    board = compute_board(phase, None)
+    assert len(board_changes_between_golds(board, board)) == 2
 
 
 def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team):

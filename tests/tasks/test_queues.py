@@ -14,22 +14,22 @@ from django_q.signing import SignedPackage
 
 from citeboard.core.processes import group_name
 from scoring.models import BackgroundJob
-from scoring.worker.background import ask
-from scoring.worker.scorers import limits_for
+from scoring.worker.background import queue_background_job
+from scoring.worker.scorers import scoring_limits_for
 from tasks.jobs import engine, leases, queue_choice
 from tasks.jobs.queue_choice import (
-    HEAVY,
-    MAX_PLACE,
-    MAX_SILENCE,
-    START,
-    Watchdog,
-    living_groups,
-    note_group,
+    HEAVY_RUN_DURATION,
+    MAX_QUEUE_POSITION,
+    MAX_SILENCE_SECONDS,
+    START_GRACE_SECONDS,
+    WorkerGroupWatchdog,
+    explain_unserved_queue,
+    living_worker_groups,
     place_in_queue,
-    queue_of,
-    why_unserved,
+    queue_of_task,
+    record_group_heartbeat,
 )
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.jobs.work import take_jobs
 from tasks.models import Job, Submission, WorkerGroup
 from tests.factories import (
@@ -55,8 +55,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 def claimed() -> list[Job]:
     """All that is queued, in the order in which a worker takes it; each ends at once."""
     found = []
-    while (job := engine.claim_next(f"{GROUP}2.2", GROUP)) is not None:
-        leases.complete(job, lambda: None)
+    while (job := engine.claim_next_job(f"{GROUP}2.2", GROUP)) is not None:
+        leases.complete_job(job, lambda: None)
         found.append(job)
     return found
 
@@ -138,11 +138,11 @@ def test_a_place_after_a_hundred_others_is_not_counted(client):
     many, one = (make_team(season=phase.task.season) for _ in range(2))
     first = make_submission(phase=phase, team=many)
     job = first.jobs.get()
-    for number in range(2, 2 * MAX_PLACE):
+    for number in range(2, 2 * MAX_QUEUE_POSITION):
         run = copied(first, number=number)
         copied(job, submission=run, turn=number)
     last = make_submission(phase=phase, team=many)
-    assert place_in_queue(last) == MAX_PLACE + 1
+    assert place_in_queue(last) == MAX_QUEUE_POSITION + 1
     client.force_login(last.submitted_by)
     assert (
         "At least 100 runs before it."
@@ -190,7 +190,9 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
         make_submission(phase=phases[n], team=teams[n])
         for n in (0, 0, 0, 1, 2, 2, 0, 1, 2)
     ]
-    leases.complete(engine.claim(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None)
+    leases.complete_job(
+        engine.claim_job(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None
+    )
     waiting = [run for run in runs if run is not runs[3]]
     places = {run.pk: place_in_queue(run) for run in waiting}
     assert [places[job.submission_id] for job in claimed()] == list(
@@ -201,14 +203,14 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
 def test_a_run_that_is_taken_while_its_place_is_counted_has_none(monkeypatch):
     phase = make_phase()
     runs = [make_submission(phase=phase) for _ in range(2)]
-    in_turn = queue_choice.in_turn
+    in_turn = queue_choice.sort_by_fair_share
 
     def taken_meanwhile(jobs):
         found = in_turn(jobs)
-        engine.claim(runs[0].jobs.get().pk, f"{GROUP}2.2")
+        engine.claim_job(runs[0].jobs.get().pk, f"{GROUP}2.2")
         return found
 
-    monkeypatch.setattr(queue_choice, "in_turn", taken_meanwhile)
+    monkeypatch.setattr(queue_choice, "sort_by_fair_share", taken_meanwhile)
     assert place_in_queue(runs[0]) is None
 
 
@@ -217,7 +219,7 @@ def test_runs_that_are_scored_again_come_after_new_ones():
     claimed()
     gold = make_gold(phase=old.phase, topics=("D01-0001",), reason="one topic less")
     old.refresh_from_db()
-    [again] = leases.create_jobs(old, gold)
+    [again] = leases.create_scoring_jobs(old, gold)
     new = make_submission(phase=old.phase)
     assert (again.priority, new.jobs.get().priority) == (
         Job.Priority.AGAIN,
@@ -234,7 +236,7 @@ def test_seasons_whose_runs_are_scored_again_take_turns():
         gold = make_gold(phase=phase, topics=("D01-0001",), reason="one topic less")
         for run in old:
             run.refresh_from_db()
-            leases.create_jobs(run, gold)
+            leases.create_scoring_jobs(run, gold)
     first, second, *later = [job.season for job in claimed()]
     assert {first, second} == {phase.task.season_id for phase in phases}
     assert later == [first, second]
@@ -281,7 +283,7 @@ class TestQueues:
         ],
     )
     def test_without_a_name_the_options_decide(self, task_type, options, queue):
-        assert queue_of(make_task(type=task_type, options=options)) == queue
+        assert queue_of_task(make_task(type=task_type, options=options)) == queue
 
     def test_a_group_never_takes_what_it_does_not_serve(self, heavy, settings):
         settings.QUEUES = ["light", "models"]
@@ -301,13 +303,13 @@ class TestQueues:
         settings.QUEUES = ["light"]
         now = [1000.0]
         monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
-        dog = Watchdog(GROUP, workers=2)
-        now[0] += START + settings.LEASE_SECONDS + 1
+        dog = WorkerGroupWatchdog(GROUP, workers=2)
+        now[0] += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
         assert not dog.is_stuck()
 
     def test_a_run_says_who_would_take_it(self, heavy, client):
         client.force_login(heavy.submission.submitted_by)
-        note_group(GROUP)
+        record_group_heartbeat(GROUP)
         page = client.get(f"/submissions/{heavy.submission_id}/").content.decode()
         assert "in the queue gpu" in page
         WorkerGroup.objects.update(queues=["light"])
@@ -331,7 +333,7 @@ class TestLanes:
         }
 
     def claim(self, process: int = 2, group: str = GROUP) -> str | None:
-        job = engine.claim_next(f"{group}{process}.2", group)
+        job = engine.claim_next_job(f"{group}{process}.2", group)
         return None if job is None else "heavy" if job.is_heavy else str(job.queue)
 
     def test_heavy_runs_leave_a_process_to_light_ones(self, jobs):
@@ -347,8 +349,10 @@ class TestLanes:
     def test_work_for_a_season_leaves_a_process_to_light_runs(self, jobs):
         Job.objects.filter(is_heavy=False).delete()
         heavy = Job.objects.filter(is_heavy=True)
-        engine.claim(heavy.first().pk, f"{GROUP}2.2")
-        ask(BackgroundJob.Kind.SHEET, make_season(), {}, by=make_user())
+        engine.claim_job(heavy.first().pk, f"{GROUP}2.2")
+        queue_background_job(
+            BackgroundJob.Kind.SHEET, make_season(), {}, by=make_user()
+        )
         assert self.claim(3) is None
         heavy.delete()
         assert self.claim(3) is not None
@@ -359,8 +363,8 @@ class TestLanes:
         runs = [make_submission(phase=make_phase(task=task)) for _ in range(2)]
         for number, run in enumerate(runs):
             first, _ = run.jobs.order_by("pk")
-            claimed = engine.claim(first.pk, f"{GROUP}{number}.2")
-            assert [other.rules for other in leases.claim_others(claimed)] == [
+            claimed = engine.claim_job(first.pk, f"{GROUP}{number}.2")
+            assert [other.rules for other in leases.claim_other_rule_sets(claimed)] == [
                 "official-2017"
             ]
         assert self.claim(5) is None
@@ -378,7 +382,10 @@ class TestLanes:
             "queue": "light",
         }
         Job.objects.filter(pk=second.pk).update(**{field: differing[field]})
-        assert leases.claim_others(engine.claim(first.pk, f"{GROUP}0.2")) == []
+        assert (
+            leases.claim_other_rule_sets(engine.claim_job(first.pk, f"{GROUP}0.2"))
+            == []
+        )
 
     def test_without_the_lane_whoever_is_next_is_next(self, jobs, settings):
         settings.FAST_LANE = False
@@ -390,7 +397,7 @@ class TestLanes:
         for _ in range(3):
             job = make_submission(phase=phase).jobs.get()
             Job.objects.filter(pk=job.pk).update(
-                state="done", started_at=THEN, finished_at=THEN + 2 * HEAVY
+                state="done", started_at=THEN, finished_at=THEN + 2 * HEAVY_RUN_DURATION
             )
         assert make_submission(phase=phase).jobs.get().is_heavy
         assert not make_submission().jobs.get().is_heavy
@@ -403,7 +410,7 @@ class TestLanes:
 
         def claim(number: int) -> str | None:
             try:
-                job = engine.claim_next(f"{GROUP}{number}.1", GROUP)
+                job = engine.claim_next_job(f"{GROUP}{number}.1", GROUP)
                 return None if job is None else "heavy" if job.is_heavy else "light"
             finally:
                 connection.close()
@@ -427,7 +434,7 @@ def test_workers_that_claim_at_once_take_each_job_once(settings):
 
     def claim(number: int) -> int | None:
         try:
-            job = engine.claim_next(
+            job = engine.claim_next_job(
                 f"host-0a1b2c3d:{number}.1:1.1", f"host-0a1b2c3d:{number}.1:"
             )
             return None if job is None else job.pk
@@ -447,12 +454,12 @@ def test_who_takes_a_job_wakes_another_for_the_next_and_nobody_for_the_same_run(
     phase = make_phase(task=task)
     make_submission(phase=phase)
     OrmQ.objects.all().delete()
-    first = engine.claim_next(f"{GROUP}2.2", GROUP)
-    engine.wake_next(first)
+    first = engine.claim_next_job(f"{GROUP}2.2", GROUP)
+    engine.wake_next_worker(first)
     assert OrmQ.objects.count() == 0
     make_submission(phase=phase)
     OrmQ.objects.all().delete()
-    engine.wake_next(first)
+    engine.wake_next_worker(first)
     assert OrmQ.objects.count() == 1
 
 
@@ -495,12 +502,15 @@ class TestWakes:
     def test_what_nobody_was_told_of_is_found_by_whoever_looks(
         self, queued, monkeypatch
     ):
-        monkeypatch.setattr("tasks.jobs.brokers.LOOK", 0)
+        monkeypatch.setattr("tasks.jobs.brokers.POLL_SECONDS", 0)
         OrmQ.objects.all().delete()
         broker = get_broker()
         assert broker.dequeue() is None
         [(number, wake)] = broker.dequeue()
-        assert (number, SignedPackage.loads(wake)["func"]) == (None, engine.WAKE)
+        assert (number, SignedPackage.loads(wake)["func"]) == (
+            None,
+            engine.WAKEUP_FUNCTION,
+        )
 
     def test_one_that_is_fetched_is_nobody_elses(self, queued):
         first, second = get_broker().dequeue(), get_broker().dequeue()
@@ -520,7 +530,7 @@ class TestWakes:
     def test_whoever_fetches_gives_a_sign_of_life(self, settings):
         settings.QUEUES = ["gpu", "models"]
         get_broker().dequeue()
-        [group] = living_groups()
+        [group] = living_worker_groups()
         assert (group.name, group.queues) == (
             group_name(os.getpgrp()),
             ["gpu", "models"],
@@ -529,29 +539,29 @@ class TestWakes:
 
 class TestGroups:
     def test_it_is_said_why_nothing_is_taken_from_a_queue(self, settings):
-        assert why_unserved("light") == "no worker is running"
+        assert explain_unserved_queue("light") == "no worker is running"
         settings.QUEUES = ["light"]
-        note_group(GROUP)
-        assert (why_unserved("light"), why_unserved("gpu")) == (
+        record_group_heartbeat(GROUP)
+        assert (explain_unserved_queue("light"), explain_unserved_queue("gpu")) == (
             "",
             "no worker serves the queue gpu",
         )
         settings.QUEUES = []
-        note_group("other-0a1b2c3d:1.1:")
-        assert why_unserved("gpu") == ""
+        record_group_heartbeat("other-0a1b2c3d:1.1:")
+        assert explain_unserved_queue("gpu") == ""
 
     def test_a_group_that_is_silent_serves_nothing_and_is_forgotten_later(self):
-        note_group(GROUP)
+        record_group_heartbeat(GROUP)
         WorkerGroup.objects.update(
-            seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE + 1)
+            seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE_SECONDS + 1)
         )
-        sweep()
-        assert (why_unserved("light"), WorkerGroup.objects.count()) == (
+        sweep_jobs()
+        assert (explain_unserved_queue("light"), WorkerGroup.objects.count()) == (
             "no worker is running",
             1,
         )
         WorkerGroup.objects.update(seen_at=timezone.now() - dt.timedelta(days=2))
-        sweep()
+        sweep_jobs()
         assert WorkerGroup.objects.count() == 0
 
 
@@ -582,7 +592,7 @@ class TestLimits:
         ],
     )
     def test_a_scoring_has(self, own, seconds, memory_mb):
-        limits = limits_for(make_task(**own))
+        limits = scoring_limits_for(make_task(**own))
         assert (limits.cpu_seconds, limits.wall_seconds, limits.memory_mb) == (
             seconds,
             2 * seconds,

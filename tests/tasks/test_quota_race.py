@@ -17,7 +17,7 @@ from tasks.models import Bundle, Job, Submission
 from tasks.submissions.bundles import BundleRefused, submit_bundle
 from tasks.submissions.refusals import QuotaExceeded
 from tasks.submissions.run_card import RunDetails
-from tasks.submissions.submit import quota, submit_run
+from tasks.submissions.submit import remaining_quota, submit_run
 from tests.factories import make_phase, make_task, make_team, make_upload, other_run
 
 pytestmark = pytest.mark.both_databases
@@ -203,7 +203,7 @@ def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(
         201: LIMIT,
         429: RUNNERS - LIMIT,
     }, outcomes
-    renews_at = quota(phase, team).renews_at
+    renews_at = remaining_quota(phase, team).renews_at
     for status, answer in outcomes:
         if status == 429:
             assert answer["left"] == 0

@@ -9,8 +9,8 @@ from scoring.results.board import comparison_state
 from scoring.worker.compare_board import compare_board
 from tasks.jobs import brokers, engine
 from tasks.jobs.brokers import RedisWakes
-from tasks.jobs.engine import WAKE
-from tasks.jobs.queue_choice import living_groups
+from tasks.jobs.engine import WAKEUP_FUNCTION
+from tasks.jobs.queue_choice import living_worker_groups
 from tests.factories import make_phase, make_submission, make_task
 from tests.own_redis import own_redis
 
@@ -29,8 +29,8 @@ def server(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(brokers, "LOOK", 0)
-    monkeypatch.setattr(RedisWakes, "away_until", -brokers.SETTLED)
+    monkeypatch.setattr(brokers, "POLL_SECONDS", 0)
+    monkeypatch.setattr(RedisWakes, "away_until", -brokers.RECOVERY_SECONDS)
 
 
 class TestQueues:
@@ -72,7 +72,7 @@ class TestQueues:
     def test_whoever_fetches_gives_a_sign_of_life(self, settings):
         settings.QUEUES = ["gpu"]
         RedisWakes().dequeue()
-        assert [group.queues for group in living_groups()] == [["gpu"]]
+        assert [group.queues for group in living_worker_groups()] == [["gpu"]]
 
 
 @pytest.mark.django_db
@@ -87,15 +87,15 @@ class TestAway:
         assert RedisWakes().dequeue() is None
         settings.QUEUES = ["gpu"]
         [(_, wake)] = RedisWakes().dequeue()
-        assert SignedPackage.loads(wake)["func"] == WAKE
+        assert SignedPackage.loads(wake)["func"] == WAKEUP_FUNCTION
 
     def test_it_compares_a_board_that_was_asked_for_where_no_run_waits(self, settings):
         phase = make_phase()
         run = make_submission(phase=phase)
-        assert comparison_state.ask(phase.pk, "corrected")
+        assert comparison_state.queue_comparison(phase.pk, "corrected")
         run.jobs.update(state="cancelled")
         order = BoardOrder.objects.get()
-        assert said_of(RedisWakes().dequeue()) == (WAKE, ())
+        assert said_of(RedisWakes().dequeue()) == (WAKEUP_FUNCTION, ())
         compare_board()
         assert RedisWakes().dequeue() is None
         for row in (order, phase):
@@ -104,15 +104,15 @@ class TestAway:
 
     @pytest.mark.parametrize("queues", [["gpu"], ["light"]])
     def test_boards_are_left_to_groups_of_the_light_queue(self, settings, queues):
-        comparison_state.ask(make_phase().pk, "corrected")
+        comparison_state.queue_comparison(make_phase().pk, "corrected")
         settings.QUEUES = queues
         assert (RedisWakes().dequeue() is not None) == (queues == ["light"])
 
     def test_a_board_that_another_worker_holds_wakes_nobody(self):
         phase = make_phase()
-        comparison_state.ask(phase.pk, "corrected")
-        assert engine.claim(BoardOrder.objects.get().job_id, "a-host:1:2")
-        comparison_state.ask(phase.pk, "corrected")
+        comparison_state.queue_comparison(phase.pk, "corrected")
+        assert engine.claim_job(BoardOrder.objects.get().job_id, "a-host:1:2")
+        comparison_state.queue_comparison(phase.pk, "corrected")
         assert RedisWakes().dequeue() is None
 
     def test_redis_is_left_alone_for_a_while_by_all_of_a_process(self, monkeypatch):
@@ -131,7 +131,7 @@ class TestAway:
             group.dequeue()
             assert RedisWakes(list_key="light").enqueue("a wake") == 0
         assert len(asked) == 1
-        now[0] += brokers.PAUSE
+        now[0] += brokers.REDIS_PAUSE_SECONDS
         RedisWakes(list_key="light").enqueue("a wake")
         group.dequeue()
         assert len(asked) == 2
@@ -145,7 +145,7 @@ class TestAway:
         monkeypatch.setattr(RedisWakes, "_fetched", lambda _: None)
         monkeypatch.setattr(RedisWakes, "away_until", now[0] - 1)
         assert RedisWakes().dequeue() is not None
-        now[0] += brokers.SETTLED
+        now[0] += brokers.RECOVERY_SECONDS
         assert RedisWakes().dequeue() is None
 
     def test_a_wake_is_lost_and_its_sender_not_stopped(self):

@@ -8,10 +8,16 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.client.arguments import CARD as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
-from tasks.models.run_cards import CARD, REQUIRABLE, marks_of, trained_on, without_names
+from tasks.models.run_cards import (
+    CARD_FIELDS,
+    REQUIRABLE_FIELD_LABELS,
+    training_datasets_of,
+    warning_labels_of_card,
+    without_identifying_fields,
+)
 from tasks.submissions.refusals import CardIncomplete
 from tasks.submissions.run_acts import describe_run
-from tasks.submissions.run_card import COST_MEASURES, checked_card
+from tasks.submissions.run_card import COST_MEASURES, validate_card
 from tasks.submissions.submit import submit_run
 from tests import factories
 
@@ -238,7 +244,7 @@ def test_a_baseline_of_organisers_needs_no_card():
 @pytest.mark.both_databases
 def test_every_fault_of_a_card_is_told_at_once_and_names_are_made_plain():
     with pytest.raises(ValidationError) as refused:
-        checked_card(
+        validate_card(
             {"code": "x", "model": "big", "training_data": "y" * 1001, "colour": "red"}
         )
     assert set(refused.value.message_dict) == {
@@ -247,20 +253,20 @@ def test_every_fault_of_a_card_is_told_at_once_and_names_are_made_plain():
         "training_data",
         "colour",
     }
-    assert checked_card({"training_data": " a \n b\x00", "knowledge_cutoff": "None", "code": None}) == {
+    assert validate_card({"training_data": " a \n b\x00", "knowledge_cutoff": "None", "code": None}) == {
         "training_data": "a b", "knowledge_cutoff": "none",
     }  # fmt: skip
 
 
 def test_data_sets_trained_on_are_names_each_once_and_no_prose():
-    assert checked_card({"trained_on": " XING,lu , xing,"}) == {
+    assert validate_card({"trained_on": " XING,lu , xing,"}) == {
         "trained_on": "lu, xing"
     }
-    assert checked_card({"trained_on": "None"}) == {"trained_on": "none"}
-    assert checked_card({"trained_on": " , "}) == {}
+    assert validate_card({"trained_on": "None"}) == {"trained_on": "none"}
+    assert validate_card({"trained_on": " , "}) == {}
     assert (
-        trained_on({"trained_on": "lu, xing"}),
-        trained_on({"trained_on": "none"}),
+        training_datasets_of({"trained_on": "lu, xing"}),
+        training_datasets_of({"trained_on": "none"}),
     ) == (
         ("lu", "xing"),
         (),
@@ -270,7 +276,7 @@ def test_data_sets_trained_on_are_names_each_once_and_no_prose():
         ("lu, none", "and says none"),
     ):
         with pytest.raises(ValidationError, match=words):
-            checked_card({"trained_on": given})
+            validate_card({"trained_on": given})
 
 
 def test_a_team_changes_its_card_and_the_history_says_so_but_cannot_take_back_what_is_required():
@@ -298,14 +304,14 @@ def test_a_team_changes_its_card_and_the_history_says_so_but_cannot_take_back_wh
 
 def test_marks_and_what_could_name_a_team():
     card = {**FILLED, "trained_on_test_year": "yes", "human_in_the_loop": "yes"}
-    assert [words for _, words in marks_of(card)] == [
+    assert [words for _, words in warning_labels_of_card(card)] == [
         "trained on the test year", "closed model", "human in the loop",
     ]  # fmt: skip
-    assert set(without_names(card)) == {
+    assert set(without_identifying_fields(card)) == {
         "trained_on_test_year", "knowledge_cutoff", "model", "human_in_the_loop",
     }  # fmt: skip
 
 
 def test_the_command_line_knows_the_fields_of_the_card_and_the_costs():
-    assert (*CARD, *(cost.name for cost in COST_MEASURES)) == CLIENT_CARD
-    assert set(CARD) < set(REQUIRABLE)
+    assert (*CARD_FIELDS, *(cost.name for cost in COST_MEASURES)) == CLIENT_CARD
+    assert set(CARD_FIELDS) < set(REQUIRABLE_FIELD_LABELS)

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file.entries import phase_prefix
@@ -185,7 +185,7 @@ def test_a_clone_has_the_structure_and_nobody(folder):
     assert not task.gold.exists()
     assert not Submission.objects.filter(phase__task=task).exists()
     assert not SeasonFile.objects.filter(season=made).exists()
-    assert history(season)[0].words == f"cloned {season} as Next year"
+    assert history_of_place(season)[0].words == f"cloned {season} as Next year"
 
 
 def test_a_board_that_was_frozen_is_not_in_the_next_year(folder):

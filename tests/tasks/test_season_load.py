@@ -8,7 +8,7 @@ from django.core.management import call_command
 from scoring.__main__ import main
 from scoring.metrics.discourse import Tagger
 from scoring.models import Score
-from scoring.worker.baseline_runs import ask
+from scoring.worker.baseline_runs import request_baselines
 from scoring.worker.score import score
 from tasks.models import (
     Gold,
@@ -366,7 +366,9 @@ def test_a_task_that_is_reported_only_has_no_gold_and_is_not_missed(folder):
 def test_a_failure_while_it_is_written_leaves_nothing_of_the_season(
     folder, monkeypatch
 ):
-    monkeypatch.setattr("tasks.seasons.file.load.record_gold", lambda **given: 1 / 0)
+    monkeypatch.setattr(
+        "tasks.seasons.file.load.record_gold_version", lambda **given: 1 / 0
+    )
     with pytest.raises(ZeroDivisionError):
         load(folder)
     assert not Season.objects.exists()
@@ -475,7 +477,7 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
     write_gold(tmp_path, {"lu": [intents("Uses")]})
     (tmp_path / "season.toml").write_text(CITATION_TEXTS)
     load(tmp_path)
-    ask(phase=Phase.objects.get(), names=["citation-text-lead"], by=None)
+    request_baselines(phase=Phase.objects.get(), names=["citation-text-lead"], by=None)
     # The run is computed first, and scored then.
     while job := Job.objects.filter(state="queued").first():
         score(job.pk)

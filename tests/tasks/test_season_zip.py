@@ -12,10 +12,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.models import Token
 from tasks.models import Gold, Organiser, Phase, Season, Submission, Task
-from tasks.seasons.file.sent import season_in_zip
+from tasks.seasons.file.sent import open_season_zip
 from tasks.types import InputRefused, task_types
 from tests import factories
 from tests.api.conftest import API
@@ -140,9 +140,9 @@ def test_gold_goes_out_to_who_types_the_password_and_the_history_has_it(client, 
     assert "hidden answers" in text_of(client.get(where))
     wrong = client.post(where, {"password": "another"})
     assert "This is not your password." in text_of(wrong)
-    assert not history(season).filter(action="season-exported").exists()
+    assert not history_of_place(season).filter(action="season-exported").exists()
     given_out(client, with_gold=True)
-    [entry] = history(season).filter(action="season-exported")
+    [entry] = history_of_place(season).filter(action="season-exported")
     assert (entry.actor_name, entry.words) == (
         "Ada",
         "took the season with its gold, as season.zip",
@@ -205,13 +205,13 @@ def test_gold_of_several_zips_and_of_a_folder_with_its_nonce_is_the_same_gold(
     path = tmp_path / "season.zip"
     for sent_zip in (several, gold_of(content, *loose, paths='["gold/1a"]')):
         path.write_bytes(sent_zip)
-        with season_in_zip(path, "season.zip", by=ada, slug="small") as load:
+        with open_season_zip(path, "season.zip", by=ada, slug="small") as load:
             assert load(dry_run=True).changes == []
     forget()
     with_nonce = [*zips, ("gold/more/nonce.txt", nonce[0][1])]
     names = json.dumps([name for name, _ in with_nonce[:-1]] + ["gold/more"])
     path.write_bytes(gold_of(content, *with_nonce, paths=names))
-    with season_in_zip(path, "season.zip", by=ada) as load:
+    with open_season_zip(path, "season.zip", by=ada) as load:
         load()
     assert [getattr(Gold.objects.get(), name) for name in facts] == expected
 
@@ -246,10 +246,10 @@ def test_a_season_of_every_built_in_kind_is_the_same_in_another_site(
     facts = ("task__slug", "split", "digest", "nonce", "instances")
     golds = sorted(Gold.objects.values_list(*facts))
     assert len(golds) == len(task_types())
-    with season_in_zip(path, "season.zip", by=ada, slug="small") as load:
+    with open_season_zip(path, "season.zip", by=ada, slug="small") as load:
         assert load(dry_run=True).changes == []
     forget()
-    with season_in_zip(path, "season.zip", by=ada) as load:
+    with open_season_zip(path, "season.zip", by=ada) as load:
         load()
     assert [settings_of(model, *OWN) for model in (Season, Task, Phase)] == before
     assert sorted(Gold.objects.values_list(*facts)) == golds
@@ -283,7 +283,7 @@ def test_a_hostile_zip_is_refused_in_a_sentence_and_nothing_is_made(
     path.write_bytes(built(*files))
     with (
         pytest.raises(InputRefused) as refused,
-        season_in_zip(path, "season.zip", by=ada) as load,
+        open_season_zip(path, "season.zip", by=ada) as load,
     ):
         load()
     assert words in str(
@@ -301,7 +301,7 @@ def test_what_reads_a_zip_is_a_confined_process(ada, tmp_path, monkeypatch):
         raise AssertionError("the site opens the archive")
 
     monkeypatch.setattr(zipfile, "ZipFile", opened)
-    with season_in_zip(path, "season.zip", by=ada) as load:
+    with open_season_zip(path, "season.zip", by=ada) as load:
         assert load(dry_run=True).changes == ["season: new"]
 
 

@@ -9,13 +9,18 @@ from django.conf import settings
 from django.utils import timezone
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.instants import WITHOUT_END
-from tasks.gold.content import read_contents
-from tasks.gold.early import EmbargoBreach, going_on
+from citeboard.core.instants import ENDLESS_TIME
+from tasks.gold.content import compute_missing_digests
+from tasks.gold.early import EmbargoBreach, confirm_disclosure
 from tasks.gold.gold_files import load_gold
-from tasks.gold.secrecy import NEVER, Kind, secrecy_of, shows_scores
+from tasks.gold.secrecy import (
+    NEVER_ENDING_EMBARGO,
+    ContentKind,
+    embargoes_of,
+    shows_own_scores,
+)
 from tasks.models import Gold, GoldContent, GoldOverlap, Phase, Season
-from tasks.seasons.presets import PRESETS, season_from
+from tasks.seasons.presets import PRESETS_BY_SLUG, create_season_from_preset
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -46,19 +51,19 @@ TABLE = {
 }
 
 
-def free_from(phase: Phase) -> dict[Kind, dt.datetime | None]:
+def free_from(phase: Phase) -> dict[ContentKind, dt.datetime | None]:
     return {
-        kind: secrecy_of(Phase.objects.get(pk=phase.pk)).free_from(kind)
-        for kind in Kind
+        kind: embargoes_of(Phase.objects.get(pk=phase.pk)).free_from(kind)
+        for kind in ContentKind
     }
 
 
 def made(slug: str) -> tuple[list[Phase], dict[str, dt.datetime]]:
-    preset = PRESETS[slug]
+    preset = PRESETS_BY_SLUG[slug]
     dates = {
         name: f"{2090 + place}-01-01 00:00" for place, name in enumerate(preset.dates)
     }
-    season = season_from(
+    season = create_season_from_preset(
         preset=preset, title="Ours", slug="ours", task_type="clsumm-1a", time_zone="UTC", dates=dates,
         by=factories.make_user(is_staff=True),
     )  # fmt: skip
@@ -66,21 +71,30 @@ def made(slug: str) -> tuple[list[Phase], dict[str, dt.datetime]]:
         name: dt.datetime(2090 + place, 1, 1, tzinfo=dt.UTC)
         for place, name in enumerate(dates)
     }
-    return list(season.tasks.get().phases.all()), {**instants, "never": NEVER}
+    return list(season.tasks.get().phases.all()), {
+        **instants,
+        "never": NEVER_ENDING_EMBARGO,
+    }
 
 
 def test_every_phase_of_every_preset_is_in_the_table():
     assert set(TABLE) == {
-        (slug, plan.slug) for slug, preset in PRESETS.items() for plan in preset.phases
+        (slug, plan.slug)
+        for slug, preset in PRESETS_BY_SLUG.items()
+        for plan in preset.phases
     }
 
 
-@pytest.mark.parametrize("slug", PRESETS)
+@pytest.mark.parametrize("slug", PRESETS_BY_SLUG)
 def test_each_kind_is_free_when_the_table_says(slug):
     phases, dates = made(slug)
     for phase in phases:
         expected = dict(
-            zip(Kind, (dates[name] for name in TABLE[slug, phase.slug]), strict=True)
+            zip(
+                ContentKind,
+                (dates[name] for name in TABLE[slug, phase.slug]),
+                strict=True,
+            )
         )
         assert free_from(phase) == expected, phase.slug
 
@@ -89,7 +103,10 @@ def test_own_scores_of_an_evaluation_are_free_in_it_where_its_setting_says_so():
     phases, dates = made("semeval")
     Phase.objects.filter(slug="evaluation").update(own_scores="scores")
     free = free_from(phases[1])
-    assert (free[Kind.OWN], free[Kind.OTHERS]) == (dates["evaluation"], dates["closes"])
+    assert (free[ContentKind.OWN], free[ContentKind.OTHERS]) == (
+        dates["evaluation"],
+        dates["closes"],
+    )
 
 
 def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
@@ -101,7 +118,10 @@ def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
         for phase in task["phases"]:
             names = ("board", "shows_instances")
             facts = {name: phase[name] for name in names if name in phase}
-            zone = {"opens": phase["opens"], "closes": phase.get("closes", WITHOUT_END)}
+            zone = {
+                "opens": phase["opens"],
+                "closes": phase.get("closes", ENDLESS_TIME),
+            }
             moments = {
                 name: at if at.tzinfo else at.replace(tzinfo=dt.UTC)
                 for name, at in zone.items()
@@ -121,7 +141,9 @@ def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
     for phase in Phase.objects.all():
         free = free_from(phase)
         kept_back = (
-            {Kind.GOLD, Kind.INSTANCES} if phase.title == "Evaluation" else set()
+            {ContentKind.GOLD, ContentKind.INSTANCES}
+            if phase.title == "Evaluation"
+            else set()
         )
         assert {kind for kind, at in free.items() if at} == kept_back, phase.task.type
 
@@ -140,10 +162,10 @@ class TestContentInSeveralPlaces:
         factories.make_gold(phase=practice, topics=["D01-0001", "X00-0001"])
         overlap = GoldOverlap.objects.get(gold__task=practice.task)
         assert (overlap.same, overlap.held, overlap.alike) == (2, 2, 0)
-        assert free_from(practice)[Kind.OTHERS] == hidden.closes
-        assert not shows_scores(Phase.objects.get(pk=practice.pk))
+        assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
+        assert not shows_own_scores(Phase.objects.get(pk=practice.pk))
         Phase.objects.filter(pk=hidden.pk).update(closes=timezone.now() - HOUR)
-        assert free_from(practice)[Kind.OTHERS] is None
+        assert free_from(practice)[ContentKind.OTHERS] is None
 
     def test_the_same_text_with_another_label_is_told_and_not_equated(self, hidden):
         practice = self.elsewhere(with_gold=False)
@@ -154,7 +176,7 @@ class TestContentInSeveralPlaces:
         factories.make_gold(phase=practice, citances=other)
         overlap = GoldOverlap.objects.get(gold__task=practice.task)
         assert (overlap.same, overlap.alike) == (0, 4)
-        assert free_from(practice)[Kind.OTHERS] is None
+        assert free_from(practice)[ContentKind.OTHERS] is None
 
     def test_case_spaces_and_names_of_instances_make_no_other_content(self, tmp_path):
         golds = []
@@ -188,11 +210,15 @@ class TestContentInSeveralPlaces:
         )
         with pytest.raises(EmbargoBreach, match="which another season withholds"):
             load_gold(task=task, split="test", paths=[corpus], reason="new")
-        with going_on(task.title, "Its gold stays back all the same."):
+        with confirm_disclosure(task.title, "Its gold stays back all the same."):
             load_gold(task=task, split="test", paths=[corpus], reason="new")
         Phase.objects.filter(pk=summaries.pk).update(let_out=[])
         free = free_from(summaries)
-        assert (free[Kind.OTHERS], free[Kind.INSTANCES], free[Kind.GOLD]) == (
+        assert (
+            free[ContentKind.OTHERS],
+            free[ContentKind.INSTANCES],
+            free[ContentKind.GOLD],
+        ) == (
             None,
             None,
             hidden.closes,
@@ -202,9 +228,9 @@ class TestContentInSeveralPlaces:
         practice = self.elsewhere()
         GoldContent.objects.all().delete()
         GoldOverlap.objects.all().delete()
-        assert free_from(practice)[Kind.OTHERS] is None
-        assert (read_contents(), read_contents()) == (2, 0)
-        assert free_from(practice)[Kind.OTHERS] == hidden.closes
+        assert free_from(practice)[ContentKind.OTHERS] is None
+        assert (compute_missing_digests(), compute_missing_digests()) == (2, 0)
+        assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
 
     def test_gold_whose_first_reading_exceeds_a_limit_is_read_again(
         self, hidden, monkeypatch
@@ -219,7 +245,7 @@ class TestContentInSeveralPlaces:
             return read_upload(*values, **options)
 
         monkeypatch.setattr("tasks.gold.content.read_upload", read_when_quiet)
-        assert read_contents() == 1
+        assert compute_missing_digests() == 1
         assert bytes(GoldContent.objects.get().digests) == before
 
     def test_a_busy_machine_has_ten_times_the_computing_time_to_read_gold(
@@ -233,7 +259,7 @@ class TestContentInSeveralPlaces:
             return read_upload(*values, limits=limits, **options)
 
         monkeypatch.setattr("tasks.gold.content.read_upload", read_within)
-        assert read_contents() == 1
+        assert compute_missing_digests() == 1
         assert given == [10]
 
     def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(
@@ -241,7 +267,7 @@ class TestContentInSeveralPlaces:
     ):
         before = bytes(GoldContent.objects.get().digests)
         settings.SECRET_KEY = "another key " * 6
-        assert read_contents() == 1
+        assert compute_missing_digests() == 1
         assert bytes(GoldContent.objects.get().digests) != before
 
     def test_while_gold_is_read_anew_under_another_key_what_was_known_of_it_holds(
@@ -250,15 +276,15 @@ class TestContentInSeveralPlaces:
         practice = self.elsewhere()
         settings.SECRET_KEY = "another key " * 6
         for _ in range(2):
-            assert read_contents(most=1) == 1
-            assert free_from(practice)[Kind.OTHERS] == hidden.closes
+            assert compute_missing_digests(most=1) == 1
+            assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
 
     def test_the_largest_smallest_class_holds_wherever_the_content_is(self, hidden):
         practice = self.elsewhere()
-        assert secrecy_of(practice).min_class_size == 1
+        assert embargoes_of(practice).min_class_size == 1
         hidden.task.min_class_size = 9
         hidden.task.save()
-        assert secrecy_of(Phase.objects.get(pk=practice.pk)).min_class_size == 9
+        assert embargoes_of(Phase.objects.get(pk=practice.pk)).min_class_size == 9
 
     def test_inputs_are_released_when_the_last_split_that_holds_them_releases_them(
         self, hidden
@@ -266,7 +292,7 @@ class TestContentInSeveralPlaces:
         practice = self.elsewhere()
         opens = timezone.now() + 3 * HOUR
         Phase.objects.filter(pk=hidden.pk).update(opens=opens, inputs_from=None)
-        assert free_from(practice)[Kind.INPUTS] == opens
+        assert free_from(practice)[ContentKind.INPUTS] == opens
 
 
 def test_a_season_in_a_draft_keeps_its_content_back_too():
@@ -274,4 +300,4 @@ def test_a_season_in_a_draft_keeps_its_content_back_too():
     Season.objects.update(is_public=False)
     practice = factories.make_phase(split="practice")
     assert Gold.objects.count() == 2
-    assert free_from(practice)[Kind.OTHERS] == hidden.closes
+    assert free_from(practice)[ContentKind.OTHERS] == hidden.closes

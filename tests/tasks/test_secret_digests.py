@@ -14,11 +14,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.offline.receipts import canonical
-from scoring.receipts.log import openings_of
-from tasks.gold.gold_files import keep_gold, load_gold, open_archive, record_gold
+from scoring.receipts.log import read_openings
+from tasks.gold.gold_files import (
+    load_gold,
+    open_gold_archive,
+    record_gold_version,
+    store_prepared_gold,
+)
 from tasks.gold.packing import prepare_gold
 from tasks.models import Gold, Phase
-from tasks.models.declarations import keep
+from tasks.models.declarations import store_declaration
 from tasks.seasons.file.export import export_season
 from tasks.types import task_type
 from tasks.types.digests import salted_digest
@@ -118,7 +123,7 @@ def test_scores_receipts_and_columns_have_the_key_and_nothing_else_of_the_gold(h
     evaluation = sent.evaluations.get()
     for row in evaluation.scores.all():
         assert f"|gold:{gold.digest[:12]}|" in row.column
-    opened = openings_of(evaluation.receipts.get())
+    opened = read_openings(evaluation.receipts.get())
     assert json.loads(opened["gold"]["text"])["sha256"] == gold.digest
     assert gold.plain_digest not in canonical(opened)
 
@@ -224,7 +229,7 @@ def test_the_organisers_alone_read_the_plain_digest_and_the_nonce(hidden):
 def pooled() -> Phase:
     """A task with a pool of documents."""
     declared = task_type(str(EXAMPLES / "tasks" / POOL))
-    task = make_task(type=declared.slug, declaration=keep(declared))
+    task = make_task(type=declared.slug, declaration=store_declaration(declared))
     return make_phase(task=task, with_gold=False)
 
 
@@ -233,8 +238,11 @@ def load(phase: Phase, folder: Path) -> tuple[Gold, bool]:
     prepared = prepare_gold(
         task.task_type, open_inputs([folder / "gold"]), task.options, folder
     )
-    return record_gold(
-        task=task, split=phase.split, kept=keep_gold(prepared), reason="A reason."
+    return record_gold_version(
+        task=task,
+        split=phase.split,
+        kept=store_prepared_gold(prepared),
+        reason="A reason.",
     )
 
 
@@ -299,5 +307,5 @@ def test_loading_the_files_of_a_version_of_before_again_makes_none(hidden, tmp_p
 
 def test_an_archive_of_gold_without_a_nonce_is_given_out_as_it_is(hidden):
     gold = as_of_before(Gold.objects.get())
-    with open_archive(gold) as source, zipfile.ZipFile(source) as archive:
+    with open_gold_archive(gold) as source, zipfile.ZipFile(source) as archive:
         assert "nonce.txt" not in archive.namelist()

@@ -7,11 +7,11 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from tasks.models import Phase, Submission, Task
 from tasks.submissions import bundles
-from tasks.submissions.looks import check_look
-from tasks.submissions.run_acts import NotInThisState, PhaseOver
+from tasks.submissions.looks import check_lookalike_name
+from tasks.submissions.run_acts import ActionNotInRunState, PhaseAlreadyClosed
 from tasks.submissions.run_card import RunDetails
 from tasks.submissions.seeds import declare_seed
 from tests import factories
@@ -45,7 +45,7 @@ def test_a_declared_seed_renews_the_board_and_leaves_an_entry(run, phase):
     before = Phase.objects.get(pk=phase.pk).version
     assert declare(run, " Owl\t7 ").seeds_of == "Owl 7"
     assert Phase.objects.get(pk=phase.pk).version > before
-    [entry] = history(phase.task.season)
+    [entry] = history_of_place(phase.task.season)
     assert entry.action == "run-declared a seed"
     assert declare(run, "").seeds_of == ""
 
@@ -110,10 +110,10 @@ def test_seeds_are_declared_only_while_the_phase_is_open_and_its_board_moves(
 ):
     now = timezone.now()
     change(phase, frozen_from=now - dt.timedelta(hours=1))
-    with pytest.raises(NotInThisState, match="frozen"):
+    with pytest.raises(ActionNotInRunState, match="frozen"):
         declare(run, "Owl")
     change(phase, frozen_from=None, closes=now)
-    with pytest.raises(PhaseOver):
+    with pytest.raises(PhaseAlreadyClosed):
         declare(run, "Owl")
 
 
@@ -121,7 +121,7 @@ def test_a_name_of_a_system_is_short_and_a_withdrawn_run_has_none(run):
     with pytest.raises(ValidationError, match="81 characters"):
         declare(run, 81 * "x")
     Submission.objects.filter(pk=run.pk).update(status="withdrawn")
-    with pytest.raises(NotInThisState, match="scored"):
+    with pytest.raises(ActionNotInRunState, match="scored"):
         declare(run, "Owl")
 
 
@@ -145,4 +145,4 @@ def test_a_name_that_looks_like_the_system_of_other_seeds_is_refused(run, phase)
     with pytest.raises(ValidationError, match="in other letters"):
         declare(other, "\u041ewl")
     with pytest.raises(ValidationError, match="in other letters"):
-        check_look(phase.task.season, other.team, "\u041ewl")
+        check_lookalike_name(phase.task.season, other.team, "\u041ewl")

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.urls import reverse
 
-from tasks.delivery.notifications.wording import words_of
-from tasks.gold.publishing import TOLD_FROM, note_publications
+from tasks.delivery.notifications.wording import write_notification_text
+from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
 from tasks.models import Gold, GoldPublication, Notification, Phase, Season
 from tasks.seasons.organisers import add_organiser
 from tests import factories
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 SENTENCE = "shares texts with a season of another organiser; staff can say more"
 TEXTS = [
     [f"D05-{number:04}", "3", ["1"], "Method_Citation"]
-    for number in range(TOLD_FROM + 4)
+    for number in range(MIN_SHARED_INSTANCES + 4)
 ]
 OTHERWISE = [[*one[:2], ["4"], "Aim_Citation"] for one in TEXTS]
 
@@ -44,7 +44,7 @@ def publish(phase: Phase, citances) -> Gold:
 
 
 def told() -> list[Notification]:
-    note_publications()
+    compare_new_publications()
     return list(Notification.objects.filter(kind="texts-shared").order_by("pk"))
 
 
@@ -69,7 +69,7 @@ def test_who_publishes_gold_reads_that_it_shares_texts_and_no_more(second):
     publish(second, TEXTS)
     [message] = told()
     assert message.user == organiser_of(second)
-    words = words_of(message)
+    words = write_notification_text(message)
     assert words.text == f"It {SENTENCE}."
     assert "First" not in f"{words.title} {words.text} {json.dumps(message.facts)}"
 
@@ -77,10 +77,14 @@ def test_who_publishes_gold_reads_that_it_shares_texts_and_no_more(second):
 @pytest.mark.parametrize("citances", [TEXTS, OTHERWISE, TEXTS[:10] + OTHERWISE[10:]])
 def test_the_sentence_is_the_same_whatever_the_texts_are_answered(second, citances):
     publish(second, citances)
-    assert [words_of(message).text for message in told()] == [f"It {SENTENCE}."]
+    assert [write_notification_text(message).text for message in told()] == [
+        f"It {SENTENCE}."
+    ]
 
 
-@pytest.mark.parametrize(("shared", "messages"), [(TOLD_FROM - 1, 0), (TOLD_FROM, 1)])
+@pytest.mark.parametrize(
+    ("shared", "messages"), [(MIN_SHARED_INSTANCES - 1, 0), (MIN_SHARED_INSTANCES, 1)]
+)
 def test_fewer_than_twenty_texts_are_not_told_of(second, shared, messages):
     own = [[f"X05-{number:04}", "3", ["1"], "Method_Citation"] for number in range(40)]
     publish(second, TEXTS[:shared] + own)

@@ -15,11 +15,11 @@ from tasks.submissions.refusals import (
     NotRegistered,
     PhaseClosed,
     QuotaExceeded,
-    RunNotTaken,
+    RunNotAccepted,
     RunRejected,
     RunUnusable,
 )
-from tasks.submissions.run_card import Findings
+from tasks.submissions.run_card import RunFindings
 from tasks.submissions.submit import check_run, submit_baseline, submit_run
 from tests.factories import (
     answers,
@@ -185,9 +185,9 @@ def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(
 
     def close_meanwhile(*file, **given):
         type(phase).objects.filter(pk=phase.pk).update(closes=timezone.now())
-        return Findings()
+        return RunFindings()
 
-    monkeypatch.setattr("tasks.submissions.run_card.findings_of", close_meanwhile)
+    monkeypatch.setattr("tasks.submissions.run_card.read_run_findings", close_meanwhile)
     with pytest.raises(PhaseClosed):
         submit(phase, team)
     assert stored_files() == before
@@ -229,9 +229,9 @@ def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(
 
 def test_a_phase_without_gold_takes_no_run(team, phase):
     empty = make_phase(task=phase.task, split="later", with_gold=False)
-    with pytest.raises(RunNotTaken, match="has no gold yet"):
+    with pytest.raises(RunNotAccepted, match="has no gold yet"):
         submit(empty, team)
-    with pytest.raises(RunNotTaken, match="has no gold yet"):
+    with pytest.raises(RunNotAccepted, match="has no gold yet"):
         check_run(phase=empty, upload=make_upload())
 
 
@@ -239,7 +239,7 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     for number in (1, 2):
         submit(phase, team, other_run(number))
     monkeypatch.setattr(
-        "tasks.submissions.run_card.findings_of",
+        "tasks.submissions.run_card.read_run_findings",
         lambda *file, **given: pytest.fail("the run was read"),
     )
     with pytest.raises(QuotaExceeded) as refused:
@@ -258,7 +258,7 @@ def test_a_failure_while_the_run_is_queued_leaves_no_file_and_no_row(
         assert stored_files() > before
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("tasks.submissions.submit.create_jobs", fail)
+    monkeypatch.setattr("tasks.submissions.submit.create_scoring_jobs", fail)
     with pytest.raises(OSError, match="disk is full"):
         submit(phase, team)
     assert stored_files() == before
@@ -270,7 +270,9 @@ def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(
     phase, team, monkeypatch
 ):
     kept = submit(phase, make_team(season=phase.task.season))
-    monkeypatch.setattr("tasks.submissions.submit.create_jobs", lambda *given: 1 / 0)
+    monkeypatch.setattr(
+        "tasks.submissions.submit.create_scoring_jobs", lambda *given: 1 / 0
+    )
     with pytest.raises(ZeroDivisionError):
         submit(phase, team)
     assert storage.runs.exists(kept.file)

@@ -10,9 +10,9 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from tasks.jobs import engine, leases
-from tasks.jobs.engine import MAX_WOKEN
-from tasks.jobs.queue_choice import START, Watchdog
-from tasks.jobs.sweeper import Swept, sweep
+from tasks.jobs.engine import MAX_JOBS_WOKEN
+from tasks.jobs.queue_choice import START_GRACE_SECONDS, WorkerGroupWatchdog
+from tasks.jobs.sweeper import SweepCounts, sweep_jobs
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
 
@@ -38,16 +38,16 @@ def job(db) -> Job:
 
 
 def test_a_job_whose_lease_lasts_is_left_alone(job, settings):
-    engine.claim(job.pk, "host:1:2")
-    assert sweep(after(settings.LEASE_SECONDS - 10)) == Swept()
+    engine.claim_job(job.pk, "host:1:2")
+    assert sweep_jobs(after(settings.LEASE_SECONDS - 10)) == SweepCounts()
     assert read(job).state == "running"
 
 
 def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
-    engine.claim(job.pk, "host:1:2")
+    engine.claim_job(job.pk, "host:1:2")
     OrmQ.objects.all().delete()
     fall_silent(job)
-    assert sweep() == Swept(lost=1)
+    assert sweep_jobs() == SweepCounts(lost=1)
     assert (read(job).state, read(job).attempt) == ("queued", 1)
     assert (read(job.submission).status, read(job.submission).reason) == (
         "queued",
@@ -58,63 +58,69 @@ def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
 
 def test_a_wake_that_was_lost_is_given_again_and_not_before_half_a_lease(job, settings):
     OrmQ.objects.all().delete()
-    assert sweep(after(settings.LEASE_SECONDS / 2 - 10)) == Swept()
-    assert sweep(after(settings.LEASE_SECONDS / 2 + 1)) == Swept(woken=1)
+    assert sweep_jobs(after(settings.LEASE_SECONDS / 2 - 10)) == SweepCounts()
+    assert sweep_jobs(after(settings.LEASE_SECONDS / 2 + 1)) == SweepCounts(woken=1)
     assert OrmQ.objects.count() == 1
 
 
 def test_a_job_that_nobody_has_woken_is_woken(job):
     Job.objects.filter(pk=job.pk).update(woken_at=None)
     OrmQ.objects.all().delete()
-    assert sweep() == Swept(woken=1)
+    assert sweep_jobs() == SweepCounts(woken=1)
     assert OrmQ.objects.count() == 1
 
 
 def test_of_a_long_queue_the_head_is_woken_again_by_one_wake(settings):
     phase = make_phase()
-    for _ in range(MAX_WOKEN + 3):
+    for _ in range(MAX_JOBS_WOKEN + 3):
         make_submission(phase=phase)
     OrmQ.objects.all().delete()
-    assert sweep(after(settings.LEASE_SECONDS)).woken == MAX_WOKEN
+    assert sweep_jobs(after(settings.LEASE_SECONDS)).woken == MAX_JOBS_WOKEN
     assert OrmQ.objects.count() == 1
 
 
 def test_of_a_long_queue_the_most_urgent_are_woken_again():
     phase = make_phase()
-    for _ in range(MAX_WOKEN):
+    for _ in range(MAX_JOBS_WOKEN):
         make_submission(phase=phase)
     Job.objects.update(priority=Job.Priority.AGAIN)
     urgent = make_submission(phase=phase).jobs.get()
     Job.objects.update(woken_at=None)
-    assert sweep().woken == MAX_WOKEN
+    assert sweep_jobs().woken == MAX_JOBS_WOKEN
     assert read(urgent).woken_at is not None
 
 
 def test_a_job_that_has_waited_long_is_tried_more_seldom(job, settings):
     settings.LEASE_SECONDS = 30
     Job.objects.filter(pk=job.pk).update(created_at=after(-400))
-    engine.defer(engine.claim(job.pk, "host:1:2"), "No model is there.")
+    engine.defer_job(engine.claim_job(job.pk, "host:1:2"), "No model is there.")
     for seconds, state in ((100, "waiting"), (160, "queued")):
-        sweep(after(seconds))
+        sweep_jobs(after(seconds))
         assert read(job).state == state
 
 
 def test_a_job_that_waits_is_tried_again_and_its_run_waits_until_then(job, settings):
-    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
-    assert sweep(after(settings.LEASE_SECONDS - 10)).resumed == 0
-    assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
+    engine.defer_job(
+        engine.claim_job(job.pk, "host:1:2"), "The disk of the site is full."
+    )
+    assert sweep_jobs(after(settings.LEASE_SECONDS - 10)).resumed == 0
+    assert sweep_jobs(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(job.submission).status) == ("queued", "waiting")
-    engine.claim(job.pk, "host:1:2")
+    engine.claim_job(job.pk, "host:1:2")
     assert read(job.submission).status == "scoring"
 
 
 def test_of_jobs_that_wait_those_are_resumed_whose_time_has_come(job, settings):
     later = make_submission().jobs.get()
-    engine.defer(engine.claim(job.pk, "host:1:2"), "The disk of the site is full.")
-    engine.defer(
-        engine.claim(later.pk, "host:1:2"), "No model is there.", until=after(86_400)
+    engine.defer_job(
+        engine.claim_job(job.pk, "host:1:2"), "The disk of the site is full."
     )
-    assert sweep(after(settings.LEASE_SECONDS + 1)).resumed == 1
+    engine.defer_job(
+        engine.claim_job(later.pk, "host:1:2"),
+        "No model is there.",
+        until=after(86_400),
+    )
+    assert sweep_jobs(after(settings.LEASE_SECONDS + 1)).resumed == 1
     assert (read(job).state, read(later).state) == ("queued", "waiting")
 
 
@@ -127,7 +133,7 @@ def test_two_sweepers_at_once_give_a_lost_wake_once():
 
     def sweep_once(_: int) -> int:
         try:
-            return sweep().woken
+            return sweep_jobs().woken
         finally:
             connection.close()
 
@@ -142,10 +148,10 @@ def test_a_wake_that_died_with_its_worker_does_not_come_back_in_a_week(job, sett
     handed_out = OrmQ.objects.get()
     handed_out.lock = now + dt.timedelta(seconds=Conf.RETRY)
     handed_out.save()
-    leases.complete(engine.claim(job.pk, "host:1:2"), lambda: None)
-    sweep(now + dt.timedelta(minutes=5))
+    leases.complete_job(engine.claim_job(job.pk, "host:1:2"), lambda: None)
+    sweep_jobs(now + dt.timedelta(minutes=5))
     assert OrmQ.objects.count() == 1
-    sweep(now + dt.timedelta(hours=3))
+    sweep_jobs(now + dt.timedelta(hours=3))
     assert OrmQ.objects.count() == 0
 
 
@@ -163,23 +169,23 @@ class TestWatchdog:
     def test_workers_that_take_no_job_for_the_time_of_a_lease_are_stuck(
         self, job, clock, settings
     ):
-        dog = Watchdog("host:1:", workers=1)
+        dog = WorkerGroupWatchdog("host:1:", workers=1)
         assert not dog.is_stuck()
-        clock.now += START + settings.LEASE_SECONDS - 1
+        clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS - 1
         assert not dog.is_stuck()
         clock.now += 2
         assert dog.is_stuck()
 
     def test_nothing_to_do_is_no_reason_to_bite(self, clock, settings):
-        dog = Watchdog("host:1:", workers=1)
+        dog = WorkerGroupWatchdog("host:1:", workers=1)
         clock.now += 10 * settings.LEASE_SECONDS
         assert not dog.is_stuck()
 
     def test_a_group_whose_every_worker_is_busy_is_not_stuck(
         self, job, clock, settings
     ):
-        engine.claim(make_submission().jobs.get().pk, "host:1:2")
-        dog = Watchdog("host:1:", workers=1)
+        engine.claim_job(make_submission().jobs.get().pk, "host:1:2")
+        dog = WorkerGroupWatchdog("host:1:", workers=1)
         dog.is_stuck()
         clock.now += 10 * settings.LEASE_SECONDS
         assert not dog.is_stuck()
@@ -188,19 +194,19 @@ class TestWatchdog:
         self, job, clock, settings
     ):
         settings.WORKERS = 2
-        engine.claim(make_submission().jobs.get().pk, "host:1:2")
-        dog = Watchdog("host:1:", workers=2)
+        engine.claim_job(make_submission().jobs.get().pk, "host:1:2")
+        dog = WorkerGroupWatchdog("host:1:", workers=2)
         dog.is_stuck()
-        clock.now += START + settings.LEASE_SECONDS + 1
+        clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
         assert dog.is_stuck()
 
     def test_each_claim_of_the_group_starts_its_time_anew_and_claims_of_others_do_not(
         self, job, clock, settings
     ):
         settings.WORKERS = 2
-        dog = Watchdog("host:1:", workers=2)
+        dog = WorkerGroupWatchdog("host:1:", workers=2)
         for claimed_by, is_stuck in (("host:1:5", False), ("host:2:5", True)):
             dog.is_stuck()
-            clock.now += START + settings.LEASE_SECONDS + 1
-            engine.claim(make_submission().jobs.get().pk, claimed_by)
+            clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
+            engine.claim_job(make_submission().jobs.get().pk, claimed_by)
             assert dog.is_stuck() is is_stuck

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tasks.models import Phase
-from tasks.seasons.timeline import BETWEEN_MARKS, TimeLine
+from tasks.seasons.timeline import MIN_MARK_DISTANCE_PERCENT, TimeLine
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 
@@ -52,4 +52,7 @@ def test_marks_keep_apart_from_each_other():
     line = TimeLine.over([phase(-300, 0), phase(0, 3), phase(3, 303)], NOW)
     places = [mark.at for mark in line.marks]
     assert places
-    assert all(second - first >= BETWEEN_MARKS for first, second in pairwise(places))
+    assert all(
+        second - first >= MIN_MARK_DISTANCE_PERCENT
+        for first, second in pairwise(places)
+    )

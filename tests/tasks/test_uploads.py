@@ -10,7 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import RequestFactory
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from tasks.submissions.uploads import Upload, UploadTooLarge, received, safe_filename
+from tasks.submissions.uploads import (
+    UploadedRunFile,
+    UploadTooLarge,
+    receive_upload,
+    safe_filename,
+)
 
 MEGABYTE = 1 << 20
 
@@ -70,12 +75,12 @@ def test_a_name_leads_nowhere_and_fits_every_file_system(given, kept):
     assert safe_filename(given) == kept
     assert safe_filename(kept) == kept
     assert len(os.fsencode(kept)) <= 100
-    assert Upload(Path("/nowhere"), given).filename == kept
+    assert UploadedRunFile(Path("/nowhere"), given).filename == kept
 
 
 def test_a_small_file_arrives_whole_under_its_name(post):
     (file,) = post(b"some bytes", name="my run.jsonl")
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         assert upload.path.read_bytes() == b"some bytes"
         assert upload.filename == "my run.jsonl"
 
@@ -84,13 +89,13 @@ def test_a_large_file_goes_to_disk_as_it_arrives_and_is_not_copied_again(
     post, temporary
 ):
     (file,) = post(b"x" * (3 * MEGABYTE))
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         assert [upload.path] == list(temporary.iterdir())
         assert upload.path.stat().st_size == 3 * MEGABYTE
 
 
 def test_a_file_in_memory_is_written_to_disk_for_as_long_as_it_is_used(temporary):
-    with received(SimpleUploadedFile("run.jsonl", b"some bytes")) as upload:
+    with receive_upload(SimpleUploadedFile("run.jsonl", b"some bytes")) as upload:
         assert upload.path.read_bytes() == b"some bytes"
         assert upload.path.parent == temporary
     assert list(temporary.iterdir()) == []
@@ -101,14 +106,14 @@ def test_a_file_that_is_too_large_is_refused_and_not_kept_on_disk(post, settings
     (file,) = post(b"x" * (5 * MEGABYTE))
     assert Path(file.temporary_file_path()).stat().st_size <= MEGABYTE
     assert file.size == 5 * MEGABYTE
-    with pytest.raises(UploadTooLarge, match="larger than 1 MB"), received(file):
+    with pytest.raises(UploadTooLarge, match="larger than 1 MB"), receive_upload(file):
         pytest.fail("it was received")
 
 
 def test_the_limit_itself_is_allowed(post, settings):
     settings.UPLOAD_MAX_MB = 1
     (file,) = post(b"x" * MEGABYTE)
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         assert upload.path.stat().st_size == MEGABYTE
 
 

@@ -102,6 +102,8 @@ def test_an_invitation_that_was_declined_meanwhile_is_not_withdrawn(while_waitin
     team = make_team(lead=lead)
     membership.invite_by_mail(team=team, address="bob@example.org", by=lead)
     invitation = MailedInvitation.objects.get()
-    while_waiting(type(team), lambda: membership.decline_mailed(invitation=invitation))
+    while_waiting(
+        type(team), lambda: membership.decline_mailed_invitation(invitation=invitation)
+    )
     membership.withdraw_mailed(invitation=invitation, by=lead)
     assert MailedInvitation.objects.get().state == MailedInvitation.State.DECLINED

@@ -4,8 +4,8 @@ import pytest
 
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase
-from tasks.submissions.run_acts import NotInThisState, cancel, withdraw
-from tasks.submissions.submit import quota
+from tasks.submissions.run_acts import ActionNotInRunState, cancel_run, withdraw_run
+from tasks.submissions.submit import remaining_quota
 from tests.factories import make_phase, make_submission, make_task, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -38,22 +38,22 @@ def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_bac
 ):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
-    assert quota(phase, team).left == 4
-    cancelled = cancel(run, user)
+    assert remaining_quota(phase, team).left == 4
+    cancelled = cancel_run(run, user)
     assert (cancelled.status, cancelled.reason) == ("cancelled", "Cancelled by Ada.")
     assert {job.state for job in run.jobs.all()} == {"cancelled"}
-    assert quota(phase, team).left == 5
+    assert remaining_quota(phase, team).left == 5
     assert version(phase) == before + 1
 
 
 def test_cancelling_takes_the_job_from_the_worker_that_holds_it(phase, team, user):
     run = make_submission(phase=phase, team=team)
-    job = engine.claim(run.jobs.first().pk, "worker")
+    job = engine.claim_job(run.jobs.first().pk, "worker")
     run.refresh_from_db()
     assert run.status == "scoring"
-    cancel(run, user)
-    assert not engine.heartbeat(job, progress=0.5)
-    assert not leases.complete(
+    cancel_run(run, user)
+    assert not engine.renew_lease(job, progress=0.5)
+    assert not leases.complete_job(
         job, lambda: pytest.fail("a cancelled run was published")
     )
     run.refresh_from_db()
@@ -61,9 +61,9 @@ def test_cancelling_takes_the_job_from_the_worker_that_holds_it(phase, team, use
 
 
 def test_cancelling_once_more_changes_nothing(phase, team, user):
-    run = cancel(make_submission(phase=phase, team=team), user)
+    run = cancel_run(make_submission(phase=phase, team=team), user)
     since, before = run.status_since, version(phase)
-    again = cancel(run, make_user(name="Bob"))
+    again = cancel_run(run, make_user(name="Bob"))
     assert (again.status_since, again.reason, version(phase)) == (
         since,
         "Cancelled by Ada.",
@@ -75,20 +75,20 @@ def test_a_scored_run_is_withdrawn_and_still_counts(phase, team, user):
     run = make_submission(phase=phase, team=team, status="scored")
     Job.objects.filter(submission=run).update(state="done")
     before = version(phase)
-    withdrawn = withdraw(run, user)
+    withdrawn = withdraw_run(run, user)
     assert (withdrawn.status, withdrawn.reason) == ("withdrawn", "Withdrawn by Ada.")
-    assert quota(phase, team).left == 4
+    assert remaining_quota(phase, team).left == 4
     assert version(phase) == before + 1
     assert {job.state for job in run.jobs.all()} == {"done"}
-    assert withdraw(run, user).status_since == withdrawn.status_since
+    assert withdraw_run(run, user).status_since == withdrawn.status_since
     assert version(phase) == before + 1
 
 
 def test_a_run_that_is_scored_again_is_withdrawn_for_good(phase, team, user):
     run = make_submission(phase=phase, team=team, status="scored")
-    job = engine.claim(run.jobs.first().pk, "worker")
-    withdraw(run, user)
-    assert not leases.complete(
+    job = engine.claim_job(run.jobs.first().pk, "worker")
+    withdraw_run(run, user)
+    assert not leases.complete_job(
         job, lambda: pytest.fail("a withdrawn run was published")
     )
     run.refresh_from_db()
@@ -98,11 +98,11 @@ def test_a_run_that_is_scored_again_is_withdrawn_for_good(phase, team, user):
 def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
     run = make_submission(phase=phase, team=team)
     stale = type(run).objects.get(pk=run.pk)
-    cancel(run, user)
+    cancel_run(run, user)
     with pytest.raises(
-        NotInThisState, match="a run that is cancelled cannot be withdrawn"
+        ActionNotInRunState, match="a run that is cancelled cannot be withdrawn"
     ):
-        withdraw(stale, user)
+        withdraw_run(stale, user)
     assert stale.status == "cancelled"
 
 
@@ -110,19 +110,19 @@ def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
     ("do", "status", "words"),
     [
         (
-            cancel,
+            cancel_run,
             "scored",
             "a run that is scored cannot be cancelled; one that is scored can be withdrawn",
         ),
-        (cancel, "failed", "a run that has failed cannot be cancelled"),
-        (cancel, "withdrawn", "a run that is withdrawn cannot be cancelled"),
+        (cancel_run, "failed", "a run that has failed cannot be cancelled"),
+        (cancel_run, "withdrawn", "a run that is withdrawn cannot be cancelled"),
         (
-            withdraw,
+            withdraw_run,
             "queued",
             "a run that is queued cannot be withdrawn; one that still moves can be cancelled",
         ),
-        (withdraw, "scoring", "a run that is scoring cannot be withdrawn"),
-        (withdraw, "failed", "a run that has failed cannot be withdrawn"),
+        (withdraw_run, "scoring", "a run that is scoring cannot be withdrawn"),
+        (withdraw_run, "failed", "a run that has failed cannot be withdrawn"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_can(
@@ -130,7 +130,7 @@ def test_what_cannot_be_done_is_said_with_what_can(
 ):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
-    with pytest.raises(NotInThisState, match=words):
+    with pytest.raises(ActionNotInRunState, match=words):
         do(run, user)
     run.refresh_from_db()
     assert (run.status, version(phase)) == (status, before)

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core import writability
-from citeboard.core.outages import READ_ONLY
+from citeboard.core.outages import READ_ONLY_REASON
 from citeboard.core.writability import WriteRecord
 from tasks.jobs import work
 from tasks.models import Job, WorkerGroup
@@ -26,7 +26,7 @@ def done(settings, monkeypatch, tmp_path):
         numbers.append(job.pk)
         Job.all_kinds.filter(pk=job.pk).update(state=Job.State.DONE, lease_owner="")
 
-    monkeypatch.setattr(work, "_handle_job", do)
+    monkeypatch.setattr(work, "_call_job_handler", do)
     return numbers
 
 
@@ -63,8 +63,8 @@ def test_its_group_alone_is_gone_once_it_ends():
 def test_it_fails_with_the_reason_while_nothing_can_be_written(done):
     factories.make_submission()
     writability._save_write_record(
-        WriteRecord(at=time.time(), reason=READ_ONLY, status=503)
+        WriteRecord(at=time.time(), reason=READ_ONLY_REASON, status=503)
     )
-    with pytest.raises(CommandError, match=READ_ONLY):
+    with pytest.raises(CommandError, match=READ_ONLY_REASON):
         call_command("work", until_idle=True)
     assert done == []

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.teams.accounts import MOST
+from citeboard.teams.accounts import MAX_TOKENS
 from citeboard.teams.models import Token
 from tests.factories import make_user
 
@@ -87,11 +87,11 @@ def test_a_token_without_a_name_is_not_made(client, person, page):
 
 
 def test_nobody_holds_more_tokens_than_one_can_keep_track_of(client, person, page):
-    for number in range(MOST):
+    for number in range(MAX_TOKENS):
         Token.objects.issue(user=person, name=str(number))
     response = client.post(page, {"name": "one more"})
     assert "revoke one" in response.content.decode()
-    assert Token.objects.count() == MOST
+    assert Token.objects.count() == MAX_TOKENS
     client.post(reverse("token-revoke", args=[Token.objects.first().pk]))
     assert made(client, page, "one more")
 
@@ -139,7 +139,7 @@ def test_a_token_expires_when_its_owner_said(client, person, page):
 
 
 def test_expired_tokens_leave_room_for_new_ones(client, person, page):
-    for number in range(MOST):
+    for number in range(MAX_TOKENS):
         Token.objects.issue(user=person, name=str(number), expires_at=timezone.now())
     assert made(client, page)
 

@@ -30,14 +30,14 @@ def main() -> None:
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
 
-    from tasks.gold.content import read_contents
-    from tasks.gold.publishing import note_publications
+    from tasks.gold.content import compute_missing_digests
+    from tasks.gold.publishing import compare_new_publications
 
     call_command("migrate", verbosity=0)
     # What the first sweeps of the new release do.
-    while read_contents():
+    while compute_missing_digests():
         pass
-    note_publications()
+    compare_new_publications()
     told = {**shown(), **of_organisers(), **sent(), **added()}
     json.dump(told, sys.stdout, ensure_ascii=False)
 
@@ -137,7 +137,7 @@ def columns_of(run: int) -> dict[str, list[str]]:
 
 def added() -> dict[str, Any]:
     """What organisers are answered who add a later phase on the same gold."""
-    from scoring.worker.release import drawn_part
+    from scoring.worker.release import part_scored_now
     from tasks.models import Phase
 
     organiser = signed_in(ORGANISER)
@@ -162,7 +162,7 @@ def added() -> dict[str, Any]:
     return {
         "later phase": [refused.status_code, refused.json()],
         "with a reason": [done.status_code, done.json()],
-        "its draw": added_phase and drawn_part(added_phase).rpartition("-")[0],
+        "its draw": added_phase and part_scored_now(added_phase).rpartition("-")[0],
         "its secret": added_phase and Phase.objects.get(slug="post").part_nonce,
     }
 

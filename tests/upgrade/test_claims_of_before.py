@@ -5,8 +5,8 @@ from importlib import import_module
 import pytest
 from django.apps import apps
 
-from tasks.gold.publishing import note_publications
-from tasks.gold.secrecy import shows_scores
+from tasks.gold.publishing import compare_new_publications
+from tasks.gold.secrecy import shows_own_scores
 from tasks.models import (
     Claim,
     GoldContent,
@@ -42,11 +42,11 @@ def upgrade() -> None:
     GoldPublication.objects.all().delete()
     for migration, step in STEPS.items():
         getattr(import_module(f"tasks.migrations.{migration}"), step)(apps, None)
-    note_publications()
+    compare_new_publications()
 
 
 def shows(phase: Phase) -> bool:
-    return shows_scores(Phase.objects.get(pk=phase.pk))
+    return shows_own_scores(Phase.objects.get(pk=phase.pk))
 
 
 @pytest.fixture

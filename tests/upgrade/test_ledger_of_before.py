@@ -18,9 +18,13 @@ from scoring.models import (
     UsedJudgements,
 )
 from scoring.results.board.visibility import Audience
-from scoring.worker.entailment_labels import import_labels, open_pairs, waiting_jobs
+from scoring.worker.entailment_labels import (
+    import_labels,
+    read_open_pairs,
+    waiting_jobs,
+)
 from scoring.worker.score import score
-from tasks.jobs.leases import restart
+from tasks.jobs.leases import restart_job
 from tasks.models import Job
 from tests.scoring.citing import (
     MODEL,
@@ -71,7 +75,7 @@ def seen(phases, run) -> dict:
         "scores": sorted(scores),
         "digest": evaluation.labels_digest,
         "receipts": receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=True),
-        "open": list(open_pairs(list(waiting_jobs()))),
+        "open": list(read_open_pairs(list(waiting_jobs()))),
         "imports": list(
             JudgementImport.objects.order_by("pk").values_list(
                 "sha256", "added", "known"
@@ -190,7 +194,7 @@ def test_the_labels_of_a_running_site_become_rows_and_change_nothing(tmp_path):
     assert bring(decided(*PAIRS[4:]), phases[1].task.season).resumed == 1
     work(runs[1])
     assert runs[1].evaluations.exists()
-    assert restart(runs[0].jobs.get())
+    assert restart_job(runs[0].jobs.get())
     work(runs[0])
     again = seen(phases, runs[0])
     assert (again["scores"], again["digest"]) == (before["scores"], before["digest"])

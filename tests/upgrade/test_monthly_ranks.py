@@ -9,9 +9,9 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import ENDLESS_TIME
 from scoring.models import MonthlyRanks
-from scoring.results.board.standings import month_of, standings
+from scoring.results.board.standings import compute_board, first_day_of_month
 from tests.scoring import boards
 
 pytestmark = pytest.mark.both_databases
@@ -23,11 +23,11 @@ migration = import_module(f"scoring.migrations.{AFTER}")
 @pytest.fixture
 def phase(db):
     opens = timezone.now() - dt.timedelta(days=60)
-    return boards.make_phase(public_part=30, opens=opens, closes=WITHOUT_END)
+    return boards.make_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
 
 
 def store(phase, runs: list, month: dt.date | None = None) -> MonthlyRanks:
-    month = month or month_of(timezone.now())
+    month = month or first_day_of_month(timezone.now())
     return MonthlyRanks.objects.create(
         phase=phase, rules="corrected", month=month, runs=runs
     )
@@ -40,7 +40,7 @@ def test_a_board_shows_the_ranks_that_were_stored_as_lists(phase):
         boards.score(run, value)
     store(phase, [[runs[0].pk, first.slug, 1], [runs[1].pk, second.slug, 2]])
     migration.add_names(apps, None)
-    ranks = {row.team_slug: row.rank for row in standings(phase, None).rows}
+    ranks = {row.team_slug: row.rank for row in compute_board(phase, None).rows}
     assert ranks == {first.slug: 1, second.slug: 2}
 
 

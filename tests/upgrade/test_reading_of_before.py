@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 
 from scoring.models import Score
-from tasks.gold.gold_files import keep_gold, load_gold, record_gold
+from tasks.gold.gold_files import load_gold, record_gold_version, store_prepared_gold
 from tasks.gold.packing import prepare_gold
 from tasks.models import Gold, Phase
-from tasks.models.declarations import keep
+from tasks.models.declarations import store_declaration
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import READING_VERSION, open_inputs
 from tests import factories
@@ -50,11 +50,16 @@ def gold_file(tmp_path):
 def phase(gold_file, tmp_path) -> Phase:
     """As a release before version 2 left it."""
     kind = read_declaration({"task.toml": TOML})
-    task = factories.make_task(type=kind.slug, declaration=keep(kind))
+    task = factories.make_task(type=kind.slug, declaration=store_declaration(kind))
     phase = factories.make_phase(task=task, with_gold=False)
     files = open_inputs([gold_file], reading=1)
     prepared = prepare_gold(kind, files, {}, tmp_path)
-    record_gold(task=task, split=phase.split, kept=keep_gold(prepared), reason="First.")
+    record_gold_version(
+        task=task,
+        split=phase.split,
+        kept=store_prepared_gold(prepared),
+        reason="First.",
+    )
     return phase
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from citeboard.core.instants import written_day
+from citeboard.core.instants import format_day
 from tests.browser.driving import comes_to, sign_in, until
 from tests.factories import PASSWORD, answers, make_user, run_bytes, write_corpus
 from tests.tasks.types.corpus import CITANCES
@@ -312,7 +312,7 @@ def moves_the_close_and_takes_it_back(olga: Person, ants: Person) -> None:
     olga.page.fill("#id_closes", f"{day:%Y-%m-%d} 23:59 AoE")
     saves(olga)
     assert (
-        f"closes at {written_day(day + dt.timedelta(days=1))}, 11:59 UTC" in olga.asked
+        f"closes at {format_day(day + dt.timedelta(days=1))}, 11:59 UTC" in olga.asked
     )
     assert "at once:" in olga.asked
     olga.press("Take it back")

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.admin import FactsAdmin
-from citeboard.core.audit import history, record
+from citeboard.core.admin import ReadOnlyAdmin
+from citeboard.core.audit import history_of_place, record
 from citeboard.core.models import AuditEntry
 from citeboard.teams.membership import invite_by_mail, renew_invitation
 from citeboard.teams.models import Team, Token, User
@@ -86,7 +86,9 @@ def test_every_list_and_every_row_can_be_opened_and_searched(client, something, 
     assert client.get(address(model, "change", row.pk)).status_code == 200
 
 
-FACTS = [model for model in OURS if isinstance(admin.site._registry[model], FactsAdmin)]
+FACTS = [
+    model for model in OURS if isinstance(admin.site._registry[model], ReadOnlyAdmin)
+]
 
 
 @pytest.mark.parametrize("model", FACTS)
@@ -187,7 +189,7 @@ def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, 
         client.post(address(type(season), "change", season.pk), form).status_code == 302
     )
     assert season.organisers.get().user == person
-    assert history(season).filter(action="organiser-added").exists()
+    assert history_of_place(season).filter(action="organiser-added").exists()
 
 
 @pytest.mark.both_databases

@@ -4,11 +4,11 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import storage
-from citeboard.core.audit import about
-from citeboard.web.organise.attention import concerns
+from citeboard.core.audit import history_of_subjects
+from citeboard.web.organise.attention import find_concerns
 from tasks.jobs import engine, leases
 from tasks.models import Gold, Job, Phase, Submission
-from tasks.submissions.run_acts import withdraw
+from tasks.submissions.run_acts import withdraw_run
 from tests import factories
 from tests.scoring import boards
 
@@ -43,13 +43,13 @@ def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_sai
     page = describe(client, run)
     assert "Another one." in page
     assert 'href="https://example.org/code" rel="nofollow ugc noopener"' in page
-    [entry] = about(run)
+    [entry] = history_of_subjects(run)
     assert [(change["before"], change["after"]) for change in entry.changes] == [
         ("The first one.", "Another one."),
         ([], ["https://example.org/code"]),
     ]
     describe(client, run)
-    assert about(run).count() == 1
+    assert history_of_subjects(run).count() == 1
 
 
 def test_the_form_begins_with_the_links_that_there_are_one_a_line(client, run, member):
@@ -83,7 +83,7 @@ def test_links_are_on_the_board_where_it_names_teams(client, run, shows_teams):
 def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
     client, run, member, django_capture_on_commit_callbacks
 ):
-    withdraw(run, member)
+    withdraw_run(run, member)
     file, digest = run.file, run.sha256
     with django_capture_on_commit_callbacks(execute=True):
         client.post(reverse("submission-delete-file", args=[run.pk]))
@@ -102,7 +102,7 @@ def test_a_file_that_another_run_names_stays_for_it(
 ):
     other = factories.make_submission()
     Submission.objects.filter(pk=other.pk).update(file=run.file)
-    withdraw(run, member)
+    withdraw_run(run, member)
     with django_capture_on_commit_callbacks(execute=True):
         client.post(reverse("submission-delete-file", args=[run.pk]))
     assert storage.runs.exists(run.file)
@@ -118,8 +118,8 @@ def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_
     client,
 ):
     run = factories.make_submission()
-    job = engine.claim(run.jobs.first().pk, "worker")
-    leases.complete(job, lambda: None)
+    job = engine.claim_job(run.jobs.first().pk, "worker")
+    leases.complete_job(job, lambda: None)
     client.force_login(run.team.memberships.get().user)
     where = reverse("api:run-history", args=[run.pk])
     told = [event["words"] for event in client.get(where).json()]
@@ -139,7 +139,7 @@ def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_
 
 
 def told(season) -> dict[str, int]:
-    return {concern.name: concern.total for concern in concerns(season)}
+    return {concern.name: concern.total for concern in find_concerns(season)}
 
 
 @pytest.mark.both_databases
@@ -163,7 +163,7 @@ def test_the_same_file_from_two_teams_is_pointed_out_to_organisers(
 
 
 def ended(run, how, *given):
-    assert how(engine.claim(run.jobs.earliest("pk").pk, "worker"), *given)
+    assert how(engine.claim_job(run.jobs.earliest("pk").pk, "worker"), *given)
 
 
 def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_scored():
@@ -172,11 +172,13 @@ def test_a_run_that_failed_is_pointed_out_until_a_later_one_of_its_team_is_score
         failed.phase.task.season,
         {"phase": failed.phase, "team": failed.team},
     )
-    ended(failed, leases.fail, "It ran out of memory.")
+    ended(failed, leases.fail_job, "It ran out of memory.")
     assert told(season)["failed-runs"] == 1
-    ended(factories.make_submission(phase=failed.phase), leases.complete, lambda: None)
+    ended(
+        factories.make_submission(phase=failed.phase), leases.complete_job, lambda: None
+    )
     assert told(season)["failed-runs"] == 1
-    ended(factories.make_submission(**more), leases.complete, lambda: None)
+    ended(factories.make_submission(**more), leases.complete_job, lambda: None)
     assert "failed-runs" not in told(season)
 
 
@@ -190,8 +192,8 @@ def test_rules_under_which_a_scored_run_failed_are_pointed_out_whichever_ended_f
         submission=run, gold=Gold.objects.get(), rules="other", options_digest="d"
     )
     if is_first:
-        leases.fail(engine.claim(other.pk, "worker"), "It ran out of memory.")
-    ended(run, leases.complete, lambda: None)
+        leases.fail_job(engine.claim_job(other.pk, "worker"), "It ran out of memory.")
+    ended(run, leases.complete_job, lambda: None)
     if not is_first:
-        leases.fail(engine.claim(other.pk, "worker"), "It ran out of memory.")
+        leases.fail_job(engine.claim_job(other.pk, "worker"), "It ran out of memory.")
     assert told(run.phase.task.season)["failed-rescorings"] == 1

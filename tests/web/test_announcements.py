@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from tasks.delivery.notifications.reading import notifications_of
-from tasks.delivery.notifications.wording import words_of
+from tasks.delivery.notifications.wording import write_notification_text
 from tasks.models import Announcement, Notification, Phase, Season
 from tasks.seasons.phase_acts import move_phase
 from tests import factories
@@ -98,7 +98,7 @@ def test_an_edited_announcement_says_what_it_said_before(client, phase):
     assert "It ends on 3 May." in text_of(
         client.get(reverse("season", args=[phase.task.season.slug]))
     )
-    entry = history(phase.task.season).first()
+    entry = history_of_place(phase.task.season).first()
     assert entry.changes == [
         {
             "key": "announcement",
@@ -115,7 +115,7 @@ def test_editing_tells_nobody_twice_and_changes_what_they_read(client, phase):
     edit(client, own, "It ends on 3 May.")
     [letter] = letters_to(ada)
     assert "It ends on 3 May." in letter
-    assert [words_of(told).text for told in notifications_of(ada)] == [
+    assert [write_notification_text(told).text for told in notifications_of(ada)] == [
         "It ends on 3 May."
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import MergeProposal, Phase, Registration, Season
 from tasks.registration.entries import draw_alias, register_team
 from tests import factories
@@ -56,7 +56,7 @@ def address(name):
 
 def test_visitors_read_numbers_on_the_board_and_in_what_they_take_away(client, phase):
     expected = [alias_of("canary"), alias_of("heron")]
-    assert [row.team for row in standings(phase, None).rows] == expected
+    assert [row.team for row in compute_board(phase, None).rows] == expected
     found = csv.DictReader(
         io.StringIO(client.get(address("board-csv")).content.decode())
     )
@@ -108,7 +108,7 @@ def test_where_a_phase_names_nobody_there_are_no_numbers_either(client, phase):
     """They would say which systems are of one team."""
     Phase.objects.update(shows_teams=False)
     phase.refresh_from_db()
-    assert [row.team for row in standings(phase, None).rows] == [None, None]
+    assert [row.team for row in compute_board(phase, None).rows] == [None, None]
 
 
 def test_teams_are_ranked_over_tasks_only_once_they_are_named(client, phase):

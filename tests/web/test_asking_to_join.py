@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.teams.membership import invite_by_mail, mailed_secret
+from citeboard.teams.membership import invite_by_mail, secret_of_mailed_invitation
 from citeboard.teams.models import MailedInvitation
 from tasks.models import JoinRequest, Phase
 from tests import factories
@@ -49,11 +49,15 @@ def test_the_lead_reads_the_same_whether_or_not_there_is_an_account(
 
 def test_an_address_is_accepted_or_declined_by_its_link(client, team, lead):
     invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
-    link = reverse("join", args=[mailed_secret(invited)])
+    link = reverse("join", args=[secret_of_mailed_invitation(invited)])
     page = text_of(client.get(link))
     assert "Ada invites you to the team Night Shift" in page
     assert "Decline the invitation" in page
-    page = text_of(client.post(reverse("join-decline", args=[mailed_secret(invited)])))
+    page = text_of(
+        client.post(
+            reverse("join-decline", args=[secret_of_mailed_invitation(invited)])
+        )
+    )
     assert "The invitation to Night Shift has ended." in page
     assert client.get(link).status_code == 404
     client.force_login(lead)
@@ -67,7 +71,9 @@ def test_whoever_signs_in_accepts_by_the_link(client, team, lead):
     client.force_login(bob)
     assert "Accept or decline: Night Shift" in text_of(client.get(reverse("teams")))
     page = text_of(
-        client.post(reverse("join", args=[mailed_secret(invited)]), follow=True)
+        client.post(
+            reverse("join", args=[secret_of_mailed_invitation(invited)]), follow=True
+        )
     )
     assert "You are in Night Shift now." in page
     assert not MailedInvitation.objects.exists()
@@ -86,7 +92,7 @@ def test_an_invitation_stands_among_the_messages_until_it_is_answered(
     assert "Accept or decline: Night Shift from Ada" in page
     client.force_login(other)
     assert "Night Shift" not in text_of(client.get(reverse("messages")))
-    client.post(reverse("join-decline", args=[mailed_secret(invited)]))
+    client.post(reverse("join-decline", args=[secret_of_mailed_invitation(invited)]))
     client.force_login(bob)
     page = text_of(client.get(reverse("messages")))
     assert "Night Shift" not in page
@@ -110,7 +116,12 @@ def test_an_invitation_is_withdrawn(client, team, lead):
     invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
     page = text_of(post(client, lead, "team-invite-withdraw", team.slug, invited.pk))
     assert "does not work any more" in page
-    assert client.get(reverse("join", args=[mailed_secret(invited)])).status_code == 404
+    assert (
+        client.get(
+            reverse("join", args=[secret_of_mailed_invitation(invited)])
+        ).status_code
+        == 404
+    )
 
 
 def test_nobody_withdraws_the_invitation_of_another_team(client, team, lead):
@@ -120,7 +131,12 @@ def test_nobody_withdraws_the_invitation_of_another_team(client, team, lead):
     client.force_login(carl)
     withdraw = reverse("team-invite-withdraw", args=[own.slug, invited.pk])
     assert client.post(withdraw).status_code == 404
-    assert client.get(reverse("join", args=[mailed_secret(invited)])).status_code == 200
+    assert (
+        client.get(
+            reverse("join", args=[secret_of_mailed_invitation(invited)])
+        ).status_code
+        == 200
+    )
 
 
 def test_an_address_that_is_none_is_refused_in_words(client, team, lead):

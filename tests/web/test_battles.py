@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from citeboard.teams.models import Membership, Token
 from scoring.__main__ import main
-from scoring.human.pair_plans import plan_of
-from scoring.human.pairs import pairs_for, save_preference
+from scoring.human.pair_plans import plan_pairs
+from scoring.human.pairs import pairs_for_judge, save_preference
 from scoring.models import Preference, Sheet, SheetPair
 from tasks.models import Phase
-from tasks.submissions.run_acts import hide, withdraw
+from tasks.submissions.run_acts import hide, withdraw_run
 from tests import factories
 from tests.background.background import followed
 from tests.kept_worlds import keep_world
@@ -146,7 +146,7 @@ def test_a_sheet_has_the_plan_of_its_stored_seed(world):
         for pair in pairs
     ] == [
         (names[own.instance], runs[own.left].pk, runs[own.right].pk)
-        for own in plan_of(4, 3, 2, sheet.plan_seed)
+        for own in plan_pairs(4, 3, 2, sheet.plan_seed)
     ]
     assert len(sheet.plan_seed) == 32
 
@@ -276,7 +276,8 @@ def test_each_judge_of_a_divided_sheet_judges_a_share_and_no_other_pair(world):
         client.post(organise("judge-add", phase, sheet.pk), {"email": person.email})
     # Each of the 12 pairs has two judges.
     shares = [
-        {pair.position for pair in pairs_for(own)} for own in sheet.annotators.all()
+        {pair.position for pair in pairs_for_judge(own)}
+        for own in sheet.annotators.all()
     ]
     assert [len(own) for own in shares] == [8, 8, 8]
     assert set.union(*shares) == {*range(1, 13)}
@@ -320,7 +321,7 @@ def test_publishing_waits_for_shares_without_a_judge(world):
     make_divided(organiser, phase, runs)
     sheet, client = Sheet.objects.get(), signed_in(organiser)
     client.post(organise("judge-add", phase, sheet.pk), {"email": judge.email})
-    for pair in pairs_for(sheet.annotators.get()):
+    for pair in pairs_for_judge(sheet.annotators.get()):
         save_preference(annotator=sheet.annotators.get(), pair=pair, label="left")
     publish(organiser, phase, sheet)
     sheet.refresh_from_db()
@@ -486,7 +487,7 @@ def test_a_frozen_board_keeps_runs_that_are_withdrawn_later(judged, is_alone):
     forms = ("json", "csv", "jsonl")
     before = [Client().get(board(phase, form)).content for form in forms]
     tag = Client().get(board(phase))["ETag"]
-    withdraw(runs[2], organiser)
+    withdraw_run(runs[2], organiser)
     assert [Client().get(board(phase, form)).content for form in forms] == before
     assert Client().get(board(phase))["ETag"] == tag
     own = signed_in(organiser).get(board(phase, "json")).json()
@@ -498,7 +499,7 @@ def test_a_frozen_board_keeps_runs_that_are_withdrawn_later(judged, is_alone):
 def test_a_run_that_was_withdrawn_before_the_freeze_is_not_on_the_frozen_board(judged):
     organiser, _, _, phase, runs, sheet = judged
     publish(organiser, phase, sheet)
-    withdraw(runs[2], organiser)
+    withdraw_run(runs[2], organiser)
     Phase.objects.filter(pk=phase.pk).update(frozen_from=timezone.now())
     assert "Chimera" not in Client().get(board(phase, "jsonl")).content.decode()
 

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 from scoring.models import Score
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
@@ -263,10 +263,10 @@ def test_more_than_three_phases_are_in_a_menu(client, small):
 def test_the_form_sends_the_column_that_sorts_also_where_the_table_hides_it(
     client, small
 ):
-    last = standings(small, None).main_first[-1]
+    last = compute_board(small, None).columns_main_first[-1]
     Score.objects.filter(shared__metric=last.metric).update(value=None)
-    bump_version(small.pk)
-    board = standings(small, None)
+    increment_board_version(small.pk)
+    board = compute_board(small, None)
     assert last.name in [column.name for column in board.columns]
     assert last.name not in [column.name for column in board.filled]
     for sort in (last.name, f"-{last.name}"):

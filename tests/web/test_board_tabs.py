@@ -8,8 +8,8 @@ import pytest
 from django.http import QueryDict
 
 from citeboard.web.boards import classes, sections
-from citeboard.web.boards.page_query import PageQuery
-from citeboard.web.boards.tabs import TABS
+from citeboard.web.boards.page_query import BoardPageParameters
+from citeboard.web.boards.tabs import BOARD_TABS
 from tasks.models import Phase
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
@@ -70,7 +70,7 @@ def test_each_tab_has_an_address_that_shows_it_below_the_same_table(client, phas
 
 
 def test_the_tab_of_an_address_without_one_is_the_first(client, phase):
-    assert TABS[0].name == "notes"
+    assert BOARD_TABS[0].name == "notes"
     assert read(client, phase, "") == read(client, phase, "?view=notes")
 
 
@@ -176,7 +176,7 @@ def test_the_share_tab_has_the_frame_where_the_season_allows_one(client, phase):
 
 
 def test_the_names_of_tabs_are_unique_and_every_one_is_read_from_an_address():
-    names = [tab.name for tab in TABS]
+    names = [tab.name for tab in BOARD_TABS]
     assert len(set(names)) == len(names)
     for name in names:
-        assert PageQuery.of(QueryDict(f"view={name}")).view == name
+        assert BoardPageParameters.of(QueryDict(f"view={name}")).view == name

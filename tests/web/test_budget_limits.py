@@ -12,12 +12,12 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import ENDLESS_TIME
 from citeboard.core.words import THIN_SPACE
 from tasks.models import Phase, Season
-from tasks.seasons.file.export import structure_of
-from tasks.seasons.file.tables import document
+from tasks.seasons.file.export import season_file_structure
+from tasks.seasons.file.tables import format_season_file
 from tests import factories
 from tests.api.conftest import API
 from tests.web.reading import text_of
@@ -44,7 +44,7 @@ def phase(client) -> Phase:
         slug="first",
         title="First",
         public_part=30,
-        closes=WITHOUT_END,
+        closes=ENDLESS_TIME,
         runs_per_day=3,
     )
     factories.make_gold(phase=phase, citances=TEXTS, topics=TOPICS)
@@ -149,7 +149,9 @@ class TestALaterPhaseBeyondTheBudget:
         assert client.post(where, go_on).status_code == 302
         assert slugs() == {"first", "second"}
         [entry] = [
-            entry for entry in history(phase.task.season) if entry.action == "let-out"
+            entry
+            for entry in history_of_place(phase.task.season)
+            if entry.action == "let-out"
         ]
         assert "Everybody knows these labels." in entry.words
         assert "one team is told" in entry.words
@@ -173,7 +175,7 @@ class TestALaterPhaseBeyondTheBudget:
             "let_out_reason": "Bekannt.",
         }
         assert client.post(where, values | go_on, **german).status_code == 302
-        entry = history(phase.task.season).filter(action="let-out").get()
+        entry = history_of_place(phase.task.season).filter(action="let-out").get()
         assert "one team is told at most everything" in str(entry.facts["what"])
 
     def test_more_tries_of_a_phase_that_has_a_neighbour_are_refused_too(
@@ -284,7 +286,7 @@ class TestParts:
     def test_the_command_that_loads_a_season_says_so_and_loads_nothing(
         self, client, phase, tmp_path
     ):
-        text = document(structure_of(phase.task.season))
+        text = format_season_file(season_file_structure(phase.task.season))
         head, _phase, rest = text.partition("[[tasks.phases]]")
         added = (
             'slug = "second"\ntitle = "Second"\nopens = 2026-01-01T00:00:00Z\n'

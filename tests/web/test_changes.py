@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scoring.metrics.calibration import Brier
-from scoring.results.comparison.changes import Changes
+from scoring.results.comparison.changes import RunChanges
 from scoring.results.comparison.paired_scores import ClassDifference
 from tasks.models import Phase, Submission
 from tests import factories
@@ -188,7 +188,7 @@ def test_a_class_changed_where_its_interval_leaves_out_zero():
         difference("Results", -0.3, -0.1),
         difference("Hypothesis", None, None),
     ]
-    found = Changes(
+    found = RunChanges(
         before=Submission(),
         after=Submission(),
         rules="corrected",

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import User
 from scoring.offline.evaluate import load_page, packed
-from scoring.results.runs.claims import drawing
+from scoring.results.runs.claims import dependency_tree_drawing
 from scoring.worker.score import score
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import select_run
@@ -195,7 +195,7 @@ def test_a_blind_phase_shows_a_team_its_claims_and_no_label(client, run, member)
 
 
 def test_responses_are_paged_and_found_by_name(client, run, member, monkeypatch):
-    monkeypatch.setattr("scoring.results.runs.claims.AT_A_TIME", 1)
+    monkeypatch.setattr("scoring.results.runs.claims.RESPONSES_PER_PAGE", 1)
     first = text(page(client, run, member))
     assert "It rains in" in first
     assert "Wind is air" not in first
@@ -215,19 +215,21 @@ def test_a_run_that_is_not_scored_yet_has_no_such_page(client, tmp_path, member)
 
 class TestArcs:
     def test_longer_arcs_run_above_the_shorter_ones_that_they_span(self):
-        found = drawing(
+        found = dependency_tree_drawing(
             ["It", "rains", "in", "Oslo"],
             [1, 1, 1, 2],
             ["nsubj", "ROOT", "prep", "pobj"],
         )
         by_label = {arc["label"]: arc["y"] for arc in found["arcs"]}
         assert by_label["nsubj"] == by_label["pobj"] == by_label["prep"]
-        spanning = drawing(["a", "b", "c"], [0, 2, 0], ["ROOT", "amod", "dobj"])
+        spanning = dependency_tree_drawing(
+            ["a", "b", "c"], [0, 2, 0], ["ROOT", "amod", "dobj"]
+        )
         by_label = {arc["label"]: arc["y"] for arc in spanning["arcs"]}
         assert by_label["dobj"] < by_label["amod"]
 
     def test_words_do_not_overlap_and_lie_within_the_drawing(self):
-        found = drawing(
+        found = dependency_tree_drawing(
             ["a", "extraordinarily", "b"], [1, 1, 1], ["det", "ROOT", "dep"]
         )
         places = [word["x"] for word in found["words"]]
@@ -235,7 +237,7 @@ class TestArcs:
         assert 0 < places[0] < places[-1] < found["width"]
 
     def test_nothing_is_drawn_of_nothing(self):
-        assert drawing([], [], [])["arcs"] == []
+        assert dependency_tree_drawing([], [], [])["arcs"] == []
 
 
 def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(

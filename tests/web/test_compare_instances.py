@@ -190,7 +190,7 @@ def test_the_two_change_places_with_what_is_asked_of_them(client, phase, runs):
 def test_instances_come_in_pages_each_with_an_address_of_its_own(
     client, phase, runs, monkeypatch
 ):
-    monkeypatch.setattr(reading_pages, "PAGE", 5)
+    monkeypatch.setattr(reading_pages, "INSTANCES_PER_PAGE", 5)
     sign_in_as_staff(client)
     names = []
     for number in (1, 2, 3):

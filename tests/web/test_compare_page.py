@@ -86,7 +86,7 @@ def test_the_command_on_the_page_prints_the_same(
     for name, told in json.loads(capsys.readouterr().out)["metrics"].items():
         row = cells(page, metric_label(name))
         assert row[2] == shown(told["difference"])
-        assert row[4] == versus_pages.p_value(told["p"])
+        assert row[4] == versus_pages.p_value_text(told["p"])
 
 
 def test_one_run_alone_is_compared_with_the_row_above_it(client, phase, runs):
@@ -138,7 +138,7 @@ def test_classes_and_metrics_are_chosen_in_the_address(client, phase, runs):
 def test_tests_over_many_units_are_made_when_they_are_asked_for(
     client, phase, runs, monkeypatch
 ):
-    monkeypatch.setattr(versus, "FEW_UNITS", 3)
+    monkeypatch.setattr(versus, "MAX_UNITS_TESTED_AT_ONCE", 3)
     page = between(client, phase, runs)
     assert "Compute them now" in page
     assert cells(page, "Overlap F1, micro") == ["0.9153", "0.3396", "0.5756"]
@@ -149,8 +149,8 @@ def test_tests_over_many_units_are_made_when_they_are_asked_for(
 def test_whoever_comes_while_long_tests_are_made_is_told_so(
     client, phase, runs, monkeypatch
 ):
-    monkeypatch.setattr(versus, "FEW_UNITS", 3)
-    monkeypatch.setattr(versus, "PATIENCE", 0)
+    monkeypatch.setattr(versus, "MAX_UNITS_TESTED_AT_ONCE", 3)
+    monkeypatch.setattr(versus, "MAX_WAIT_SECONDS", 0)
     with versus._one_at_a_time:
         page = ask(client, phase, status=503, a=runs[0].pk, b=runs[1].pk, tests="now")
     assert "Another comparison is being computed" in page
@@ -174,7 +174,7 @@ def test_instances_are_filtered_by_class_and_come_in_pages(
     Phase.objects.filter(pk=phase.pk).update(shows_instances=True)
     page = between(client, phase, runs, dimension="topic", **{"class": "D01-0005"})
     assert "differs on 2 of 2 instances of the class “D01-0005”" in page
-    monkeypatch.setattr(versus, "PAGE", 5)
+    monkeypatch.setattr(versus, "INSTANCES_PER_PAGE", 5)
     names = []
     for number in (1, 2, 3):
         page = between(client, phase, runs, page=number)

@@ -7,17 +7,17 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import about, history
-from citeboard.ops.accounts import delete_account, own_data
+from citeboard.core.audit import history_of_place, history_of_subjects
+from citeboard.ops.accounts import collect_own_data, delete_account
 from citeboard.teams.membership import add_member
-from scoring.exchange.citations import of_snapshot
+from scoring.exchange.citations import cite_snapshot
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.results.runs.confirming import (
-    ask_to_confirm,
     end_confirmation,
+    notify_leads_of_due_phases,
     reopen_confirmation,
 )
-from tasks.delivery.notifications.reading import choose
+from tasks.delivery.notifications.reading import set_channels
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
 from tasks.models.notifications import Channel, Kind
 from tasks.seasons.presets import clone_season
@@ -210,7 +210,7 @@ def test_files_keep_the_form_of_an_instant_and_pages_show_it_in_words(
     client.get(boards.address("board", phase) + "cite/")
     kept = Snapshot.objects.latest("pk")
     assert kept.content["results"]["words"] == written
-    assert f"Results were {in_words}" in of_snapshot(kept).note
+    assert f"Results were {in_words}" in cite_snapshot(kept).note
 
 
 def test_a_caption_of_one_s_own_stays_and_the_comment_says_it(client, phase):
@@ -472,7 +472,7 @@ def test_organisers_end_it_with_a_reason_and_begin_it_anew(
     client.force_login(organiser)
     organise(client, phase, "confirmation-reopen")
     assert told(client, phase)["words"] == PRELIMINARY.format(0)
-    actions = [entry.action for entry in history(phase.task.season)[:2]]
+    actions = [entry.action for entry in history_of_place(phase.task.season)[:2]]
     assert actions == ["confirmation-reopened", "confirmation-ended"]
 
 
@@ -536,7 +536,9 @@ def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_hi
     say(client, ada, run(phase))
     say(client, ada, run(phase))
     entries = [
-        entry for entry in about(run(phase)) if entry.action.startswith("result-")
+        entry
+        for entry in history_of_subjects(run(phase))
+        if entry.action.startswith("result-")
     ]
     assert sorted(entry.action for entry in entries) == [
         "result-confirmed",
@@ -556,7 +558,7 @@ def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(
     client, phase, ada, organiser
 ):
     say(client, ada, run(phase))
-    [said] = own_data(ada)["confirmed_results"]
+    [said] = collect_own_data(ada)["confirmed_results"]
     assert (said["run"], said["state"]) == (run(phase).pk, "confirmed")
     delete_account(ada)
     assert ResultConfirmation.objects.get().by is None
@@ -617,10 +619,10 @@ def test_leads_are_told_once_when_results_wait_to_be_confirmed(
     hook = Webhook.objects.create(
         season=named.task.season, url="https://hook.example.org", nonce="n"
     )
-    assert ask_to_confirm() == 2
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 2
+    assert notify_leads_of_due_phases() == 0
     Phase.objects.update(version=50)
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 0
     assert letters_to(ada) == [waits(ADA, page=page_of(named, "ours"))]
     assert letters_to(bob) == [waits(BOB, page=page_of(named, "theirs"))]
     assert [letters_to(person) for person in (mate, organiser)] == [[], []]
@@ -639,7 +641,7 @@ def test_leads_are_told_once_when_results_wait_to_be_confirmed(
 def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
     ada.language = "de"
     ada.save()
-    ask_to_confirm()
+    notify_leads_of_due_phases()
     [letter] = letters_to(ada)
     assert letter.startswith(
         "[Citeboard] Ergebnisse von Ada in Task 1A, Final warten auf Bestätigung"
@@ -650,9 +652,9 @@ def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
 def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(
     client, named, ada, bob
 ):
-    choose(user=ada, wanted={Kind.CONFIRM: Channel.SITE})
-    choose(user=bob, wanted={Kind.CONFIRM: Channel.NONE})
-    assert ask_to_confirm() == 1
+    set_channels(user=ada, wanted={Kind.CONFIRM: Channel.SITE})
+    set_channels(user=bob, wanted={Kind.CONFIRM: Channel.NONE})
+    assert notify_leads_of_due_phases() == 1
     assert [letters_to(person) for person in (ada, bob)] == [[], []]
     client.force_login(ada)
     assert "wait to be confirmed" in client.get(reverse("messages")).content.decode()
@@ -674,37 +676,37 @@ def test_nobody_is_told_while_nothing_can_be_confirmed_and_leads_are_once_it_can
 ):
     usual = {name: getattr(named, name) for name in not_yet}
     Phase.objects.update(**not_yet)
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 0
     assert letters_to(ada) == []
     Phase.objects.update(**usual)
-    assert ask_to_confirm() == 2
+    assert notify_leads_of_due_phases() == 2
 
 
 def test_nobody_is_told_of_a_season_that_is_not_public_or_while_runs_are_being_scored(
     named,
 ):
     Season.objects.update(is_public=False)
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 0
     Season.objects.update(is_public=True)
     named.submissions.filter(system="worse").update(status="queued")
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 0
     named.submissions.update(status="scored")
-    assert ask_to_confirm() == 2
+    assert notify_leads_of_due_phases() == 2
 
 
 def test_a_team_is_told_whose_run_counts_later(named, bob):
     named.submissions.filter(system="theirs").update(
         exclusion="hidden", exclusion_reason="So."
     )
-    assert ask_to_confirm() == 1
+    assert notify_leads_of_due_phases() == 1
     named.submissions.update(exclusion="", exclusion_reason="")
     Phase.objects.update(version=60)
-    assert ask_to_confirm() == 1
+    assert notify_leads_of_due_phases() == 1
     assert letters_to(bob) == [waits(BOB, page=page_of(named, "theirs"))]
 
 
 def test_a_run_is_not_named_once_the_phase_keeps_its_scores_to_itself(named, ada):
-    ask_to_confirm()
+    notify_leads_of_due_phases()
     Phase.objects.update(board="organisers", own_scores="scored")
     [letter] = letters_to(ada)
     assert "It is run" not in letter
@@ -714,7 +716,7 @@ def test_a_run_is_not_named_once_the_phase_keeps_its_scores_to_itself(named, ada
 def test_nothing_is_sent_once_the_phase_keeps_all_of_runs_to_itself_or_nobody_is_asked_any_more(
     named, ada, bob, organiser
 ):
-    ask_to_confirm()
+    notify_leads_of_due_phases()
     Phase.objects.update(board="organisers", own_scores="nothing")
     assert letters_to(ada) == []
     Phase.objects.update(board="everyone", own_scores="")
@@ -730,12 +732,12 @@ def test_a_board_that_is_shown_by_the_clock_lets_its_teams_be_told(named, ada):
         board_from=timezone.now() - HOUR,
         board_then="everyone",
     )
-    ask_to_confirm()
+    notify_leads_of_due_phases()
     assert len(letters_to(ada)) == 1
 
 
 def test_nothing_is_sent_once_the_board_is_hidden_by_the_clock(named, ada):
-    ask_to_confirm()
+    notify_leads_of_due_phases()
     Phase.objects.update(
         board="everyone",
         own_scores="nothing",
@@ -747,16 +749,16 @@ def test_nothing_is_sent_once_the_board_is_hidden_by_the_clock(named, ada):
 
 @pytest.mark.both_databases
 def test_a_sweep_costs_one_query_once_leads_were_told(named, django_assert_num_queries):
-    assert ask_to_confirm() == 2
+    assert notify_leads_of_due_phases() == 2
     with django_assert_num_queries(1):
-        assert ask_to_confirm() == 0
+        assert notify_leads_of_due_phases() == 0
 
 
 def test_leads_are_told_that_the_confirmation_was_begun_anew_and_by_whoever_did_it_not(
     client, named, ada, bob, organiser
 ):
     say(client, ada, run(named))
-    assert ask_to_confirm() == 1
+    assert notify_leads_of_due_phases() == 1
     Organiser.objects.create(season=named.task.season, user=bob)
     end_confirmation(phase=Phase.objects.get(), reason="It took long.", by=organiser)
     reopen_confirmation(phase=Phase.objects.get(), by=bob)
@@ -765,7 +767,7 @@ def test_leads_are_told_that_the_confirmation_was_begun_anew_and_by_whoever_did_
     # Once more is news again, and the sweep adds nothing to it.
     end_confirmation(phase=Phase.objects.get(), reason="It took longer.", by=organiser)
     reopen_confirmation(phase=Phase.objects.get(), by=organiser)
-    assert ask_to_confirm() == 0
+    assert notify_leads_of_due_phases() == 0
     assert letters_to(bob) == [waits(BOB, ANEW, page=page_of(named, "theirs"))]
 
 
@@ -777,5 +779,5 @@ def test_what_is_begun_anew_while_the_board_is_frozen_is_told_when_it_is_reveale
     reopen_confirmation(phase=Phase.objects.get(), by=organiser)
     assert letters_to(ada) == []
     Phase.objects.update(frozen_until=timezone.now() - HOUR)
-    assert ask_to_confirm() == 2
+    assert notify_leads_of_due_phases() == 2
     assert letters_to(ada) == [waits(ADA, page=page_of(named, "ours"))]

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.instants import written_instant
+from citeboard.core.instants import format_parsable_time
 from scoring.models import LogEntry
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tests import factories
@@ -147,7 +147,7 @@ def test_a_task_of_a_public_season_is_shown_first_and_stays_closed(client, olga)
     assert answer.context["form"]["opens"].value() is None
     unsaid = saved(client, answer)
     assert list(unsaid.context["form"].errors) == ["opens"]
-    past = written_instant(timezone.now() - dt.timedelta(days=1), dt.UTC)
+    past = format_parsable_time(timezone.now() - dt.timedelta(days=1), dt.UTC)
     assert "a later time" in text_of(saved(client, answer, opens=past))
     later = filled(answer, opens="2090-01-01 00:00")
     Phase.objects.update(closes=dt.datetime(2095, 1, 1, tzinfo=dt.UTC))

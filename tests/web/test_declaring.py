@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
-from citeboard.ops.undoing import to_take_back
+from citeboard.ops.undoing import entries_to_undo
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tests import factories
@@ -307,7 +307,7 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
     assert Gold.objects.count() == (2 if has_runs else 1)
     worked_off()
     # The first version can be taken back by itself, that of the declaration with it.
-    assert [entry.action for entry in to_take_back(task.season)].count(
+    assert [entry.action for entry in entries_to_undo(task.season)].count(
         "gold-added"
     ) == 1
     assert "Taken back: declared Why cite anew" in undone(client, "declared-anew")

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.worker.compare_board import give_intervals
+from scoring.worker.compare_board import compute_and_save_class_intervals
 from tests import factories
 from tests.scoring import boards
 from tests.scoring.citation_texts import GOLD, RUN, make_phase, make_run
@@ -162,7 +162,7 @@ def test_the_published_form_has_values_by_data_set_and_no_intervals_there(tmp_pa
     run["lu"] = [*run["lu"][1:], intents("Uses", "Uses", "Background")]
     phase = make_phase(tmp_path, rules="official", gold=gold)
     evaluation = make_run(phase, tmp_path, run).evaluations.get()
-    give_intervals(evaluation)
+    compute_and_save_class_intervals(evaluation)
     lu = evaluation.breakdowns.get(classes__dimension="dataset").by_class()["lu"]
     own, published = lu["kl_intent"], lu["kl_intent_published"]
     assert own.low is not None

@@ -5,9 +5,9 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.membership import renew_invitation, secret_of
-from tasks.jobs.mails import send_mails
+from tasks.jobs.mails import send_due_mails
 from tasks.models import Job, Registration, Season
 from tasks.submissions.refusals import NotRegistered
 from tasks.submissions.submit import submit_run
@@ -114,7 +114,7 @@ def test_a_lead_is_written_to_when_the_team_is_decided_on(
     # It waits while the decision can be taken back.
     assert letters_to(lead) == []
     Job.all_kinds.update(due_at=timezone.now())
-    send_mails()
+    send_due_mails()
     [letter] = [sent for sent in mail.outbox if sent.to == [lead.email]]
     assert letter.to == [lead.email]
     assert letter.subject == "[Citeboard] Night Shift does not take part in The season"
@@ -133,7 +133,7 @@ def test_a_mail_server_that_is_away_keeps_nobody_from_deciding(
     assert "Night Shift takes part." in decide(
         client, organiser, season, team, decision="approve"
     )
-    assert send_mails() == 0
+    assert send_due_mails() == 0
     assert Registration.objects.get().is_approved
 
 
@@ -318,7 +318,8 @@ def test_who_did_what_about_an_entry_is_in_the_history_of_the_season(
     client.force_login(organiser)
     client.post(reverse("organise-entry", args=[season.slug]), {"registration": "open"})
     assert [
-        (entry.actor_name, entry.action, entry.subject) for entry in history(season)
+        (entry.actor_name, entry.action, entry.subject)
+        for entry in history_of_place(season)
     ] == [
         ("Olga", "entry-changed", "The season"),
         ("Ada", "entry-taken-back", "Night Shift"),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from citeboard.core import storage
 from citeboard.teams.models import Token
 from scoring.models import EstimateSheet
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
 from tests import factories
@@ -281,9 +281,9 @@ def test_organisers_read_all_sheets_of_a_board_that_is_computed_once(
 
     def counted(*given):
         boards.append(given)
-        return standings(*given)
+        return compute_board(*given)
 
-    monkeypatch.setattr("citeboard.web.organise.estimates.standings", counted)
+    monkeypatch.setattr("citeboard.web.organise.estimates.compute_board", counted)
     page = text_of(signed_in(organiser).get(organise("", phase)))
     assert page.count("Take the estimates off the board") == 2
     assert len(boards) == 1

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from citeboard.teams.models import FirstOrganiserToken, User
-from tasks.seasons.organisers import MAX_TOKENS, how_to_begin, is_awaited
+from tasks.seasons.organisers import MAX_TOKENS, how_to_begin, needs_first_organiser
 from tests.factories import make_season, make_user
 from tests.web.reading import text_of
 
@@ -91,7 +91,7 @@ def test_where_somebody_may_organise_nothing_is_printed_and_no_token_is_good(
     secret, somebody = printed(), make_user(is_staff=organises == "staff")
     if organises == "organiser":
         make_season(organiser=somebody)
-    assert not is_awaited()
+    assert not needs_first_organiser()
     assert how_to_begin() == ""
     assert client.post(HERE, {**GIVEN, "secret": secret}).status_code == 404
 

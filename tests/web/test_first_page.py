@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import ENDLESS_TIME
 from scoring.results.board.public_results import public_verdict
-from scoring.results.comparison.drawing import draw, example_of
+from scoring.results.comparison.drawing import draw, first_answered_example
 from scoring.results.comparison.examples import (
     MAX_CHARACTERS,
     MAX_LINES,
@@ -17,14 +17,19 @@ from scoring.results.comparison.examples import (
 )
 from scoring.results.comparison.pieces import BOTH, PLACE
 from tasks.models import Task
-from tasks.seasons.cards import SENTENCES, Card, opening, sentence_of
+from tasks.seasons.cards import (
+    SENTENCES_BY_TASK_TYPE,
+    TaskCard,
+    describe_task,
+    first_sentence,
+)
 from tasks.types import task_types
 from tests import factories
 from tests.scoring import boards
 from tests.scoring.publications import PLACEMENTS, keep_publication
 from tests.web.reading import text_of
 
-DRAWN = [slug for slug, kind in task_types().items() if example_of(kind)]
+DRAWN = [slug for slug, kind in task_types().items() if first_answered_example(kind)]
 
 
 def test_every_type_that_comes_with_a_sample_is_drawn():
@@ -34,7 +39,7 @@ def test_every_type_that_comes_with_a_sample_is_drawn():
 @pytest.mark.parametrize("slug", DRAWN)
 def test_a_drawn_sample_marks_what_gold_and_answer_share_and_where_it_is_cited(slug):
     kind = task_types()[slug]
-    parts = draw(kind, example_of(kind))
+    parts = draw(kind, first_answered_example(kind))
     kinds = {
         piece.kind for part in parts for line in part.lines for piece in line.pieces
     }
@@ -84,7 +89,7 @@ def test_organisers_say_their_task_in_a_sentence_of_their_own(client):
 @pytest.mark.parametrize("slug", sorted(task_types()))
 def test_every_built_in_type_has_a_sentence_and_a_short_example(slug):
     kind = task_types()[slug]
-    assert sentence_of(Task(type=slug)) == str(SENTENCES[slug])
+    assert describe_task(Task(type=slug)) == str(SENTENCES_BY_TASK_TYPE[slug])
     for part in short_example(kind):
         assert len(part.lines) <= MAX_LINES + 1
         assert part.characters <= (MAX_LINES + 1) * (MAX_CHARACTERS + 2)
@@ -101,7 +106,7 @@ def test_every_built_in_type_has_a_sentence_and_a_short_example(slug):
     ],
 )  # fmt: skip
 def test_a_declared_task_is_described_by_the_first_sentence_of_its_card(card, sentence):
-    assert opening(Card(card)) == sentence
+    assert first_sentence(TaskCard(card)) == sentence
 
 
 @pytest.mark.django_db
@@ -145,7 +150,7 @@ def test_where_a_board_shows_ranks_alone_the_first_page_draws_no_number(client):
 def test_dates_stand_on_the_first_page_where_there_are_any(client):
     closes = timezone.now() + dt.timedelta(days=20)
     ending = boards.make_phase(closes=closes)
-    boards.make_phase(season=ending.task.season, closes=WITHOUT_END)
+    boards.make_phase(season=ending.task.season, closes=ENDLESS_TIME)
     said = text_of(client.get("/"))
     assert len(re.findall(r"\buntil \d", said)) == 1
     assert "no end" not in said

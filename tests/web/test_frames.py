@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Season
 from tests import factories
 from tests.scoring import boards
@@ -41,7 +41,7 @@ def test_it_is_the_board_of_visitors_whoever_asks_and_its_links_leave_the_frame(
     assert "The board shows nothing yet." in hidden
     Phase.objects.update(board="everyone")
     shown = client.get(boards.address("embed", phase)).content.decode()
-    [row] = standings(Phase.objects.get(), None).rows
+    [row] = compute_board(Phase.objects.get(), None).rows
     there = f"{boards.address('board', phase)}runs/{row.submission}/"
     assert '<base target="_top">' in shown
     assert f'<a href="{there}">{row.system}</a>' in shown

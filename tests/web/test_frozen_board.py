@@ -7,14 +7,14 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.refusals import Refused
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
 from scoring.results.board.open_gold import may_have_gold
-from scoring.results.board.snapshots import keep_due, save_frozen_board
-from scoring.worker.rescoring import score_again
+from scoring.results.board.snapshots import save_due_snapshots, save_frozen_boards
+from scoring.worker.rescoring import rescore_run
 from tasks.models import Organiser, Phase
-from tasks.seasons.phase_acts import freeze_board, freeze_now, reveal_frozen
+from tasks.seasons.phase_acts import freeze_board, freeze_board_now, reveal_frozen
 from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
@@ -170,19 +170,19 @@ def test_numbers_that_were_replaced_since_are_not_shown_as_those_of_then(client,
 
 def test_a_run_that_stands_on_a_frozen_board_is_not_scored_anew(phase, organiser):
     with pytest.raises(Refused, match="the board is frozen"):
-        score_again(submission=early(phase), by=organiser)
+        rescore_run(submission=early(phase), by=organiser)
 
 
 def test_withdrawing_or_choosing_changes_nothing_of_what_is_frozen(client, phase):
-    assert save_frozen_board() == 2
-    assert save_frozen_board() == 0
+    assert save_frozen_boards() == 2
+    assert save_frozen_boards() == 0
     phase.submissions.filter(system="early").update(status="withdrawn")
     Phase.objects.update(counting="selected")
     assert told(client, phase) == [(True, False)] * 3
 
 
 def test_what_organisers_exclude_goes_from_a_frozen_board_at_once(client, phase):
-    save_frozen_board()
+    save_frozen_boards()
     phase.submissions.filter(system="early").update(exclusion="hidden")
     assert told(client, phase) == [(False, False)] * 3
 
@@ -213,7 +213,7 @@ def test_gold_stays_closed_while_a_board_on_it_is_frozen(phase):
 
 
 def test_frozen_and_revealed_boards_are_kept(phase):
-    keep_due()
+    save_due_snapshots()
     assert set(Snapshot.objects.values_list("occasion", "audience")) == {
         ("freeze", "public")
     }
@@ -222,10 +222,10 @@ def test_frozen_and_revealed_boards_are_kept(phase):
         early(phase).evaluations.get().pk
     ]
     Phase.objects.update(frozen_until=timezone.now())
-    keep_due()
+    save_due_snapshots()
     revealed = Snapshot.objects.get(occasion="reveal")
     assert (revealed.audience, "late" in revealed.text.decode()) == ("public", True)
-    assert keep_due() == 0
+    assert save_due_snapshots() == 0
 
 
 def test_what_an_organiser_cites_of_the_shadow_board_is_for_organisers(
@@ -268,7 +268,7 @@ def test_organisers_freeze_and_reveal_by_buttons_and_the_history_tells_it(
     assert FrozenBoard.objects.filter(rules="corrected").exists()
     assert post(client, phase, "organise-unfreeze").status_code == 302
     assert not Phase.objects.get().is_frozen()
-    entries = list(history(phase.task.season)[:2])
+    entries = list(history_of_place(phase.task.season)[:2])
     assert [entry.action for entry in entries] == ["board-frozen"] * 2
     assert "until it is revealed" in entries[1].words
     assert told(client, phase) == [(False, True)] * 3
@@ -322,7 +322,7 @@ def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_r
         freeze_board(
             phase=phase, frozen_from=timezone.now(), frozen_until=None, by=organiser
         )
-    assert freeze_now(phase=phase, by=organiser).frozen_from == phase.frozen_from
+    assert freeze_board_now(phase=phase, by=organiser).frozen_from == phase.frozen_from
     reveal_frozen(phase=phase, by=organiser)
     with pytest.raises(Refused, match="not frozen"):
         reveal_frozen(phase=phase, by=organiser)

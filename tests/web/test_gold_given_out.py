@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.results.board.open_gold import open_run
+from scoring.results.board.open_gold import run_released_with_gold
 from scoring.results.board.visibility import may_see_scores
 from tasks.gold.early import EmbargoBreach
 from tasks.models import Gold, Phase, Submission
@@ -76,9 +76,13 @@ def test_what_is_kept_elsewhere_opens_no_run_of_a_board_and_no_label(practice):
     """All that rests on gold asks the same rule."""
     run = factories.make_submission(phase=practice, status="scored")
     boards.score(run, 0.25, gold=Gold.objects.get())
-    assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) == run
+    assert (
+        run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk) == run
+    )
     same_gold_elsewhere(practice)
-    assert open_run(Phase.objects.get(pk=practice.pk), None, run.pk) is None
+    assert (
+        run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk) is None
+    )
 
 
 def test_a_team_sees_no_score_while_one_version_that_its_run_was_scored_with_is_kept(

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import User
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Gold, Job, Phase, Submission
 from tests import factories
 from tests.api.sending import score
@@ -234,10 +234,10 @@ def test_the_board_moves_when_the_last_run_is_through_and_the_old_one_stays(
     client.force_login(organiser)
     send(client, phase, archive(tmp_path))
     score(runs["1"])
-    assert standings(Phase.objects.get(pk=phase.pk), None).gold.number == 1
+    assert compute_board(Phase.objects.get(pk=phase.pk), None).gold.number == 1
     score(runs["4"])
     phase = Phase.objects.get(pk=phase.pk)
-    assert [row.system for row in standings(phase, None).rows] == [
+    assert [row.system for row in compute_board(phase, None).rows] == [
         "Always 4",
         "Always 1",
     ]

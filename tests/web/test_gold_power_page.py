@@ -9,7 +9,7 @@ from citeboard.core import storage
 from scoring.metrics import metrics_of
 from scoring.models import Evaluation
 from scoring.offline.compare import paired
-from scoring.results.board.comparisons import gold_power, statistics_of
+from scoring.results.board.comparisons import gold_power, read_statistics
 from scoring.results.board.formatting import metric_label
 from scoring.stats.significance import (
     detectable_difference,
@@ -45,7 +45,7 @@ def test_it_is_not_known_before_two_runs_were_scored(client):
 def test_the_difference_is_that_of_the_error_between_the_runs(client):
     phase = make_phase()
     runs = [scored(phase, right) for right in (3, 8)]
-    a, b = (statistics_of(run.evaluations.get()) for run in runs)
+    a, b = (read_statistics(run.evaluations.get()) for run in runs)
     task = phase.task
     metric = metrics_of(
         task.task_type, task.ranking_rules, task.task_type.checked_options({})
@@ -91,7 +91,7 @@ def test_organisers_choose_differences_and_see_the_chance_of_each_by_the_size_of
     client,
 ):
     phase = make_phase()
-    a, b = (statistics_of(scored(phase, right).evaluations.get()) for right in (3, 8))
+    a, b = (read_statistics(scored(phase, right).evaluations.get()) for right in (3, 8))
     task = phase.task
     metric = metrics_of(
         task.task_type, task.ranking_rules, task.task_type.checked_options({})

@@ -11,8 +11,8 @@ from django.utils import timezone
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from tasks.delivery.notifications.events import remind_of_deadlines
-from tasks.delivery.notifications.reading import choices_of
-from tasks.jobs.mails import send_mails
+from tasks.delivery.notifications.reading import channels_by_kind
+from tasks.jobs.mails import send_due_mails
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
 from tests import factories
@@ -112,7 +112,7 @@ def test_a_phase_decides_by_its_own_runs(browser, phase):
 def test_it_waits_ten_minutes_in_the_list_and_is_taken_back_until_then(browser, phase):
     _said, sent = send(browser, group="late")
     assert sent.status_code == 302
-    assert send_mails() == 0
+    assert send_due_mails() == 0
     assert (
         "1 person is notified, 0 by e-mails that were sent. 1 e-mail waits until"
         in text_of(browser.get(WHERE))
@@ -137,7 +137,7 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
     )
     send(browser, group="without-run", phase=phase.pk)
     Job.all_kinds.update(due_at=timezone.now())
-    send_mails()
+    send_due_mails()
     assert "2 people are notified, 2 by e-mails that were sent." in text_of(
         browser.get(WHERE)
     )
@@ -152,7 +152,7 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
     assert "E-mails of organisers to some of the teams" in text_of(
         Client().post(f"/{link}")
     )
-    assert choices_of(silent)[Kind.MAILED] == Channel.SITE
+    assert channels_by_kind(silent)[Kind.MAILED] == Channel.SITE
     assert "1 by e-mail, after ten minutes" in send(browser, group="without-run")[0]
     Phase.objects.update(closes=timezone.now() + dt.timedelta(hours=9))
     remind_of_deadlines()

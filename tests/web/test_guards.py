@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import confinement
-from citeboard.core.audit import history
-from tasks.gold.early import going_on
+from citeboard.core.audit import history_of_place
+from tasks.gold.early import confirm_disclosure
 from tasks.models import Notification, Organiser, Phase, Season
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.phase_acts import change_board
@@ -62,7 +62,7 @@ def test_who_is_removed_is_shown_first_told_by_mail_and_brought_back(
     assert not season.organisers.filter(user=eve).exists()
     told = Notification.objects.get(user=eve)
     assert told.job_id
-    entry = history(season).get(action="helper-removed")
+    entry = history_of_place(season).get(action="helper-removed")
     client.post(reverse("organise-undo", args=["one", entry.pk]))
     assert season.organisers.get(user=eve).role == "helper"
     assert not Notification.objects.filter(user=eve, job__state="queued").exists()
@@ -104,7 +104,7 @@ def test_a_clone_tells_no_more_than_its_season_told_at_first_or_tells_now(
     values = {
         f"{prefix}.{name}": value for name, value in zip(names, later, strict=True)
     }
-    with going_on(str(phase.task), "The board opens earlier."):
+    with confirm_disclosure(str(phase.task), "The board opens earlier."):
         change_settings(season=season, values=values, by=olga)
     made = clone_season(season=season, slug="next", title="Next", by=olga)
     [cloned] = Phase.objects.filter(task__season=made)
@@ -120,7 +120,7 @@ def test_a_board_that_was_opened_by_hand_waits_for_its_day_in_the_clone(olga, se
         board_from=day,
         board_then="everyone",
     )
-    with going_on(str(phase.task), "The board opens earlier."):
+    with confirm_disclosure(str(phase.task), "The board opens earlier."):
         change_board(
             phase=phase, board="everyone", board_from=None, board_then="", by=olga
         )

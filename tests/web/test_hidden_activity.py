@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from scoring.models import Evaluation
 from tasks.models import Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
@@ -96,7 +96,7 @@ def test_neither_validators_nor_versions_change_when_a_run_comes_to_a_board_that
     ]
     assert [answer["version"] for answer in told] == [0, 0]
     boards.scored_run(phase, other, 0.9, system="late")
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     caches["pages"].clear()
     after = [answers(client, phase) for client in (visitor, of_team)]
     for first, second in zip(before, after, strict=True):
@@ -110,7 +110,7 @@ def test_a_board_that_is_shown_has_another_validator_and_version_for_each_change
     version = (
         Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"]
     )
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert Client().get(board, headers={"If-None-Match": first}).status_code == 200
     assert (
         Client().get(reverse("api:leaderboard", args=[phase.pk])).json()["version"]

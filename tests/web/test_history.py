@@ -37,7 +37,7 @@ def read(client, phase) -> str:
 
 def undo(client, phase) -> None:
     season = phase.task.season
-    entry = audit.history(season)[0]
+    entry = audit.history_of_place(season)[0]
     client.post(reverse("organise-undo", args=[season.slug, entry.pk]))
 
 
@@ -45,7 +45,7 @@ def test_the_whole_text_of_an_announcement_is_kept(client, phase, organiser):
     text = "We extend. " * 100
     announce(season=phase.task.season, text="Welcome.", by=organiser)
     announce(season=phase.task.season, text=text, by=organiser)
-    (change,) = audit.history(phase.task.season)[0].changes
+    (change,) = audit.history_of_place(phase.task.season)[0].changes
     assert (change["before"], change["after"]) == ("Welcome.", text.strip())
     client.force_login(organiser)
     assert "announcement : Welcome. → We extend." in read(client, phase)
@@ -66,7 +66,7 @@ def test_an_edit_in_the_admin_stands_in_the_history_and_on_the_boards(client, ph
         if value is not None and "_" not in name[-2:]
     }
     assert client.post(where, {**values, "board": "nobody"}).status_code == 302
-    entry = audit.history(phase.task.season)[0]
+    entry = audit.history_of_place(phase.task.season)[0]
     assert (entry.actor, entry.action) == (staff, "changed-in-admin")
     assert {"key": "board", "before": "everyone", "after": "nobody"} in entry.changes
     phase.refresh_from_db()
@@ -91,7 +91,7 @@ def test_what_was_deleted_in_the_admin_is_brought_back_there(client, phase):
     client.force_login(factories.make_user(is_staff=True, is_superuser=True))
     client.post(reverse("admin:tasks_season_delete", args=[other.pk]), {"post": "yes"})
     assert not Season.objects.filter(pk=other.pk).exists()
-    entry = audit.history(other)[0]
+    entry = audit.history_of_place(other)[0]
     client.post(
         reverse("admin:core_auditentry_changelist"),
         {"action": "bring_back", "_selected_action": [entry.pk]},
@@ -105,14 +105,16 @@ def test_what_has_runs_or_gold_is_not_deleted(phase, organiser):
     factories.make_submission(phase=phase)
     with pytest.raises(Refused, match="has runs, which stay"):
         delete_phase(phase=phase, by=organiser)
-    assert not audit.history(phase.task.season).filter(action="deleted").exists()
+    assert (
+        not audit.history_of_place(phase.task.season).filter(action="deleted").exists()
+    )
 
 
 def test_a_place_that_was_taken_since_is_not_overwritten(phase, organiser):
     delete_phase(phase=phase, by=organiser)
     factories.make_phase(task=phase.task, slug=phase.slug)
     with pytest.raises(audit.NotRestored, match="something else has its place"):
-        audit.restore(entry=audit.history(phase.task.season)[0], by=organiser)
+        audit.restore(entry=audit.history_of_place(phase.task.season)[0], by=organiser)
     assert Phase.objects.count() == 1
 
 
@@ -165,7 +167,9 @@ def test_somebody_who_has_left_is_an_account_that_was_deleted(phase, organiser):
     )
     close_now(phase=phase, by=other)
     delete_account(other)
-    assert [(entry.actor_name, entry.words) for entry in audit.history(season)] == [
+    assert [
+        (entry.actor_name, entry.words) for entry in audit.history_of_place(season)
+    ] == [
         (f"deleted account {number}", f"closed {phase.task}, {phase}"),
         ("Olga", f"removed deleted account {number}"),
     ]

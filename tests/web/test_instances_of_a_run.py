@@ -18,10 +18,10 @@ from citeboard.teams.models import User
 from citeboard.web.runs import instances as readers
 from scoring.offline.evaluate import load_instances
 from scoring.results.comparison import reading
-from scoring.results.comparison.pieces import Line, Part, Piece
+from scoring.results.comparison.pieces import InstanceLine, InstancePart, TextPiece
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.types import task_types
 from tests import factories
 from tests.api.sending import score
@@ -187,7 +187,7 @@ def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(
     )
     for status, answered in (("withdrawn", 404), ("scored", 200)):
         type(run).objects.filter(pk=run.pk).update(status=status)
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
         ask(client, run, status=answered)
     phase.task.season.is_public = False
     phase.task.season.save()
@@ -195,7 +195,7 @@ def test_others_read_it_where_gold_and_runs_are_given_out_and_nowhere_else(
 
 
 def test_instances_come_in_pages(client, run, staff, monkeypatch):
-    monkeypatch.setattr(reading, "PAGE", 8)
+    monkeypatch.setattr(reading, "INSTANCES_PER_PAGE", 8)
     names = []
     for number in (1, 2, 3):
         told = ask(client, run, staff, page=number)
@@ -476,7 +476,9 @@ def test_who_may_not_see_the_gold_is_told_no_outcome_and_cannot_filter_by_one(
 
 
 def test_a_long_text_is_folded_and_stands_open_where_it_is_read_alone():
-    part = Part("Answer", "answer", [Line([Piece("word " * 400 + "end")])])
+    part = InstancePart(
+        "Answer", "answer", [InstanceLine([TextPiece("word " * 400 + "end")])]
+    )
     folded = render_to_string("runs/_drawn.html", {"parts": [part]})
     assert "The whole text, 2,003 characters" in re.sub("[\u2009\u202f]", ",", folded)
     assert folded.count("word end") == 1

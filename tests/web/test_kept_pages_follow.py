@@ -9,7 +9,7 @@ from django.urls import reverse
 from citeboard.ops.accounts import delete_account
 from citeboard.teams.membership import add_member, remove_member
 from tasks.models import Gold, Organiser, Phase, Season
-from tasks.models.seasons import bump_version, bump_versions
+from tasks.models.seasons import increment_board_version, increment_board_versions
 from tasks.seasons.announcements import announce
 from tasks.seasons.history import delete_phase
 from tasks.seasons.organisers import add_organiser, remove_organiser
@@ -56,13 +56,13 @@ def _is_scored(scene) -> None:
     """Another run of the team, as the worker says it."""
     run = boards.make_run(scene.phase, scene.team)
     boards.score(run, 0.99, gold=Gold.objects.current(scene.phase))
-    bump_version(scene.phase.pk, scene.team.pk)
+    increment_board_version(scene.phase.pk, scene.team.pk)
 
 
 def _updated(model, **wanted):
     def change(scene) -> None:
         model.objects.update(**wanted)
-        bump_versions(scene.phase.task.season)
+        increment_board_versions(scene.phase.task.season)
 
     return change
 

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.ops import launching
 from citeboard.teams.models import Team, User
 from tasks.models import Gold, Phase, Season, Submission
@@ -75,7 +75,7 @@ def test_all_dates_are_changed_in_one_table(client, season):
     assert Season.objects.get().workshop_at == dt.datetime(
         2031, 9, 1, 9, 0, tzinfo=dt.UTC
     )
-    [entry] = history(season).filter(action="settings-changed")
+    [entry] = history_of_place(season).filter(action="settings-changed")
     assert {change["key"] for change in entry.changes} - {"tasks.two.position"} == {
         "tasks.one.phases.final.closes", "season.workshop_at"
     }  # fmt: skip
@@ -222,9 +222,9 @@ def test_a_participants_walk_says_what_stops_them_and_leaves_nothing(
     for phase in Phase.objects.all():
         make_gold(phase=phase)
     people, teams = User.objects.count(), Team.objects.count()
-    assert list(launching.participants_walk(season)) == []
+    assert list(launching.find_participant_obstacles(season)) == []
     Season.objects.update(**{field: value})
-    stopped = list(launching.participants_walk(Season.objects.get()))
+    stopped = list(launching.find_participant_obstacles(Season.objects.get()))
     assert words in "".join(stopped)
     assert bool(stopped) == bool(words)
     assert (User.objects.count(), Team.objects.count()) == (people, teams)

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.results.board import snapshots
-from scoring.results.board.leak_budget import budget_of
-from scoring.worker.rescoring import follow_release
+from scoring.results.board.leak_budget import leak_budget_of
+from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from tasks.models import Phase
 from tests.api.conftest import API
 from tests.api.sending import score
@@ -151,7 +151,7 @@ def test_the_budget_counts_the_bins_of_confidence(tmp_path):
         task = declare(replace(small, toml=toml), season)
         phase = make_phase(task=task, with_gold=False)
         publish_gold(phase, small.gold_files(), tmp_path / measure)
-        own = [item for item in budget_of(phase).items if item.phase == phase]
+        own = [item for item in leak_budget_of(phase).items if item.phase == phase]
         numbers.append(own[0].numbers)
     assert numbers == [7, 7 + 10 + 2]
 
@@ -191,8 +191,8 @@ def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_privat
 ):
     phase, runs = limited(people, public_part=30, counting="all")
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
-    assert snapshots.keep_due() == 1
-    assert follow_release() == 1
+    assert snapshots.save_due_snapshots() == 1
+    assert request_rescoring_of_stale_phases() == 1
     [before] = client.get(board(phase, "board.json")).json()["columns"][:1]
     assert "|part:public-30-" in before["key"]
     score(runs[0])
@@ -204,11 +204,11 @@ def test_at_the_end_the_board_as_it_stood_stays_until_all_runs_are_of_the_privat
     assert board(phase, f"snapshots/{kept.short}/") in page.content.decode()
     as_it_stood = client.get(board(phase, f"snapshots/{kept.short}/board.json")).json()
     assert all("|part:public-30-" in column["key"] for column in as_it_stood["columns"])
-    assert snapshots.keep_due() == 0
+    assert snapshots.save_due_snapshots() == 0
     score(runs[1])
     columns = client.get(board(phase, "board.json")).json()["columns"]
     assert all("|part:private-30-" in column["key"] for column in columns)
-    assert snapshots.keep_due() == 1
+    assert snapshots.save_due_snapshots() == 1
 
 
 def test_the_settings_of_a_phase_say_how_much_its_scores_can_tell_and_warn(
@@ -282,13 +282,13 @@ def test_a_share_above_all_of_it_is_refused_at_its_field(client, people):
 def test_runs_to_another_phase_on_the_same_gold_use_up_tries_where_a_phase_says_so(
     people,
 ):
-    from tasks.submissions.submit import quota
+    from tasks.submissions.submit import remaining_quota
 
     phase, runs = limited(people, runs_in_total=5)
     after = timezone.now() + dt.timedelta(days=40)
     other = make_phase(
         task=phase.task, split=phase.split, runs_in_total=5, closes=after
     )
-    assert quota(other, runs[0].team).left == 5
+    assert remaining_quota(other, runs[0].team).left == 5
     other.shares_tries = True
-    assert quota(other, runs[0].team).left == 3
+    assert remaining_quota(other, runs[0].team).left == 3

@@ -4,8 +4,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tasks.delivery.notifications.reading import choices_of, choose, unsubscribe_secret
-from tasks.jobs.mails import mail_state
+from tasks.delivery.notifications.reading import (
+    channels_by_kind,
+    set_channels,
+    unsubscribe_secret,
+)
+from tasks.jobs.mails import outgoing_mail_state
 from tasks.models import Job, Notification, Phase
 from tasks.models.notifications import Channel, Kind
 from tasks.seasons.announcements import announce
@@ -87,8 +91,8 @@ def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada
 def test_choices_are_kept_and_what_is_no_choice_changes_nothing(client, phase, ada):
     address = reverse("message-choices")
     client.post(address, {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon"})
-    assert choices_of(ada)[Kind.ANNOUNCED] == Channel.NONE
-    assert choices_of(ada)[Kind.SCORED] == Channel.SITE
+    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.NONE
+    assert channels_by_kind(ada)[Kind.SCORED] == Channel.SITE
     assert '<option value="none" selected>' in client.get(address).content.decode()
     tell(phase, "We extend.")
     assert "We extend." not in page_of(client)
@@ -102,20 +106,20 @@ def test_one_click_ends_mails_of_a_kind_without_signing_in(phase, ada):
     program = Client(enforce_csrf_checks=True)
     where = unsubscribing(ada)
     assert "Stop these e-mails" in text_of(program.get(where))
-    assert choices_of(ada)[Kind.ANNOUNCED] == Channel.MAIL
+    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.MAIL
     said = program.post(where, {"List-Unsubscribe": "One-Click"})
     assert said.status_code == 200
     assert "You get no more e-mails of this kind: Announcements" in text_of(said)
-    assert choices_of(ada)[Kind.ANNOUNCED] == Channel.SITE
-    assert choices_of(ada)[Kind.MOVED] == Channel.MAIL
+    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.SITE
+    assert channels_by_kind(ada)[Kind.MOVED] == Channel.MAIL
     tell(phase, "We extend.")
     assert letters_to(ada) == []
 
 
 def test_unsubscribing_tells_nobody_more_than_they_wanted_to_be_told(ada):
-    choose(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
+    set_channels(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
     Client().post(unsubscribing(ada))
-    assert choices_of(ada)[Kind.ANNOUNCED] == Channel.NONE
+    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.NONE
 
 
 @pytest.mark.parametrize(
@@ -143,10 +147,10 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(
     assert "refuses the address (550)" in text_of(client.get(reverse("operate")))
     said = text_of(client.post(reverse("operate-mails"), follow=True))
     assert "1 e-mail will be tried again." in said
-    assert mail_state().failed == 0
+    assert outgoing_mail_state().failed == 0
     Job.all_kinds.update(state="failed")
     assert client.post(f"{API}/site/mails/").json() == {"queued": 1}
-    assert mail_state().failed == 0
+    assert outgoing_mail_state().failed == 0
 
 
 @pytest.mark.both_databases

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scoring.human import outcome
-from scoring.human.metric_correlation import lines, rated
-from scoring.results.board.standings import standings
+from scoring.human.metric_correlation import lines, mean_ratings_by_text
+from scoring.results.board.standings import compute_board
 from tests import factories
 from tests.lazily import Lazily
 from tests.scoring import boards, sheets
@@ -77,9 +77,9 @@ def test_correlations_over_systems_and_texts_are_those_of_scipy(phase, sheet):
     from scipy import stats
 
     publish(sheet)
-    people = rated(phase)["consistency"]
+    people = mean_ratings_by_text(phase)["consistency"]
     assert len(people) == 6 * len(TEXTS)
-    board = standings(phase, None)
+    board = compute_board(phase, None)
     [rouge] = [line for line in lines(board, people) if line.metric == "ROUGE-1 F1"]
     values = {row.submission: row.scores["rouge_1_f1"].value for row in board.rows}
     means = {

@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
-from citeboard.ops.doctor import State, examine
+from citeboard.ops.doctor import FindingState, examine
 from scoring.models import Judgement, JudgementImport
 from scoring.worker.score import score
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job
 from tests.background.background import followed
 from tests.factories import make_phase, make_season, make_task, make_user
@@ -181,9 +181,12 @@ def test_the_doctor_names_missing_models_and_waiting_labels(phase):
     phase.task.options = {**phase.task.options, "parser": "no_such_pipeline"}
     phase.task.save()
     [models, entailment_labels] = examine(["models", "labels"])
-    assert (models.state, "no_such_pipeline" in models.found) == (State.ODD, True)
+    assert (models.state, "no_such_pipeline" in models.found) == (
+        FindingState.ODD,
+        True,
+    )
     assert (entailment_labels.state, entailment_labels.found) == (
-        State.ODD,
+        FindingState.ODD,
         f"6 pairs of 1 scorings wait for {MODEL}",
     )
 
@@ -203,11 +206,11 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(
         f"It cannot be scored yet: the spaCy pipeline {elsewhere} is not installed"
     )
     [models] = examine(["models"])
-    assert (models.state, "1 jobs wait" in models.found) == (State.BAD, True)
+    assert (models.state, "1 jobs wait" in models.found) == (FindingState.BAD, True)
     assert "missing" in client.get(address(phase)).content.decode()
     elsewhere.symlink_to(shared / "spacy" / "en_test_sm")
 
-    assert sweep(now() + dt.timedelta(minutes=5)).resumed == 1
+    assert sweep_jobs(now() + dt.timedelta(minutes=5)).resumed == 1
     work(run)
     run.refresh_from_db()
     assert run.status == "scored"

@@ -8,16 +8,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
-from citeboard.core.database import EPOCH
-from citeboard.core.models import SchemaEpoch, note_done
-from citeboard.ops.backups import BACKUP
-from citeboard.ops.doctor import CHECKS
-from citeboard.ops.site_state import EXAMINED
+from citeboard.core.database import SCHEMA_EPOCH
+from citeboard.core.models import SchemaEpoch, save_last_done
+from citeboard.ops.backups import BACKUP_EVENT
+from citeboard.ops.doctor import CHECKS_BY_NAME
+from citeboard.ops.site_state import EXAMINED_CHECKS
 from citeboard.teams.models import Token
 from tasks.jobs import engine, leases
-from tasks.jobs.engine import end_leases
-from tasks.jobs.queue_choice import note_group
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.engine import expire_leases_of_owner
+from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user
 
@@ -49,20 +49,20 @@ def runs():
         for _ in range(4)
     )
     unserved.jobs.update(queue="gpu")
-    engine.defer(engine.claim(waiting.jobs.get().pk, "a-host:1:2"), WAITS)
+    engine.defer_job(engine.claim_job(waiting.jobs.get().pk, "a-host:1:2"), WAITS)
     failed.jobs.update(trace="edge-7f3a91c2")
-    leases.fail(engine.claim(failed.jobs.get().pk, "a-host:1:2"), FAILED)
-    assert engine.claim(lost.jobs.get().pk, "b-host:1:2") is not None
-    end_leases("b-host:1:2")
-    sweep()
+    leases.fail_job(engine.claim_job(failed.jobs.get().pk, "a-host:1:2"), FAILED)
+    assert engine.claim_job(lost.jobs.get().pk, "b-host:1:2") is not None
+    expire_leases_of_owner("b-host:1:2")
+    sweep_jobs()
     return waiting, failed, lost, unserved
 
 
 @pytest.fixture
 def groups(settings):
     settings.QUEUES = ["light"]
-    note_group("node-1-0123abcd:77.1:")
-    note_group("node-2-0123abcd:78.1:")
+    record_group_heartbeat("node-1-0123abcd:77.1:")
+    record_group_heartbeat("node-2-0123abcd:78.1:")
     WorkerGroup.objects.filter(name__startswith="node-2").update(
         seen_at=now() - dt.timedelta(hours=3)
     )
@@ -100,14 +100,14 @@ def test_staff_see_queues_workers_what_waits_and_what_failed(client, staff, runs
         "0 missing, 0 of a later release",
     ):
         assert words in said, words
-    note_done(BACKUP, dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC))
+    save_last_done(BACKUP_EVENT, dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC))
     assert "2 Mar 2026, 09:00 UTC" in page(client)
 
 
 @pytest.mark.usefixtures("groups")
 def test_programs_of_staff_are_told_the_same(staff, runs):
     # A migration has written it, unless another test has emptied the database since.
-    SchemaEpoch.objects.get_or_create(number=EPOCH)
+    SchemaEpoch.objects.get_or_create(number=SCHEMA_EPOCH)
     said = told(staff)
     by_name = {queue["name"]: queue for queue in said["queues"]}
     assert by_name["light"] | {"oldest_seconds": 0} == {
@@ -132,7 +132,7 @@ def test_programs_of_staff_are_told_the_same(staff, runs):
     )  # fmt: skip
     assert said["last_sweep"] is not None
     assert (said["versions"]["epoch"], said["versions"]["schema"]["missing"]) == (
-        EPOCH,
+        SCHEMA_EPOCH,
         [],
     )
     assert said["place"]["free"] > 0
@@ -181,10 +181,10 @@ def test_it_costs_no_more_queries_where_more_runs_have_failed(
     phase = runs[0].phase
     for _ in range(5):
         run = make_submission(phase=phase, team=make_team(season=phase.task.season))
-        leases.fail(engine.claim(run.jobs.get().pk, "a-host:1:2"), FAILED)
+        leases.fail_job(engine.claim_job(run.jobs.get().pk, "a-host:1:2"), FAILED)
     with django_assert_max_num_queries(60):
         client.get(reverse("operate"))
 
 
 def test_what_is_examined_are_checks_of_the_doctor():
-    assert set(EXAMINED) < set(CHECKS)
+    assert set(EXAMINED_CHECKS) < set(CHECKS_BY_NAME)

@@ -11,8 +11,8 @@ from citeboard.core.models import AuditEntry
 from scoring.models import Comparison
 from scoring.results.board.comparisons import save_comparisons
 from tasks.models import Gold, Job, Phase, Registration, Season, Submission, WorkerGroup
-from tasks.models.seasons import bump_version
-from tasks.seasons.cards import Card
+from tasks.models.seasons import increment_board_version
+from tasks.seasons.cards import TaskCard
 from tasks.types import task_types
 from tests import factories
 from tests.scoring import boards
@@ -76,14 +76,16 @@ def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(
     }
     for p, is_told in ((0.4, True), (0.001, False)):
         save_comparisons([Comparison(first=first, second=second, p=p, **facts)])
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
         said = attention(client, phase)
         assert ("Any of 2 ranked systems may be first. " in said) == is_told
     assert "1 scored run without all that the phase requires of run cards." in said
 
 
 def test_a_declared_task_without_a_card_is_told(client, phase, monkeypatch):
-    monkeypatch.setattr("citeboard.web.organise.attention.card", lambda task: Card(""))
+    monkeypatch.setattr(
+        "citeboard.web.organise.attention.card", lambda task: TaskCard("")
+    )
     assert (
         f"{phase.task} It has no card, so that nobody reads what is asked"
         in attention(client, phase)

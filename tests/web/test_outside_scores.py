@@ -9,13 +9,16 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.models import Token
 from scoring.models import ManualMeasure, ManualScore
-from scoring.results.board.manual_scores import MAX_MEASURES, enter_measure
+from scoring.results.board.manual_scores import (
+    MAX_MEASURES_PER_PHASE,
+    save_manual_measure,
+)
 from tasks.models import Organiser, Phase
-from tasks.models.seasons import bump_version
-from tasks.seasons.history import delete_phase, undo
+from tasks.models.seasons import increment_board_version
+from tasks.seasons.history import delete_phase, undo_entry
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -103,7 +106,7 @@ def test_those_of_runs_that_do_not_count_are_kept_and_stand_apart(
     client.force_login(ada.memberships.get().user)
     assert f"entered by hand Crowd rating {SECOND}" in text_of(client.get(run))
     phase.submissions.filter(system="A's").update(status="withdrawn")
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert str(SECOND) in text_of(client.get(boards.address("outside", phase)))
     Phase.objects.update(own_scores="nothing", board="organisers")
     assert str(SECOND) not in text_of(client.get(run))
@@ -158,9 +161,9 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
 ):
     enter(client, organiser, phase)
     enter(client, organiser, phase)
-    assert history(phase.task.season).count() == 1
+    assert history_of_place(phase.task.season).count() == 1
     enter(client, organiser, phase, values=lines(phase, SECOND))
-    entry = history(phase.task.season).first()
+    entry = history_of_place(phase.task.season).first()
     assert (
         entry.words
         == f"entered 1 score by hand as “Crowd rating” of {phase.task}, {phase}"
@@ -173,7 +176,8 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
     enter(client, organiser, phase, values="", source="")
     assert not ManualScore.objects.exists()
     assert (
-        "took away what was entered by hand" in history(phase.task.season).first().words
+        "took away what was entered by hand"
+        in history_of_place(phase.task.season).first().words
     )
     assert Phase.objects.get().version > version
 
@@ -223,10 +227,10 @@ def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
         "source": SOURCE,
         "by": organiser,
     }
-    for number in range(MAX_MEASURES):
-        enter_measure(**given, name=f"m{number}", values=lines(phase, 1.0))
+    for number in range(MAX_MEASURES_PER_PHASE):
+        save_manual_measure(**given, name=f"m{number}", values=lines(phase, 1.0))
     with pytest.raises(ValidationError, match="more are not allowed"):
-        enter_measure(**given, name="one more", values=lines(phase, 1.0))
+        save_manual_measure(**given, name="one more", values=lines(phase, 1.0))
 
 
 def test_organisers_enter_them_by_token(client, phase, organiser):
@@ -252,7 +256,7 @@ def test_a_measure_that_was_deleted_under_its_old_name_comes_back(organiser):
     migration.rename_in_history(
         apps, {new: old for old, new in migration.NAMES.items()}
     )
-    assert "scoring.outsidemeasure" in str(history(season).first().changes)
+    assert "scoring.outsidemeasure" in str(history_of_place(season).first().changes)
     migration.rename_in_history(apps, migration.NAMES)
-    undo(season=season, entry=history(season).first(), by=organiser)
+    undo_entry(season=season, entry=history_of_place(season).first(), by=organiser)
     assert ManualMeasure.objects.get(phase=empty.pk).name == "Fluency"

@@ -14,8 +14,8 @@ from django.urls import reverse
 from scoring.results.board.public_results import (
     OverallBoard,
     OverallRow,
-    Place,
-    overall_of,
+    TeamRank,
+    compute_overall_ranking,
 )
 from tasks.models import Phase, Season
 from tests import factories
@@ -125,7 +125,7 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
             direct = {other for other in on[:place] if draw.random() < 0.5}
             above[name] = frozenset(direct.union(*(above[other] for other in direct)))
         places = {
-            name: Place(
+            name: TeamRank(
                 rank=place + 1, low=1 + len(above[name]), points=len(on) - 1 - place,
                 high=len(on) - sum(name in others for others in above.values()),
             )
@@ -145,7 +145,9 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
     ]
     found = {
         row.slug: row
-        for row in overall_of(tables, rows, counts_absences=counts_absences).rows
+        for row in compute_overall_ranking(
+            tables, rows, counts_absences=counts_absences
+        ).rows
     }
     possible = [
         [

@@ -14,13 +14,13 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.teams.models import Team, User
-from scoring.exchange.figure_files import file_forms
+from scoring.exchange.figure_files import image_formats
 from scoring.models import BackgroundJob, Comparison
 from scoring.results.board.comparisons import save_comparisons
-from scoring.results.board.leaders import Leaders
-from scoring.worker.background import forget_old
+from scoring.results.board.leaders import ClassLeaders
+from scoring.worker.background import delete_old_background_jobs
 from tasks.models import Phase, Registration, Season, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.background.background import work_off
 from tests.scoring import boards
@@ -90,7 +90,7 @@ def compared(phase: Phase, p: float) -> None:
         "difference": 0.1,
     }
     save_comparisons([Comparison(first=one, second=two, p=p, **facts)])
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
 
 
 def zipped(client, season, query="") -> dict[str, bytes]:
@@ -125,7 +125,7 @@ def test_the_zip_has_all_that_the_page_links_to(client, season, phase):
         f"classes/{board}.json",
         f"classes/{board}-topic.tex",
     } <= set(found)
-    assert {f"figures/{board}.{form}" for form in file_forms()} <= set(found)
+    assert {f"figures/{board}.{form}" for form in image_formats()} <= set(found)
     assert set(found) <= linked
     assert {
         name for name in linked - set(found) if not name.endswith((".pdf", ".png"))
@@ -322,7 +322,7 @@ def test_the_zip_is_made_once_for_what_the_season_shows(client, season, phase):
     page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
     assert "Download the zip" in page
     assert "Create it again" not in page
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     page = text_of(client.get(reverse("overview-paper", args=[season.slug])))
     assert "the season shows something else since" in page
     assert "Create it again" in page
@@ -370,15 +370,15 @@ def test_old_zips_go_with_their_files_and_so_do_those_that_newer_ones_replace(
 ):
     zipped(client, season)
     first = BackgroundJob.objects.get()
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     zipped(client, season)
     newer = BackgroundJob.objects.exclude(pk=first.pk).get()
-    assert forget_old() == 0
+    assert delete_old_background_jobs() == 0
     hence = timezone.now() + dt.timedelta(hours=2)
-    assert forget_old(hence) == 1
+    assert delete_old_background_jobs(hence) == 1
     assert not storage.statistics.exists(first.file)
     assert storage.statistics.exists(newer.file)
-    assert forget_old(timezone.now() + dt.timedelta(days=8)) == 1
+    assert delete_old_background_jobs(timezone.now() + dt.timedelta(days=8)) == 1
     assert not BackgroundJob.objects.exists()
     assert not storage.statistics.exists(newer.file)
 
@@ -498,8 +498,8 @@ def test_the_best_of_a_class_is_marked_where_it_is_significantly_best(
     client, phase, monkeypatch
 ):
     beta = phase.submissions.get(system="beta_1").evaluations.get()
-    found = Leaders(is_known=True, significant={"C90-2039": beta.pk})
-    monkeypatch.setattr("citeboard.web.boards.files.leaders_of", lambda *_: found)
+    found = ClassLeaders(is_known=True, significant={"C90-2039": beta.pk})
+    monkeypatch.setattr("citeboard.web.boards.files.class_leaders_of", lambda *_: found)
     told = client.get(boards.address("classes-tex", phase)).content.decode()
     assert r"C90-2039 & 5 & \textbf{0.3000}$^{\ast}$ & 0.2000" in told
     assert "significantly better than every other system" in told

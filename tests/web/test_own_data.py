@@ -6,14 +6,14 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team, Token, User
 from scoring.models import Annotator, Rating
 from tasks.models import SeasonFile, Submission, TermsAcceptance
 from tasks.registration.entries import accept_terms, change_entry_list, publish_terms
 from tasks.seasons.organisers import add_organiser
-from tasks.submissions.run_acts import withdraw
+from tasks.submissions.run_acts import withdraw_run
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.web.reading import text_of
@@ -51,7 +51,7 @@ def left_traces(phase, olga, ada):
     season = phase.task.season
     team = boards.make_team(phase, "Night Shift", ada)
     run = boards.scored_run(phase, team, 0.5, submitted_by=ada)
-    withdraw(run, ada)
+    withdraw_run(run, ada)
     publish_terms(season=season, text="Cite us.", by=olga)
     accept_terms(season=season, number=1, user=ada)
     add_organiser(season=season, user=ada, by=olga)
@@ -111,7 +111,7 @@ def test_what_has_to_stay_is_of_a_numbered_deleted_account(
     assert season.terms.get().acceptances.get().name == called
     season.refresh_from_db()
     assert season.entry_list == "@uni.example"
-    told = [str(entry) for entry in history(season)]
+    told = [str(entry) for entry in history_of_place(season)]
     assert f"{called} left as organiser" in told
     assert f"Olga made {called} an organiser" in told
     assert f"{called} accepted version 1 of the terms" in told

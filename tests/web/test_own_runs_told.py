@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from citeboard.teams.models import Token
-from tasks.jobs.leases import create_jobs
+from tasks.jobs.leases import create_scoring_jobs
 from tasks.jobs.queue_choice import place_in_queue
 from tasks.models import Gold, Submission
 from tests import factories
@@ -60,7 +60,7 @@ def test_the_api_calls_it_received_since_it_was_sent(client, veiled):
 def test_a_run_that_waits_looks_the_same(client, veiled):
     scored = api(client, veiled)
     Submission.objects.filter(pk=veiled.pk).update(status="queued")
-    create_jobs(veiled, Gold.objects.current(veiled.phase))
+    create_scoring_jobs(veiled, Gold.objects.current(veiled.phase))
     assert place_in_queue(Submission.objects.get(pk=veiled.pk)) == 1
     waiting = api(client, veiled)
     assert waiting.json() == scored.json()

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.teams.access import teams_of
-from scoring.results.board.visibility import audience_of, viewer_of
+from scoring.results.board.visibility import audience_of, viewer_roles_of
 from tests import factories
 from tests.access.scene import EVERY_ROLE
 from tests.access.table import address
@@ -98,7 +98,7 @@ def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
     scene, role
 ):
     person = scene.people[role]
-    viewer = viewer_of(person)
+    viewer = viewer_roles_of(person)
     assert viewer.audience(scene.phase.task.season_id) == audience_of(
         scene.phase, person
     )

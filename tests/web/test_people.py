@@ -7,7 +7,7 @@ from allauth.account.models import EmailAddress
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.membership import renew_invitation, secret_of
 from citeboard.teams.models import Membership
 from scoring.models import Rating
@@ -78,12 +78,12 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
     assert "Nobody has an account" in text_of(
         give(client, season, "nobody@example.org", "helper")
     )
-    assert [str(entry) for entry in history(season)] == [
+    assert [str(entry) for entry in history_of_place(season)] == [
         "Olga removed Ada as an organiser",
         "Olga made Ada an organiser",
         "Olga made Ada a helper",
     ]
-    assert history(season)[1].changes == [
+    assert history_of_place(season)[1].changes == [
         {"key": "role", "before": "helper", "after": "organiser"}
     ]
 
@@ -319,14 +319,14 @@ def test_the_rules_for_teams_stand_in_the_history_with_before_and_after(
     )
     assert {
         change["key"]: change["after"]
-        for entry in history(season)
+        for entry in history_of_place(season)
         for change in entry.changes
     } == {
         "max_team_size": 3,
         "members_until": "2027-05-01T12:00:00Z",
         "entry_list": "@uni.example",
     }
-    before = history(season).count()
+    before = history_of_place(season).count()
     set_rules(
         client,
         season,
@@ -334,7 +334,7 @@ def test_the_rules_for_teams_stand_in_the_history_with_before_and_after(
         members_until="2027-05-01T12:00",
         entry_list="@uni.example",
     )
-    assert history(season).count() == before
+    assert history_of_place(season).count() == before
 
 
 @pytest.mark.both_databases
@@ -358,4 +358,4 @@ def test_an_annotator_is_removed_with_what_they_rated_while_the_sheet_is_open(
     )
     assert not sheet.annotators.exists()
     assert not Rating.objects.exists()
-    assert history(season).filter(action="annotator-removed").exists()
+    assert history_of_place(season).filter(action="annotator-removed").exists()

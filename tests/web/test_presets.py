@@ -5,10 +5,10 @@ import json
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.models import Token, User
 from tasks.models import Organiser, Season
-from tasks.seasons.presets import PRESETS
+from tasks.seasons.presets import PRESETS_BY_SLUG
 from tests.api.conftest import API
 from tests.factories import make_season, make_task, make_user
 from tests.going_on import GoesOn
@@ -57,19 +57,23 @@ def test_a_season_like_semeval_practises_evaluates_in_the_dark_and_goes_on(
     )
     assert evaluation.closes.isoformat() == "2026-06-09T11:59:00+00:00"
     assert (post.has_end, post.split, post.board) == (False, "test", "everyone")
-    assert history(season)[0].words == "made Ours from the preset “Like SemEval”"
+    assert (
+        history_of_place(season)[0].words == "made Ours from the preset “Like SemEval”"
+    )
 
 
-@pytest.mark.parametrize("slug", PRESETS)
+@pytest.mark.parametrize("slug", PRESETS_BY_SLUG)
 def test_every_preset_makes_a_season_that_its_settings_page_shows(client, staff, slug):
     years = {
         name: f"{2030 + place}-01-01 00:00"
-        for place, name in enumerate(PRESETS[slug].dates)
+        for place, name in enumerate(PRESETS_BY_SLUG[slug].dates)
     }
     assert client.post(f"/new-season/{slug}/", {**GIVEN, **years}).status_code == 302
     page = client.get("/seasons/ours/organise/settings/")
     assert page.status_code == 200
-    assert Season.objects.get().tasks.get().phases.count() == len(PRESETS[slug].phases)
+    assert Season.objects.get().tasks.get().phases.count() == len(
+        PRESETS_BY_SLUG[slug].phases
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +109,10 @@ def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, 
     assert "/new-season/" in other.get("/").content.decode()
     assert other.post("/new-season/semeval/", {**GIVEN, **DATES}).status_code == 302
     assert other.get("/seasons/ours/organise/").status_code == 200
-    assert history(person).first().words == "gave Petra the right to create seasons"
+    assert (
+        history_of_place(person).first().words
+        == "gave Petra the right to create seasons"
+    )
     give_or_take()
     assert other.get("/new-season/").status_code == 404
     assert other.get("/seasons/ours/organise/").status_code == 200

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history
-from citeboard.ops.accounts import own_data
+from citeboard.core.audit import history_of_place
+from citeboard.ops.accounts import collect_own_data
 from scoring.results.board.public_results import system_slug
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.submissions.run_acts import disqualify
@@ -164,11 +164,11 @@ def test_members_say_who_the_team_is_and_the_history_has_it(client, phase):
     assert 'href="https://example.org/group" rel="nofollow ugc noopener"' in page
     form = client.get(reverse("team", args=["cy"])).content.decode()
     assert ">https://example.org/group</textarea>" in form
-    [entry] = history(team)
+    [entry] = history_of_place(team)
     assert [change["key"] for change in entry.changes] == ["description", "links"]
     client.post(reverse("team-describe", args=["cy"]), said)
-    assert history(team).count() == 1
-    [own] = own_data(member)["teams"]
+    assert history_of_place(team).count() == 1
+    [own] = collect_own_data(member)["teams"]
     assert (own["description"], own["links"]) == (said["description"], [said["links"]])
 
 

@@ -12,7 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from citeboard.demo.prepare import EXAMPLES, PUBLISHED, bring_published
+from citeboard.demo.prepare import (
+    EXAMPLES_FOLDER,
+    PUBLISHED_SEASONS,
+    load_published_seasons,
+)
 from scoring.models import Paper, Reported, ReportedTable
 from tasks.models import Season, Task
 from tests import factories
@@ -30,7 +34,9 @@ SOURCES = {
 
 
 def load_season(slug: str) -> str:
-    call_command("load_season", str(EXAMPLES / slug), stdout=(told := io.StringIO()))
+    call_command(
+        "load_season", str(EXAMPLES_FOLDER / slug), stdout=(told := io.StringIO())
+    )
     return told.getvalue()
 
 
@@ -43,7 +49,7 @@ def order(html: str) -> list[str]:
     return re.findall(r'<th scope="row">([^<]+)</th>', html)
 
 
-@pytest.mark.parametrize("slug", PUBLISHED)
+@pytest.mark.parametrize("slug", PUBLISHED_SEASONS)
 def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
     assert "created" in load_season(slug)
     assert "nothing to change" in load_season(slug)
@@ -59,29 +65,29 @@ def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
 
 @pytest.mark.both_databases
 def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
-    bring_published()
-    assert set(PUBLISHED) <= set(Season.objects.values_list("slug", flat=True))
+    load_published_seasons()
+    assert set(PUBLISHED_SEASONS) <= set(Season.objects.values_list("slug", flat=True))
     figures = Reported.objects.count()
     with CaptureQueriesContext(connection) as queries:
-        bring_published()
+        load_published_seasons()
     assert Reported.objects.count() == figures == 1556
     reported = [
         query for query in queries.captured_queries if "scoring_" in query["sql"]
     ]
-    assert len(reported) == len(PUBLISHED)
+    assert len(reported) == len(PUBLISHED_SEASONS)
 
 
 def test_a_release_with_another_figure_brings_it_to_a_site_that_has_the_season():
-    bring_published()
+    load_published_seasons()
     Reported.objects.filter(table__paper__key="xu-2025").delete()
     Paper.objects.filter(key="xu-2025").update(digest="of another release")
-    bring_published()
+    load_published_seasons()
     assert Reported.objects.count() == 1556
 
 
 @pytest.mark.both_databases
 def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
-    for slug in PUBLISHED:
+    for slug in PUBLISHED_SEASONS:
         load_season(slug)
     client.get("/")
     caches["pages"].clear()
@@ -98,7 +104,7 @@ def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
 
 
 def test_the_first_page_leads_to_each_of_them_once(client):
-    for slug in PUBLISHED:
+    for slug in PUBLISHED_SEASONS:
         load_season(slug)
     html = client.get("/").content.decode()
     for task in Task.objects.all():
@@ -129,7 +135,10 @@ def test_the_figures_are_those_of_the_source_with_its_doubts(shared, ours):
         Paper.objects.all().delete()
         return facts, doubted
 
-    mine, theirs = kept(EXAMPLES / ours), kept(shared / "published" / SOURCES[ours])
+    mine, theirs = (
+        kept(EXAMPLES_FOLDER / ours),
+        kept(shared / "published" / SOURCES[ours]),
+    )
     assert mine == theirs
     assert len(mine[0]) > 60
 
@@ -315,7 +324,7 @@ def test_a_task_without_published_results_has_none_in_the_api(client):
 
 
 def test_every_file_that_ships_is_of_the_form_that_is_documented():
-    for path in EXAMPLES.glob("*/*-20*.json"):
+    for path in EXAMPLES_FOLDER.glob("*/*-20*.json"):
         assert (
             json.loads(path.read_text(encoding="utf-8"))["schema"]
             == "published-results/1"

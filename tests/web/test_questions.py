@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.audit import history
-from citeboard.ops.accounts import own_data
+from citeboard.core.audit import history_of_place
+from citeboard.ops.accounts import collect_own_data
 from tasks.models import Question, Report, Season
 from tasks.seasons import announcements as questions, announcements as reports
 from tasks.seasons.announcements import answer, ask
@@ -125,7 +125,7 @@ def test_a_private_answer_is_the_askers_and_may_be_published_later(
     assert form["how"].value() == "private"
     post_answer(organiser, season, answer="Until noon.", how="public")
     assert "Until noon." in read(as_somebody(), season)
-    entry = history(season).first()
+    entry = history_of_place(season).first()
     assert entry.changes == [{"key": "is_public", "before": False, "after": True}]
 
 
@@ -227,6 +227,6 @@ def test_an_asker_who_leaves_keeps_the_question_without_a_name(season, ada, orga
 def test_who_asks_for_their_data_gets_their_questions_and_reports(client, season, ada):
     post_question(client, season, "Do abstracts count?")
     client.post(reverse("report"), {"text": "This is an insult."})
-    kept = own_data(ada)
+    kept = collect_own_data(ada)
     assert [each["text"] for each in kept["questions"]] == ["Do abstracts count?"]
     assert [each["text"] for each in kept["reports"]] == ["This is an insult."]

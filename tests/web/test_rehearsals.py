@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END, utc_minute
+from citeboard.core.instants import ENDLESS_TIME, format_utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.models import Evaluation
-from scoring.results.board.standings import standings
-from tasks.delivery.notifications.wording import words_of
+from scoring.results.board.standings import compute_board
+from tasks.delivery.notifications.wording import write_notification_text
 from tasks.models import (
     Delivery,
     ExtraTries,
@@ -28,7 +28,7 @@ from tasks.models import (
     Webhook,
 )
 from tasks.seasons.phase_acts import move_phase
-from tasks.submissions.run_acts import acknowledge
+from tasks.submissions.run_acts import acknowledge_failure
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
@@ -121,7 +121,7 @@ def test_what_changes_something_is_asked_once_with_who_is_told_in_which_words(
     said = text_of(asked)
     assert "Nothing has been done yet" in said
     assert "Rescored" not in said
-    moved = f"Spans, Test closes at {utc_minute(END)}"
+    moved = f"Spans, Test closes at {format_utc_minute(END)}"
     assert f"1 person, 1 by e-mail, at once: {moved}" in said
     assert (
         "1 person, 1 by e-mail, after ten minutes: How many runs a team may submit to Spans, Test was"
@@ -375,11 +375,11 @@ def test_new_gold_is_compared_with_the_version_before_and_its_file_is_not_asked_
     assert [gold.number for gold in Gold.objects.all()] == [1, 2]
     for run in runs.values():
         score(run)
-    assert standings(phase, None).gold.number == 2
+    assert compute_board(phase, None).gold.number == 2
     Season.objects.update(slug="one")
     said = take_back(browser, "gold-added")
     assert "Taken back: made gold v2" in said
-    assert standings(phase, None).gold.number == 1
+    assert compute_board(phase, None).gold.number == 1
     assert [evaluation.gold.number for evaluation in Evaluation.objects.all()] == [1, 1]
     assert not Job.objects.filter(state="queued").exists()
 
@@ -587,7 +587,7 @@ def test_terms_that_nobody_has_to_read_are_taken_back_whole(browser, phase):
     assert Terms.objects.count() == 1
     take_back(browser, "terms-published")
     assert not Terms.objects.exists()
-    assert audit.history(phase.task.season)[0].action == "taken-back"
+    assert audit.history_of_place(phase.task.season)[0].action == "taken-back"
 
 
 @pytest.fixture
@@ -626,14 +626,14 @@ def test_excluding_a_team_shows_whose_runs_leave_and_whose_ranks_move_and_is_tak
     )
     assert Registration.objects.get(team=ada).is_approved
     assert go_on(browser, where, asked).status_code == 302
-    assert [row.system for row in standings(Phase.objects.get(), None).systems] == [
+    assert [row.system for row in compute_board(Phase.objects.get(), None).systems] == [
         "Bob's"
     ]
     assert Notification.objects.get().job.due_at > timezone.now() + dt.timedelta(
         minutes=9
     )
     assert "Taken back: refused Ada" in take_back(browser, "team-refused")
-    assert [row.system for row in standings(Phase.objects.get(), None).systems] == [
+    assert [row.system for row in compute_board(Phase.objects.get(), None).systems] == [
         "Ada's",
         "Bob's",
     ]
@@ -793,17 +793,20 @@ def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(
         state="failed",
         finished_at=timezone.now(),
     )
-    assert standings(Phase.objects.get(), None).gold.number == 1
+    assert compute_board(Phase.objects.get(), None).gold.number == 1
     client.force_login(organiser)
     page = text_of(client.get(reverse("organise", args=["one"])))
     assert "The board stays on gold v1: 1 run failed against v2." in page
-    acknowledge(run=run, job=job, note="It lacks an answer.", by=organiser)
-    assert standings(Phase.objects.get(), None).gold.number == 2
+    acknowledge_failure(run=run, job=job, note="It lacks an answer.", by=organiser)
+    assert compute_board(Phase.objects.get(), None).gold.number == 2
 
 
 def test_an_end_that_is_none_is_told_as_none(client, phase, organiser):
-    move_phase(phase=phase, opens=phase.opens, closes=WITHOUT_END, by=organiser)
-    assert words_of(Notification.objects.get()).title == "Spans, Test has no end now"
+    move_phase(phase=phase, opens=phase.opens, closes=ENDLESS_TIME, by=organiser)
+    assert (
+        write_notification_text(Notification.objects.get()).title
+        == "Spans, Test has no end now"
+    )
     client.force_login(organiser)
     page = text_of(client.get(reverse("organise-history", args=["one"])))
     assert "→ no end" in page

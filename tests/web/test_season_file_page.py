@@ -4,8 +4,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from citeboard.core.audit import history
-from citeboard.ops.undoing import to_take_back
+from citeboard.core.audit import history_of_place
+from citeboard.ops.undoing import entries_to_undo
 from citeboard.teams.models import Token
 from tasks.models import Gold, Phase, Season, Task
 from tasks.registration.entries import current_terms
@@ -54,7 +54,7 @@ def test_the_plan_is_shown_before_anything_changes(client, folder):
     answer = client.post(WHERE, {"text": edited(), "load": "yes"})
     assert (answer.status_code, answer["Location"]) == (302, WHERE)
     assert practice().runs_per_day == 4
-    entry = history(Season.objects.get())[0]
+    entry = history_of_place(Season.objects.get())[0]
     assert (entry.actor_name, entry.changes[0]["after"]) == ("Ada", 4)
 
 
@@ -63,7 +63,7 @@ def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folde
     text = edited().replace("[season]", '[season]\nterms = "Be fair."', 1)
     client.post(WHERE, {"text": text, "load": "yes"})
     assert practice().runs_per_day == 4
-    [loaded] = history(Season.objects.get()).filter(action="season-loaded")[:1]
+    [loaded] = history_of_place(Season.objects.get()).filter(action="season-loaded")[:1]
     answer = client.post(
         reverse("organise-undo", args=["small", loaded.pk]), follow=True
     )
@@ -83,7 +83,7 @@ def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, fo
             "load": "yes",
         },
     )
-    actions = [entry.action for entry in to_take_back(Season.objects.get())]
+    actions = [entry.action for entry in entries_to_undo(Season.objects.get())]
     assert "terms-published" in actions
     assert "season-loaded" not in actions
 

@@ -11,18 +11,18 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from citeboard.core.instants import utc_minute
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import format_utc_minute
 from citeboard.ops.merging import accept_merge, propose_merge
 from citeboard.teams.models import Membership
 from scoring.results.board.open_gold import may_have_gold
 from tasks.gold.early import EmbargoBreach
-from tasks.gold.secrecy import Kind, secrecy_of
+from tasks.gold.secrecy import ContentKind, embargoes_of
 from tasks.models import Gold, GoldOverlap, Phase, Season
 from tasks.registration.entries import EntryRefused
-from tasks.seasons.file.export import structure_of
+from tasks.seasons.file.export import season_file_structure
 from tasks.seasons.file.load import load_values
-from tasks.seasons.file.tables import document
+from tasks.seasons.file.tables import format_season_file
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import score
@@ -96,7 +96,9 @@ class TestWhoCanKnow:
             task=phase.task, split=phase.split, board="everyone", title="Other"
         )
         Phase.objects.filter(pk=phase.pk).update(board="everyone", battles_alone=True)
-        assert not secrecy_of(Phase.objects.get(pk=other.pk)).is_free(Kind.OTHERS)
+        assert not embargoes_of(Phase.objects.get(pk=other.pk)).is_free(
+            ContentKind.OTHERS
+        )
 
     def test_the_page_has_every_row_and_tells_what_is_shared(self, client, phase):
         other = factories.make_phase(
@@ -125,7 +127,7 @@ class TestVersions:
         [content] = facts(client, phase)
         assert content["gold"] == [{"version": 1, "instances": 4, "sealed": True}]
         assert content["known"]["instances"]["visitors"] == "never"
-        words = history(phase.task.season)[0].words
+        words = history_of_place(phase.task.season)[0].words
         assert words == "sealed gold v1 of Spans, test: Test items stood in it."
 
     def test_the_only_phase_of_a_sealed_version_goes_on_with_its_board_and_its_secrecy(
@@ -139,7 +141,8 @@ class TestVersions:
         [content] = facts(client, phase)
         assert content["known"]["instances"]["visitors"] == "never"
         assert (
-            secrecy_of(Phase.objects.get()).min_class_size == phase.task.min_class_size
+            embargoes_of(Phase.objects.get()).min_class_size
+            == phase.task.min_class_size
         )
 
     def test_a_version_is_deleted_while_nothing_counts_by_it(self, client, phase):
@@ -180,7 +183,7 @@ class TestLettingOutEarly:
         said = text_of(answer)
         assert answer.status_code == 409
         assert (
-            f"the scores of all of Spans, Test (free from {utc_minute(phase.closes)})"
+            f"the scores of all of Spans, Test (free from {format_utc_minute(phase.closes)})"
             in said
         )
         client.post(where, {"let_out_task": "Another", "let_out_reason": "We must."})
@@ -190,7 +193,7 @@ class TestLettingOutEarly:
             where, {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
         )
         assert Phase.objects.get().board == "everyone"
-        told = [entry.words for entry in history(phase.task.season)]
+        told = [entry.words for entry in history_of_place(phase.task.season)]
         assert any(words.startswith("let out before its time: ") for words in told)
         assert any(words.endswith(": All teams agreed.") for words in told)
 
@@ -321,7 +324,7 @@ class TestLettingOutEarly:
 
     def test_a_new_phase_and_a_season_file_are_refused_too(self, client, phase):
         season, now = phase.task.season, timezone.now()
-        values = structure_of(season)
+        values = season_file_structure(season)
         more = {
             "slug": "more",
             "title": "More",
@@ -336,7 +339,7 @@ class TestLettingOutEarly:
         ):
             load_values(values, by=None, slug=season.slug)
         values["tasks"][0]["gold"] = [{"split": phase.split, "paths": ["gold"]}]
-        text = document(values)
+        text = format_season_file(values)
         file = SimpleUploadedFile("season.toml", text.encode())
         assert self.refused(
             client.post(f"{API}/seasons/{season.slug}/file/", {"file": file})
@@ -455,7 +458,7 @@ class TestLettingOutEarly:
             )
             assert list(Phase.objects.values_list("pk")) == before
         assert client.post(where, sent | told).status_code == 302
-        words = history(Season.objects.get())
+        words = history_of_place(Season.objects.get())
         assert any(one.words.endswith(": All teams agreed.") for one in words)
 
     def test_deleting_what_keeps_scores_back_is_asked_on_the_page_and_by_the_api(
@@ -473,7 +476,7 @@ class TestLettingOutEarly:
         self, client, phase, after
     ):
         client.post(address("organise-settings-delete-phase", phase, after.pk))
-        entry = history(phase.task.season)[0]
+        entry = history_of_place(phase.task.season)[0]
         self.asked_and_done(client, address("organise-undo", phase, entry.pk))
         assert Phase.objects.filter(pk=after.pk).exists()
         assert after.pk in [row.pk for row in Phase.objects.exclude(let_out=[])]
@@ -485,7 +488,7 @@ class TestLettingOutEarly:
         later = factories.make_phase(
             task=phase.task, title="Later", opens=opens, closes=opens + HOUR
         )
-        until = f"{utc_minute(phase.closes)}"
+        until = f"{format_utc_minute(phase.closes)}"
         words = f"the scores of all of Spans, Later, which Spans, Test withholds (free from {until})"
         # By its own settings as another phase on other gold.
         factories.make_phase(
@@ -503,7 +506,7 @@ class TestLettingOutEarly:
         )
         assert words in text_of(client.get(address("organise-phases", phase)))
         assert words in text_of(client.get(address("organise", phase)))
-        loaded = load_values(structure_of(season), by=None, slug=season.slug)
+        loaded = load_values(season_file_structure(season), by=None, slug=season.slug)
         assert f"not shown yet: {words}" in loaded.notices
         times = {
             "opens": (opens + HOUR).isoformat(),
@@ -538,7 +541,7 @@ class TestLettingOutEarly:
         assert list(Phase.objects.all()) == [after]
         # Brought back it withholds what the other one shows by then: nothing is let out by that.
         back = reverse("admin:core_auditentry_changelist")
-        deleted = history(phase.task.season).filter(
+        deleted = history_of_place(phase.task.season).filter(
             action__startswith="deleted", subject_id=phase.pk
         )
         entry = {"action": "bring_back", "_selected_action": [deleted.get().pk]}
@@ -547,7 +550,7 @@ class TestLettingOutEarly:
         client.post(
             reverse("admin:tasks_phase_delete", args=[after.pk]), {"post": "yes"}
         )
-        gone = history(phase.task.season).filter(action__startswith="deleted")
+        gone = history_of_place(phase.task.season).filter(action__startswith="deleted")
         entry["_selected_action"] = [
             row.pk for row in gone.exclude(subject_id=phase.pk)
         ]

@@ -7,15 +7,15 @@ import pytest
 from django.urls import reverse
 
 from citeboard.web.boards import files
-from scoring.exchange.figure_files import converted, file_forms
-from scoring.figures.share_card import ACCENT, PAPER, CardRow, share_card
+from scoring.exchange.figure_files import convert_svg, image_formats
+from scoring.figures.share_card import ACCENT, PAPER, CardRow, draw_share_card
 from tasks.models import Season
 from tests.scoring import boards
 
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(
-        "png" not in file_forms(), reason="the library that draws PNG is not here"
+        "png" not in image_formats(), reason="the library that draws PNG is not here"
     ),
 ]
 
@@ -29,7 +29,7 @@ def drawn(monkeypatch) -> list[str]:
         found.append(svg.decode())
         return b"picture"
 
-    monkeypatch.setattr(files, "converted", convert)
+    monkeypatch.setattr(files, "convert_svg", convert)
     return found
 
 
@@ -38,17 +38,17 @@ def card(client, phase, query=""):
 
 
 def test_pictures_and_documents_are_set_in_the_letters_of_the_site():
-    card = share_card(
+    card = draw_share_card(
         "Title", "", "", [CardRow(rank="1", name="System", beside="")], ""
     )
-    assert b"CiteboardSerif" in converted(card.encode(), "pdf")
+    assert b"CiteboardSerif" in convert_svg(card.encode(), "pdf")
 
 
 def test_a_card_breaks_its_verdict_into_lines_and_cuts_what_does_not_fit():
     rows = [CardRow(rank="1", name=f"System {place}", beside="") for place in range(9)]
     words = [f"word{place}" for place in range(200)]
     for count, is_cut in ((30, False), (200, True)):
-        drawn = share_card("Title", "", "", rows, "", " ".join(words[:count]))
+        drawn = draw_share_card("Title", "", "", rows, "", " ".join(words[:count]))
         told = [text for text in re.findall(r">([^<>]+)<", drawn) if "word" in text]
         assert 1 < len(told) <= 3
         assert " ".join(told).endswith("…") == is_cut

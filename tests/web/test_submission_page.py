@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.teams.models import User
-from citeboard.web.organise.attention import concerns
+from citeboard.web.organise.attention import find_concerns
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.api.sending import score
 from tests.scoring import boards
@@ -100,7 +100,7 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
     assert theirs.warnings == []
     [concern] = [
         each
-        for each in concerns(waiting.phase.task.season)
+        for each in find_concerns(waiting.phase.task.season)
         if each.name == "same-files"
     ]
     assert concern.total == 3
@@ -117,7 +117,7 @@ def test_where_teams_choose_none_chosen_is_said(client, scored):
         client.get(boards.address("board", scored.phase))
     )
     Submission.objects.filter(pk=scored.pk).update(is_selected=True)
-    bump_version(scored.phase.pk)
+    increment_board_version(scored.phase.pk)
     assert "until it chooses a run" not in show(client, scored)
     assert "No team has chosen a run." not in text_of(
         client.get(boards.address("board", scored.phase))
@@ -381,7 +381,9 @@ def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned
     over.refresh_from_db()
     assert over.status == "withdrawn"
     season = over.phase.task.season
-    assert [(entry.actor, entry.action) for entry in audit.history(season)[:2]] == [
+    assert [
+        (entry.actor, entry.action) for entry in audit.history_of_place(season)[:2]
+    ] == [
         (organiser, "run-withdrawn"),
         (organiser, "run-chosen"),
     ]

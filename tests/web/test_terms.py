@@ -8,13 +8,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from citeboard.core.audit import history
-from citeboard.core.instants import utc_minute
-from citeboard.ops.accounts import delete_account, own_data
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import format_utc_minute
+from citeboard.ops.accounts import collect_own_data, delete_account
 from citeboard.teams.countries import countries
 from citeboard.teams.membership import add_member
 from citeboard.teams.models import Token
-from tasks.delivery.notifications.wording import words_of
+from tasks.delivery.notifications.wording import write_notification_text
 from tasks.models import Notification, Registration, Submission, Terms
 from tasks.registration.entries import accept_terms, publish_terms, terms_to_accept
 from tasks.seasons.file.export import export_season
@@ -229,7 +229,7 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
     assert [(each["version"], each["name"]) for each in listed["results"]] == [
         (1, "Ada")
     ]
-    assert [str(entry) for entry in history(season)] == [
+    assert [str(entry) for entry in history_of_place(season)] == [
         "Olga published version 2 of the terms",
         "Ada accepted version 1 of the terms",
         "Olga published version 1 of the terms",
@@ -245,9 +245,11 @@ def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybo
     day = timezone.now() + dt.timedelta(days=3)
     sent = {"text": "Cite the data.", "counts_from": f"{day:%Y-%m-%d %H:%M} UTC"}
     client.post(reverse("organise-terms", args=[season.slug]), sent)
-    told = words_of(Notification.objects.get(user=ada, kind="terms-published"))
+    told = write_notification_text(
+        Notification.objects.get(user=ada, kind="terms-published")
+    )
     assert "Version 2 of the terms" in told.title
-    assert f"It applies from {utc_minute(day)}" in told.text
+    assert f"It applies from {format_utc_minute(day)}" in told.text
     assert terms_to_accept(season, ada) is None
     # Who comes new accepts what will hold.
     assert terms_to_accept(season, factories.make_user()).number == 2
@@ -371,8 +373,8 @@ def test_a_legal_name_is_told_to_organisers_and_its_person_alone_and_goes_with_t
     client.force_login(organiser)
     assert [row["legal_name"] for row in exported(client, asking)] == [LEGAL]
     ada.refresh_from_db()
-    assert own_data(ada)["account"]["legal_name"] == LEGAL
-    assert own_data(ada)["terms"][0]["given"] == GIVEN
+    assert collect_own_data(ada)["account"]["legal_name"] == LEGAL
+    assert collect_own_data(ada)["terms"][0]["given"] == GIVEN
     delete_account(ada)
     [row] = exported(client, asking)
     assert (row["affiliation"], row["country"], row["legal_name"]) == ("", "", "")

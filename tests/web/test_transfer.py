@@ -7,12 +7,12 @@ import pytest
 from django.core.management import call_command
 
 from citeboard.web.boards import classes as page
-from scoring.results.publications.published import printed_transfers
+from scoring.results.publications.published import printed_transfer_tables
 from tasks.models import Phase, Submission, Task
 from tests import factories
 from tests.scoring import boards
 from tests.scoring.citation_texts import GOLD, make_phase, make_run
-from tests.web.test_published_seasons import EXAMPLES
+from tests.web.test_published_seasons import EXAMPLES_FOLDER
 
 pytestmark = pytest.mark.django_db
 
@@ -88,9 +88,11 @@ def test_there_is_no_table_where_no_run_says_or_numbers_or_cards_are_hidden(
 def test_a_printed_table_of_that_kind_stands_beside_it(
     client, phase, tmp_path, monkeypatch
 ):
-    call_command("load_season", str(EXAMPLES / "citebench-2023"), stdout=io.StringIO())
+    call_command(
+        "load_season", str(EXAMPLES_FOLDER / "citebench-2023"), stdout=io.StringIO()
+    )
     task = Task.objects.filter(season__slug="citebench-2023").first()
-    printed = printed_transfers(task)
+    printed = printed_transfer_tables(task)
     assert [own["table"].table.name for own in printed] == ["Table 4", "Table 7"]
     assert printed[0]["tested"] == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
     system, figures = printed[0]["lines"][0]
@@ -99,7 +101,7 @@ def test_a_printed_table_of_that_kind_stands_beside_it(
         ["13.95", "9.96", "10.66", "11.63", "12.63*"],
     )
     trained(phase, tmp_path, "lu", "Nothing.")
-    monkeypatch.setattr(page, "printed_transfers", lambda task: printed)
+    monkeypatch.setattr(page, "printed_transfer_tables", lambda task: printed)
     html = ask(client, phase)
     assert "Table 4 as printed" in html
     assert "13.95†" in html

@@ -6,11 +6,11 @@ import re
 import pytest
 from django.urls import reverse
 
-from citeboard.core.confined.turns import HourUsed
+from citeboard.core.confined.turns import HourlyLimitReached
 from citeboard.web.seasons import trying
 from scoring.metrics import metrics_of, metrics_of_instances
 from tasks.models import Submission
-from tasks.models.declarations import keep
+from tasks.models.declarations import store_declaration
 from tasks.types import task_types
 from tasks.types.registry import read_folder
 from tests import factories
@@ -65,7 +65,7 @@ def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sa
     client, folder
 ):
     declared = read_folder(folder)
-    keep(declared)
+    store_declaration(declared)
     there = address(declared.slug, declared.default_rules)
     assert "An instance with its answer" in client.get(there).content.decode()
     found = seen(client, there, filled_in(client, there))
@@ -82,7 +82,7 @@ def test_the_sample_of_another_folder_is_not_given_out(client, tmp_path):
         toml.replace("public_sample = true", "public_sample = false")
     )
     declared = read_folder(tmp_path)
-    keep(declared)
+    store_declaration(declared)
     there = address(declared.slug, declared.default_rules)
     assert (
         client.get(there).status_code
@@ -129,7 +129,7 @@ def test_positional_marks_are_split_into_claims_by_rules_where_no_parser_is_inst
             "2 instances",
         ),
         (
-            "x" * (trying.MAX_CHARACTERS + 1),
+            "x" * (trying.MAX_ANSWER_LENGTH + 1),
             "An answer has at most 20000 characters here.",
         ),
     ],
@@ -149,7 +149,7 @@ def test_computing_goes_by_the_network_of_who_asks_and_is_limited(client, monkey
 
     def refused(*_arguments, owner, **_more):
         senders.append(owner)
-        raise HourUsed(60, 60)
+        raise HourlyLimitReached(60, 60)
 
     monkeypatch.setattr(trying, "read_upload", refused)
     there = address("clsumm-1a")

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from citeboard.core.glossary import WORDS
+from citeboard.core.glossary import GLOSSARY_TERMS
 from citeboard.core.templatetags.page import sentence_case
-from scoring.results.runs.results import is_empty
+from scoring.results.runs.results import is_undefined_line
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -20,8 +20,8 @@ def explained(page: str) -> list[str]:
 
 def test_the_guide_to_boards_explains_all_of_them(client):
     page = client.get(reverse("about")).content.decode()
-    assert explained(page) == [str(word.term) for word in WORDS.values()]
-    assert [*WORDS] == explained(page)
+    assert explained(page) == [str(word.term) for word in GLOSSARY_TERMS.values()]
+    assert [*GLOSSARY_TERMS] == explained(page)
 
 
 @pytest.mark.django_db
@@ -83,7 +83,7 @@ def test_a_metric_without_any_value_has_no_row(numbers, is_left_out):
             for number in numbers
         ]
     }
-    assert is_empty(line) == is_left_out
+    assert is_undefined_line(line) == is_left_out
 
 
 @pytest.mark.django_db

@@ -13,7 +13,7 @@ from email.parser import Parser
 
 import pytest
 
-from citeboard.web.guides import site_wheel
+from citeboard.web.guides import build_site_wheel
 from scoring.distribution import backend
 from scoring.distribution.backend import (
     CLIENT,
@@ -95,7 +95,10 @@ def test_its_record_has_the_digest_of_every_file(archive):
 
 def test_the_same_sources_give_the_same_bytes_and_the_site_hands_them_out(root, wheel):
     assert backend.wheel(root) == (wheel.name, wheel.read_bytes())
-    assert (site_wheel().name, site_wheel().content) == (wheel.name, wheel.read_bytes())
+    assert (build_site_wheel().name, build_site_wheel().content) == (
+        wheel.name,
+        wheel.read_bytes(),
+    )
 
 
 def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, archive):

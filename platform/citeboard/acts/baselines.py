@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, Words, by_organisers
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.worker import baseline_runs
 from tasks.models import Phase
@@ -22,7 +22,7 @@ class BaselinesForm(ActForm):
 
 def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
     names = [name] if name else None
-    asked = baseline_runs.ask(phase=phase, names=names, by=by)
+    asked = baseline_runs.request_baselines(phase=phase, names=names, by=by)
     return sum(one.is_new for one in asked)
 
 
@@ -32,7 +32,7 @@ def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]
             "%(task)s, %(phase)s: they were computed before, or are under way."
         ), {}
     message = _("%(task)s, %(phase)s: %(baselines)s queued.")
-    return message, {"baselines": counted(new, "baseline")}
+    return message, {"baselines": count_with_noun(new, "baseline")}
 
 
 COMPUTE_BASELINES = by_organisers(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import Act, ActForm
 from tasks.models import Claim
-from tasks.seasons.claims import MAX_REASON, claim_of_site, decide_claim
+from tasks.seasons.claims import MAX_REASON_LENGTH, claim_or_404, decide_claim
 
 
 class ClaimForm(ActForm):
@@ -18,7 +18,7 @@ class ClaimForm(ActForm):
     """
 
     decision = forms.ChoiceField(choices=[("bind", "bind"), ("release", "release")])
-    reason = forms.CharField(max_length=MAX_REASON)
+    reason = forms.CharField(max_length=MAX_REASON_LENGTH)
     api = {
         "decision": "`bind`: the later season follows what the earlier one keeps back; or `release`.",
         "reason": "The organisers of both read it.",
@@ -34,7 +34,7 @@ DECIDE_CLAIM = Act(
         else _("%(later)s follows %(season)s from now on."),
         {"season": claim.season, "later": claim.later},
     ),
-    role=claim_of_site,
+    role=claim_or_404,
     form=ClaimForm,
     subject="claim",
 )

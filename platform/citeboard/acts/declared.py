@@ -18,19 +18,19 @@ from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.instants import (
-    NoInstant,
-    read_end,
+    InvalidTimeText,
+    format_parsable_time,
+    format_phase_end,
+    parse_phase_end,
     read_instant,
-    written_end,
-    written_instant,
     zone_name,
 )
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import as_sentence, count_with_noun
 from citeboard.teams.access import (
-    mailed_invitation_of,
-    member_of,
+    mailed_invitation_or_404,
+    member_or_404,
     team_for_lead,
     team_for_member,
 )
@@ -45,7 +45,7 @@ Lookup = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class RowsOfSeason:
+class SeasonRowLookup:
     """Look up a database row of a season by primary key.
 
     ``season`` is the path of model fields from the row to its season.
@@ -63,47 +63,51 @@ class RowsOfSeason:
 #: Each lookup finds a database row of a season or a team by the primary key of the row.
 #: ROWS maps URL parameters to lookups.
 #: Each URL parameter contains the primary key of the row.
-ROWS: dict[str, Lookup] = {
-    "acknowledgement": RowsOfSeason(
+ROW_LOOKUPS: dict[str, Lookup] = {
+    "acknowledgement": SeasonRowLookup(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
     ),
-    "annotator": RowsOfSeason(Annotator.objects.all(), "sheet__phase__task__season"),
-    "announcement": RowsOfSeason(models.Announcement.objects.standing(), "season"),
+    "annotator": SeasonRowLookup(Annotator.objects.all(), "sheet__phase__task__season"),
+    "announcement": SeasonRowLookup(models.Announcement.objects.standing(), "season"),
     "asked": access.join_request_of,
-    "change": lambda season, number: get_object_or_404(history(season), pk=number),
-    "delivery": RowsOfSeason(
+    "change": lambda season, number: get_object_or_404(
+        history_of_place(season), pk=number
+    ),
+    "delivery": SeasonRowLookup(
         models.Delivery.objects.select_related("job"), "webhook__season"
     ),
-    "estimates": RowsOfSeason(EstimateSheet.objects.all(), "phase__task__season"),
-    "entry": RowsOfSeason(models.Registration.objects.select_related("team"), "season"),
-    "given": RowsOfSeason(
+    "estimates": SeasonRowLookup(EstimateSheet.objects.all(), "phase__task__season"),
+    "entry": SeasonRowLookup(
+        models.Registration.objects.select_related("team"), "season"
+    ),
+    "given": SeasonRowLookup(
         models.ExtraTries.objects.select_related("team"), "phase__task__season"
     ),
-    "gold": RowsOfSeason(models.Gold.objects.all(), "task__season"),
-    "invited": mailed_invitation_of,
-    "member": member_of,
-    "organiser": RowsOfSeason(
+    "gold": SeasonRowLookup(models.Gold.objects.all(), "task__season"),
+    "invited": mailed_invitation_or_404,
+    "member": member_or_404,
+    "organiser": SeasonRowLookup(
         models.Organiser.objects.select_related("user"), "season"
     ),
-    "pairs": RowsOfSeason(Sheet.objects.pairs(), "phase__task__season"),
-    "phase": RowsOfSeason(models.Phase.objects.all(), "task__season"),
+    "pairs": SeasonRowLookup(Sheet.objects.pairs(), "phase__task__season"),
+    "phase": SeasonRowLookup(models.Phase.objects.all(), "task__season"),
     "proposal": access.merge_proposal_of,
-    "question": RowsOfSeason(
+    "question": SeasonRowLookup(
         models.Question.objects.select_related("asked_by"), "season"
     ),
-    "sheet": RowsOfSeason(Sheet.objects.ratings(), "phase__task__season"),
-    "task": RowsOfSeason(models.Task.objects.all(), "season"),
+    "sheet": SeasonRowLookup(Sheet.objects.ratings(), "phase__task__season"),
+    "task": SeasonRowLookup(models.Task.objects.all(), "season"),
     # Within a season, the URL identifies a registration by the slug of the team.
     "team": lambda season, slug: get_object_or_404(
         models.Registration.objects.select_related("team"),
         season=season,
         team__slug=slug,
     ),
-    "webhook": RowsOfSeason(models.Webhook.objects.all(), "season"),
+    "webhook": SeasonRowLookup(models.Webhook.objects.all(), "season"),
 }
 
 
-HOLDERS: dict[Lookup, str] = {
+HOLDER_NAMES_BY_ROLE: dict[Lookup, str] = {
     access.season_for: "season",
     access.season_to_help: "season",
     access.season_to_organise: "season",
@@ -117,29 +121,29 @@ def numbered(name: str, role: Lookup) -> Lookup:
 
     ``role`` checks whether the user may access the season to which the row belongs.
     """
-    rows = ROWS[name]
-    assert isinstance(rows, RowsOfSeason)
+    rows = ROW_LOOKUPS[name]
+    assert isinstance(rows, SeasonRowLookup)
 
-    def find(user: object, number: int) -> Any:
+    def find_season_row(user: object, number: int) -> Any:
         row = get_object_or_404(rows.rows.select_related(rows.season), pk=number)
         role(user, reduce(getattr, rows.season.split("__"), row).slug)
         return row
 
-    return find
+    return find_season_row
 
 
 def within(name: str, role: Lookup) -> Lookup:
     """Return a lookup that takes a user, the slug of a season or team, and a row's
     primary key.
     """
-    return lambda user, slug, number: ROWS[name](role(user, slug), number)
+    return lambda user, slug, number: ROW_LOOKUPS[name](role(user, slug), number)
 
 
 class MomentField(forms.CharField):
     """A form field for a date and time. Users may append a time zone to the time."""
 
     zone: ZoneInfo
-    read, written = staticmethod(read_instant), staticmethod(written_instant)
+    read, written = staticmethod(read_instant), staticmethod(format_parsable_time)
 
     def __init__(self, *, zone: ZoneInfo | None = None, **options: Any) -> None:
         super().__init__(max_length=80, **options)
@@ -164,14 +168,14 @@ class MomentField(forms.CharField):
         text = super().clean(value)
         try:
             return self.read(text, self.zone) if text else None
-        except NoInstant as refused:
-            raise ValidationError(sentence(refused)) from refused
+        except InvalidTimeText as refused:
+            raise ValidationError(as_sentence(refused)) from refused
 
 
 class EndField(MomentField):
     """A form field for the end of a phase, which may be "no end"."""
 
-    read, written = staticmethod(read_end), staticmethod(written_end)
+    read, written = staticmethod(parse_phase_end), staticmethod(format_phase_end)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"help_text": gettext_lazy("Or “no end”."), **options})
@@ -254,14 +258,14 @@ class Act:
     performs the action, and which messages users see.
 
     ``role`` looks up the first object in the URL, which is a season, a team (see
-    `HOLDERS`), or the subject. The subject is the object that the action changes.
+    `HOLDER_NAMES_BY_ROLE`), or the subject. The subject is the object that the action changes.
     ``subject`` and ``actor`` name the parameters of the service that receive the
     subject and the user. The fields of ``form`` provide the other arguments of the
     service. A field with the name of the subject replaces the subject. ``row`` is the
     URL parameter of the subject, if pages use another name than ``subject``.
     ``summary`` describes the operation in the API.
 
-    ``done`` is the success message (see `Facts`), or a function that takes the result
+    ``done`` is the success message (see `MessageValues`), or a function that takes the result
     and the form data and returns the message, optionally with values for the message.
     ``refused`` is the error message, which may contain the errors of the form. Without
     ``refused`` the service reports errors itself. ``ready`` converts form data to
@@ -325,12 +329,12 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        """Return the success message of the action, with values from `Facts`."""
+        """Return the success message of the action, with values from `MessageValues`."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
         # A service that changes an object returns the new state of the object.
         newest = made if isinstance(made, type(thing)) else thing
-        facts = Facts(
+        facts = MessageValues(
             stated,
             results=made if isinstance(made, tuple) else (made,),
             fields={self.subject: newest, **filled},
@@ -358,7 +362,7 @@ by_leads = partial(Act, role=team_for_lead)
 with_rehearsal = partial(by_organisers, is_rehearsed=True)
 
 
-class Facts(dict[str, Any]):
+class MessageValues(dict[str, Any]):
     """The values that the message of a user action can refer to by name.
 
     The values come from ``stated``, from attributes of the service's results, from
@@ -389,7 +393,7 @@ class Facts(dict[str, Any]):
             return getattr(self.thing, attribute)
         for result in self.results:
             if type(result) is int:
-                return counted(result, name.removesuffix("s"))
+                return count_with_noun(result, name.removesuffix("s"))
         raise KeyError(name)
 
 

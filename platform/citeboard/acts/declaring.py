@@ -17,9 +17,9 @@ from citeboard.acts.gold import ENCODING, encoding_field
 from citeboard.core import storage
 from citeboard.teams.models import User
 from scoring.worker import declaring
-from tasks.gold.drafts import keep_draft
+from tasks.gold.drafts import store_gold_draft
 from tasks.models import Season, Task
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused, Problem
 from tasks.types.declared.folder import CARD, TOML, read_declaration
 from tasks.types.declared.own_measures import MEASURES
@@ -28,14 +28,14 @@ from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
-MAX_TEXT = 50_000
+MAX_DECLARATION_LENGTH = 50_000
 
 
 class DeclarationForm(ActForm):
     """Files of a task's folder. Omitted files stay unchanged."""
 
     declaration, card, measures = (
-        forms.CharField(max_length=MAX_TEXT, required=False, strip=False)
+        forms.CharField(max_length=MAX_DECLARATION_LENGTH, required=False, strip=False)
         for _name in (TOML, CARD, MEASURES)
     )
     reason = forms.CharField(max_length=500, required=False)
@@ -56,7 +56,7 @@ class NewTaskForm(DeclarationForm):
 
     reason = None  # type: ignore[assignment]
     title = forms.CharField(max_length=100)
-    form = forms.ChoiceField(choices=list(declaring.FORMS.items()))
+    form = forms.ChoiceField(choices=list(declaring.FORM_LABELS.items()))
     file = forms.FileField()
     encoding = encoding_field()
     split = forms.CharField(max_length=60, required=False)
@@ -90,13 +90,13 @@ def _completed_files(draft: Mapping[str, Any], by: User) -> dict[str, str]:
 
     Raises InputRefused.
     """
-    told = declaring.look_at(draft, by)
+    told = declaring.check_draft(draft, by)
     if told["problems"]:
         raise InputRefused(from_values(told["problems"]))
     # An unsure guess about a task is refused, because the API has no correction form.
     if unsure := [own for own in told["guesses"] if own["confidence"] == UNSURE]:
         raise InputRefused(map(_unsure_problem, unsure))
-    return {**declaring.without_sample(draft["files"]), **told["files"]}
+    return {**declaring.without_sample_files(draft["files"]), **told["files"]}
 
 
 def _unsure_problem(guess: Mapping[str, str]) -> Problem:
@@ -120,10 +120,10 @@ def _read_new_task(
             filled.get("encoding") or "",
         )
     title, measures = filled["title"], filled["measures"].strip()
-    slug = declaring.free_slug(season, title)
+    slug = declaring.make_free_slug(season, title)
     task = _task_table(filled["declaration"], slug)
-    with received(filled["file"]) as upload:
-        stored, filename = keep_draft(upload.path), upload.filename
+    with receive_upload(filled["file"]) as upload:
+        stored, filename = store_gold_draft(upload.path), upload.filename
     draft = {
         "season": season.pk,
         "stored": stored,
@@ -159,7 +159,7 @@ def _pack_new_gold(
     encoding: str = "",
 ) -> dict[str, Any]:
     task_type = read_declaration(files, parses_program=False)
-    packed = declaring.packed_gold(
+    packed = declaring.pack_first_gold(
         season, task_type, stored, filename, by, encoding=encoding
     )
     return {"task_type": task_type, "packed": packed}
@@ -171,7 +171,7 @@ def _read_changed_task(
     """Read a task's changed declaration and existing gold before a transaction begins."""
     files = filled.get("files")
     if files is None:
-        draft, measures = declaring.draft_of(task), filled["measures"].strip()
+        draft, measures = declaring.draft_of_task(task), filled["measures"].strip()
         draft["task"] = (
             _task_table(filled["declaration"], draft["slug"]) or draft["task"]
         )
@@ -180,7 +180,7 @@ def _read_changed_task(
         files = _completed_files(draft, by)
     task_type = read_declaration(files, parses_program=False)
     packed = (
-        declaring.packed_anew(task, task_type, by)
+        declaring.repack_latest_gold(task, task_type, by)
         if task_type.slug != task.type
         else {}
     )
@@ -188,7 +188,7 @@ def _read_changed_task(
 
 
 DECLARE = with_rehearsal(
-    declaring.new_task,
+    declaring.create_declared_task,
     "Make a task of one's own from its gold, with the season's phases and its baselines; for organisers.",
     _("%(task)s is saved."),
     form=NewTaskForm,
@@ -197,7 +197,7 @@ DECLARE = with_rehearsal(
     subject="season",
 )
 DECLARE_ANEW = with_rehearsal(
-    declaring.change_task,
+    declaring.change_declared_task,
     "Declare a task of one's own anew; for organisers.",
     lambda again, _filled: (
         _("%(task)s is saved; its runs are rescored.")

@@ -14,21 +14,29 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
-from citeboard.core.instants import WITHOUT_END, day_and_time, utc_minute
+from citeboard.core.instants import ENDLESS_TIME, format_day_and_time, format_utc_minute
 from citeboard.core.models import AuditEntry
-from citeboard.core.words import counted, listed
-from scoring.models import OF_RANKING, Evaluation, Score
-from scoring.results.board.confirming import official_since, results_of
-from scoring.results.board.counting import board_gold, counting_runs, unsettled
-from scoring.results.board.embargo_table import GROUPS, embargo_table, shared_by_split
+from citeboard.core.words import count_with_noun, join_names
+from scoring.models import IS_RANKING_SCORE, Evaluation, Score
+from scoring.results.board.confirming import results_official_since, results_to_confirm
+from scoring.results.board.counting import (
+    counting_runs,
+    gold_on_board,
+    runs_without_outcome_on_gold,
+)
+from scoring.results.board.embargo_table import (
+    AUDIENCE_LABELS,
+    shared_content_by_split,
+    split_embargoes_of,
+)
 from scoring.results.board.formatting import score_text
-from scoring.results.board.public_results import names_publicly
+from scoring.results.board.public_results import shows_named_public_teams
 from scoring.results.board.standings import Row, rank
-from tasks.delivery.notifications.events import OF_DATES
-from tasks.delivery.notifications.wording import words_of
-from tasks.gold.content import Compared, compared
-from tasks.gold.early import WORDS
-from tasks.gold.secrecy import NEVER, Kind
+from tasks.delivery.notifications.events import DATE_KINDS
+from tasks.delivery.notifications.wording import write_notification_text
+from tasks.gold.content import InstanceChangeCounts, count_instance_changes
+from tasks.gold.early import CONTENT_KIND_LABELS
+from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind
 from tasks.models import (
     Delivery,
     ExtraTries,
@@ -42,9 +50,9 @@ from tasks.models import (
 )
 from tasks.seasons.file.entries import phase_prefix, task_prefix
 from tasks.seasons.phase_acts import describe_board, describe_freeze
-from tasks.submissions.submit import quota
+from tasks.submissions.submit import remaining_quota
 
-_OF_WORDS = (
+_DESCRIPTIVE_SETTINGS = (
     "title",
     "summary",
     "board",
@@ -53,7 +61,7 @@ _OF_WORDS = (
     "shows_teams",
     "inputs_from",
 )
-_SOONEST = dict.fromkeys(GROUPS, NEVER)
+_NEVER_FOR_ALL_GROUPS = dict.fromkeys(AUDIENCE_LABELS, NEVER_ENDING_EMBARGO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +98,7 @@ class GoldStep:
     before: int | None
     instances: int
     rows: int | None
-    counts: Compared | None
+    counts: InstanceChangeCounts | None
     #: `shared` contains sentences about other splits with some of the same instances.
     shared: list[str]
     findings: list[dict[str, Any]]
@@ -111,10 +119,10 @@ class MadePhase:
     def of(cls, phase: Phase) -> "MadePhase":
         return cls(
             title=f"{phase.task}, {phase}",
-            opens=day_and_time(phase.opens, phase.zone),
+            opens=format_day_and_time(phase.opens, phase.zone),
             closes=_("no end")
-            if phase.closes >= WITHOUT_END
-            else day_and_time(phase.closes, phase.zone),
+            if phase.closes >= ENDLESS_TIME
+            else format_day_and_time(phase.closes, phase.zone),
             board=describe_board(phase),
             own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
             frozen=describe_freeze(phase),
@@ -181,13 +189,13 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
 
     The function raises every error that the action raises.
     """
-    before = _State.of(season)
+    before = _SeasonState.of(season)
     with transaction.atomic():
         _leave_cached_boards(season)
         last = _LastRowIds.now()
         tries = set(_extra_tries(season))
         do()
-        after = _State.of(Season.objects.get(pk=season.pk))
+        after = _SeasonState.of(Season.objects.get(pk=season.pk))
         entries = last.entries()
         changes = [
             change
@@ -210,7 +218,7 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
         scores = _score_changes(before, after, queued, keys)
         changed = tries ^ set(_extra_tries(season))
         tries_then = {
-            row: quota(row.phase, row.team).left
+            row: remaining_quota(row.phase, row.team).left
             for row in sorted(changed, key=lambda row: row.pk)
         }
         transaction.set_rollback(True)
@@ -238,11 +246,11 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
     disclosure = Disclosure()
     if made.is_public:
-        nothing = _State(season=Season(title=made.title))
-        disclosure = _disclosure(nothing, _State.of(made))
+        nothing = _SeasonState(season=Season(title=made.title))
+        disclosure = _disclosure(nothing, _SeasonState.of(made))
     return Effects(
         steps=Steps(
-            done=[entry.words for entry in audit.history(made)],
+            done=[entry.words for entry in audit.history_of_place(made)],
             made=[
                 MadePhase.of(phase)
                 for phase in phases.order_by("task__position", "position")
@@ -317,18 +325,20 @@ def _extra_tries_text(row: ExtraTries, left: int) -> str:
         "team": row.team,
         "task": row.phase.task,
         "phase": row.phase,
-        "runs": counted(left, "run"),
-        "now": quota(row.phase, row.team).left,
+        "runs": count_with_noun(left, "run"),
+        "now": remaining_quota(row.phase, row.team).left,
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class _State:
+class _SeasonState:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
     #: `known` contains the time at which each audience may first see a kind of data.
     #: Each key of `known` consists of a task, a split of its data, and a kind of data.
-    known: dict[tuple[str, str, Kind], dict[str, Any]] = field(default_factory=dict)
+    known: dict[tuple[str, str, ContentKind], dict[str, Any]] = field(
+        default_factory=dict
+    )
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)
     ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
@@ -338,7 +348,7 @@ class _State:
     tasks: dict[int, Task] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, season: Season) -> "_State":
+    def of(cls, season: Season) -> "_SeasonState":
         phases = Phase.objects.filter(task__season=season).select_related(
             "task__season"
         )
@@ -352,8 +362,8 @@ class _State:
         known = {
             (str(content.task), content.split, row.kind): row.times
             if content.versions
-            else _SOONEST
-            for content in embargo_table(season)
+            else _NEVER_FOR_ALL_GROUPS
+            for content in split_embargoes_of(season)
             for row in content.rows
         }
         scored = [
@@ -365,21 +375,23 @@ class _State:
         evaluations = [
             row.evaluation for rows in ranked.values() for row in rows.values()
         ]
-        scores = Score.objects.filter(OF_RANKING, evaluation__in=evaluations)
+        scores = Score.objects.filter(IS_RANKING_SCORE, evaluation__in=evaluations)
         return cls(
             season=season,
             phases={phase.pk: phase for phase in in_order},
             known=known,
             gold=golds,
             unscored={
-                phase.pk: unsettled(phase, golds[phase.task_id, phase.split]).count()
+                phase.pk: runs_without_outcome_on_gold(
+                    phase, golds[phase.task_id, phase.split]
+                ).count()
                 for phase in scored
             },
             ranked=ranked,
             settled={
                 phase.pk: words for phase in scored if (words := _results_phrase(phase))
             },
-            shared=shared_by_split(season),
+            shared=shared_content_by_split(season),
             scores={
                 score.evaluation_id: score_text(score)
                 for score in scores.select_related("shared")
@@ -393,7 +405,7 @@ def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
 
     The keys of the mapping are the primary keys of the runs.
     """
-    gold = board_gold(phase)
+    gold = gold_on_board(phase)
     rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
     values = dict(
         Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list(
@@ -412,8 +424,8 @@ def _results_phrase(phase: Phase) -> str:
     """
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
-    results, named = results_of(phase), {"task": phase.task, "phase": phase}
-    if official_since(phase, results) is not None:
+    results, named = results_to_confirm(phase), {"task": phase.task, "phase": phase}
+    if results_official_since(phase, results) is not None:
         return _("the results of %(task)s, %(phase)s, are official") % named
     confirmed = sum(result.is_confirmed for result in results)
     message = ngettext(
@@ -431,18 +443,18 @@ def _notification_groups(rows: Any) -> Iterable[Told]:
     ).order_by("pk"):
         by_kind.setdefault(row.kind, []).append(row)
     for kind, told in by_kind.items():
-        words = words_of(told[0])
+        words = write_notification_text(told[0])
         yield Told(
             kind=kind,
             people=len({row.user_id for row in told}),
             mails=sum(row.job_id is not None for row in told),
             title=words.title,
             text=words.text,
-            is_at_once=kind in OF_DATES,
+            is_at_once=kind in DATE_KINDS,
         )
 
 
-def _disclosure(before: _State, after: _State) -> Disclosure:
+def _disclosure(before: _SeasonState, after: _SeasonState) -> Disclosure:
     disclosed = list(_sentences_on_embargoes(before, after))
     return Disclosure(
         seen=[words for is_new, words in disclosed if is_new],
@@ -450,14 +462,14 @@ def _disclosure(before: _State, after: _State) -> Disclosure:
     )
 
 
-def _new_tasks(before: _State, after: _State) -> Iterable[tuple[bool, str]]:
+def _new_tasks(before: _SeasonState, after: _SeasonState) -> Iterable[tuple[bool, str]]:
     message = _("Everybody: that there is %(season)s, with its pages")
     for pk in sorted(after.tasks.keys() - before.tasks.keys()):
         yield True, message % {"season": after.tasks[pk]}
 
 
 def _sentences_on_embargoes(
-    before: _State, after: _State
+    before: _SeasonState, after: _SeasonState
 ) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
@@ -472,29 +484,29 @@ def _sentences_on_embargoes(
     if stays_public:
         yield from _new_tasks(before, after)
     for pk, phase in after.phases.items() if stays_public else ():
-        was_named = names_publicly(before.phases.get(pk, phase))
-        is_named = names_publicly(phase)
+        was_named = shows_named_public_teams(before.phases.get(pk, phase))
+        is_named = shows_named_public_teams(phase)
         if was_named != is_named:
             message = _(
                 "Everybody: which teams the runs of %(task)s, %(phase)s, are of"
             )
             yield is_named, message % {"task": phase.task, "phase": phase}
     for (task, split, kind), times in after.known.items():
-        earlier = before.known.get((task, split, kind), _SOONEST)
+        earlier = before.known.get((task, split, kind), _NEVER_FOR_ALL_GROUPS)
         groups: dict[tuple[Any, Any], list[str]] = {}
         for group, at in times.items():
             was = earlier[group]
             is_lost = was is None and at is not None and stays_public
             is_sooner = was is not None and (at is None or at < was)
             if is_lost or is_sooner:
-                groups.setdefault((was, at), []).append(str(GROUPS[group]))
+                groups.setdefault((was, at), []).append(str(AUDIENCE_LABELS[group]))
         for (was, at), names in groups.items():
             message = _(
                 "%(who)s: %(what)s of %(task)s, %(split)s, %(after)s; before: %(before)s"
             )
             facts = {
-                "who": listed(names),
-                "what": WORDS[kind],
+                "who": join_names(names),
+                "what": CONTENT_KIND_LABELS[kind],
                 "task": task,
                 "split": split,
                 "after": _start_in_words(at),
@@ -508,13 +520,16 @@ def _start_in_words(at: Any) -> str:
         return _("now")
     return (
         _("never")
-        if at == NEVER
-        else _("from %(instant)s") % {"instant": utc_minute(at)}
+        if at == NEVER_ENDING_EMBARGO
+        else _("from %(instant)s") % {"instant": format_utc_minute(at)}
     )
 
 
 def _score_changes(
-    before: _State, after: _State, queued: Collection[int], keys: Sequence[str]
+    before: _SeasonState,
+    after: _SeasonState,
+    queued: Collection[int],
+    keys: Sequence[str],
 ) -> ScoreChanges:
     """Return the score changes between two states of the season.
 
@@ -551,7 +566,7 @@ def _scoring_settings(phase: Phase, gold: Gold) -> dict[str, Any]:
     }
 
 
-def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
+def _changed_gold(before: _SeasonState, after: _SeasonState) -> Iterable[GoldStep]:
     for split, gold in after.gold.items():
         was = before.gold.get(split)
         if was is None or was.pk != gold.pk:
@@ -563,7 +578,7 @@ def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
                 before=was.number if was else None,
                 instances=gold.instances,
                 rows=gold.rows,
-                counts=compared(was, gold) if was else None,
+                counts=count_instance_changes(was, gold) if was else None,
                 findings=gold.findings,
                 trivial=gold.trivial,
                 shared=[
@@ -573,7 +588,7 @@ def _changed_gold(before: _State, after: _State) -> Iterable[GoldStep]:
 
 
 def _scored_phases(
-    before: _State, after: _State, queued: Collection[int]
+    before: _SeasonState, after: _SeasonState, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
     """Yield the primary key of each phase whose runs are scored again, and a sentence
     with the number of these runs.
@@ -588,11 +603,15 @@ def _scored_phases(
             )
             runs = scored.count()
         message = _("%(task)s, %(phase)s: %(runs)s")
-        facts = {"task": phase.task, "phase": phase, "runs": counted(runs, "run")}
+        facts = {
+            "task": phase.task,
+            "phase": phase,
+            "runs": count_with_noun(runs, "run"),
+        }
         yield pk, message % facts
 
 
-def _moved_runs(before: _State, after: _State) -> Iterable[Moved]:
+def _moved_runs(before: _SeasonState, after: _SeasonState) -> Iterable[Moved]:
     for pk, phase in after.phases.items():
         old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
         for run, row in {**old, **new}.items():
@@ -613,12 +632,15 @@ def _rank_text(row: Row | None) -> str:
     return "" if row is None else str(row.rank or "–")
 
 
-def _score_text(state: _State, row: Row | None) -> str:
+def _score_text(state: _SeasonState, row: Row | None) -> str:
     return "" if row is None else state.scores.get(row.evaluation, "")
 
 
 def _affected_results(
-    before: _State, after: _State, keys: Sequence[str], moved: Collection[str]
+    before: _SeasonState,
+    after: _SeasonState,
+    keys: Sequence[str],
+    moved: Collection[str],
 ) -> Iterable[str]:
     for pk, words in before.settled.items():
         phase = before.phases[pk]
@@ -643,5 +665,5 @@ def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
         if key.startswith(prefix)
     }
     return f"{of_task}gold.{phase.split}" in keys or any(
-        "." not in name and name not in _OF_WORDS for name in names
+        "." not in name and name not in _DESCRIPTIVE_SETTINGS for name in names
     )

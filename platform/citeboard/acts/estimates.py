@@ -10,9 +10,9 @@ from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.teams.models import User
 from scoring.human import disagreements, estimates
 from scoring.models import BackgroundJob, EstimateSheet
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from tasks.models import Phase
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 from tasks.types.judge_views import MAX_RULES
 
 LABELS_AT_FIRST = 100
@@ -42,7 +42,7 @@ class EstimatesForm(ActForm):
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")
         if of is not None:
-            kinds = estimates.kinds_of(of)
+            kinds = estimates.estimable_kinds(of)
             self.fields["of"].choices = [  # type: ignore[attr-defined]
                 (value, label)
                 for value, label in EstimateSheet.Of.choices
@@ -51,13 +51,15 @@ class EstimatesForm(ActForm):
 
 
 def _make_estimates(*, phase: Phase, of: str, labels: int, by: User) -> BackgroundJob:
-    known = estimates.kinds_of(phase)
+    known = estimates.estimable_kinds(phase)
     if of not in known:
         message = f"No score of the phase rests on {of}; there are {', '.join(known) or 'none'}."
         raise ValidationError({"of": message})
-    estimates.board_to_estimate(phase, by)
+    estimates.require_estimable_board(phase, by)
     given = {"estimates": of, "labels": labels}
-    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+    return queue_background_job(
+        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+    )
 
 
 MAKE_ESTIMATES = by_organisers(
@@ -99,26 +101,28 @@ class DisagreementsForm(ActForm):
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_disagreements_{number}_%s")
-        names = [] if of is None else disagreements.views_to_compare(of)
+        names = [] if of is None else disagreements.judges_to_compare(of)
         self.fields["judge"].widget.choices = [(name, name) for name in names]
 
 
 def _make_disagreements(
     *, phase: Phase, judge: str, pairs: int, by: User, seed: str = ""
 ) -> BackgroundJob:
-    known = disagreements.views_to_compare(phase)
+    known = disagreements.judges_to_compare(phase)
     if judge not in known:
         message = (
             f"The phase has no view by {judge}; there are {', '.join(known) or 'none'}."
         )
         raise ValidationError({"judge": message})
-    estimates.board_to_estimate(phase, by)
+    estimates.require_estimable_board(phase, by)
     given = {
         "disagreements": judge,
         "pairs": pairs,
-        "seed": seed or disagreements.new_seed(),
+        "seed": seed or disagreements.new_sampling_seed(),
     }
-    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+    return queue_background_job(
+        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+    )
 
 
 MAKE_DISAGREEMENTS = by_organisers(
@@ -145,8 +149,8 @@ class PeoplesLabelsForm(ActForm):
 
 def _bring_labels(*, sheet: EstimateSheet, file: Any, by: User) -> BackgroundJob:
     phase = sheet.phase
-    with received(file) as upload:
-        return ask(
+    with receive_upload(file) as upload:
+        return queue_background_job(
             Kind.SHEET,
             phase.task.season,
             {"estimate_sheet": sheet.pk},
@@ -171,7 +175,7 @@ PUBLISH_ESTIMATES = by_organisers(
     row="estimates",
 )
 TAKE_ESTIMATES_BACK = by_organisers(
-    estimates.revoke,
+    estimates.unpublish_estimates,
     "Take the estimated scores of a sheet off the board; for organisers.",
     _("The board no longer shows the estimates."),
     subject="sheet",

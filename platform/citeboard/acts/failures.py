@@ -6,10 +6,10 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, by_helpers
-from citeboard.core.query import whole_number
+from citeboard.core.query import parse_whole_number
 from citeboard.teams.models import User
 from tasks import models
-from tasks.models.jobs import MAX_NOTE
+from tasks.models.jobs import MAX_NOTE_CHARACTERS
 from tasks.submissions import run_acts
 
 
@@ -20,7 +20,7 @@ class AcknowledgeForm(ActForm):
     job = forms.IntegerField(
         required=False, min_value=1, max_value=BigIntegerField.MAX_BIGINT
     )
-    note = forms.CharField(required=False, max_length=MAX_NOTE)
+    note = forms.CharField(required=False, max_length=MAX_NOTE_CHARACTERS)
 
 
 def _acknowledge(
@@ -30,11 +30,11 @@ def _acknowledge(
         models.Submission, pk=submission, phase__task__season=season
     )
     scoring = (
-        get_object_or_404(models.Job, pk=whole_number(str(job)), submission=run)
+        get_object_or_404(models.Job, pk=parse_whole_number(str(job)), submission=run)
         if job is not None
         else None
     )
-    return run_acts.acknowledge(run=run, job=scoring, note=note, by=by)
+    return run_acts.acknowledge_failure(run=run, job=scoring, note=note, by=by)
 
 
 ACKNOWLEDGE = by_helpers(

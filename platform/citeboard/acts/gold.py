@@ -12,19 +12,19 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, with_rehearsal
 from citeboard.core import storage
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.worker import rescoring
-from tasks.delivery.webhooks.services import TO_TAKE_BACK
+from tasks.delivery.webhooks.services import UNDO_PERIOD
 from tasks.gold import gold_files
-from tasks.gold.gold_files import KeptGold
+from tasks.gold.gold_files import StoredGold
 from tasks.models import Gold, Phase, Season, Task
-from tasks.submissions.uploads import received, upload_limit
+from tasks.submissions.uploads import max_upload_bytes, receive_upload
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
 #: STORED is the salt for signing the names of stored gold files.
-STORED = "gold-to-publish"
+STORED_GOLD_SALT = "gold-to-publish"
 
 
 def encoding_field() -> forms.ChoiceField:
@@ -125,7 +125,7 @@ class GoldForm(ActForm):
         self.fields["file"].help_text = gettext(
             "One file, or a zip of files, at most %(megabytes)s. The command manage.py "
             "load_gold on the server loads larger gold."
-        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -154,7 +154,7 @@ def packed_gold(
         return {**fields, "packed": _reread_gold(splits, by)}
     if not filled.get("file"):
         return {**fields, "packed": _pack_stored(filled.get("stored", ""), splits, by)}
-    with received(filled["file"]) as upload:
+    with receive_upload(filled["file"]) as upload:
         paths = [upload.path] * len(splits)
         packed = rescoring.pack_gold(
             splits,
@@ -171,7 +171,7 @@ def _pack_stored(
 ) -> Sequence[Any]:
     """Parse the stored gold files whose signed names come from `stored_gold`."""
     try:
-        names = signing.loads(stored, salt=STORED, max_age=TO_TAKE_BACK)
+        names = signing.loads(stored, salt=STORED_GOLD_SALT, max_age=UNDO_PERIOD)
         with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
             paths = [
                 storage.local_copy(storage.gold, name, Path(folder)) for name in names
@@ -183,7 +183,7 @@ def _pack_stored(
         ) from gone
 
 
-def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]:
+def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[StoredGold]:
     """Parse the newest gold of each split again with the current parser rules.
 
     Raises ValidationError if the current parser rules have already parsed the gold.
@@ -209,7 +209,7 @@ def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[KeptGold]
 def stored_gold(filled: Mapping[str, Any]) -> str:
     """Return the signed names of stored gold files for the confirmation page."""
     return signing.dumps(
-        [kept.columns["file"] for kept in filled["packed"]], salt=STORED
+        [kept.columns["file"] for kept in filled["packed"]], salt=STORED_GOLD_SALT
     )
 
 

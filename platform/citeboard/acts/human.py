@@ -11,22 +11,27 @@ from django.utils.translation import gettext, gettext_lazy as _
 from citeboard.acts.declared import Act, ActForm, by_organisers, long_text
 from citeboard.core import audit
 from citeboard.teams.models import User
-from scoring.human.data_sheet import MAX_ANSWER, QUESTIONS, SECTIONS, save_data_sheet
+from scoring.human.data_sheet import (
+    DATA_SHEET_QUESTIONS,
+    MAX_ANSWER_CHARACTERS,
+    QUESTIONS_BY_SECTION,
+    save_data_sheet,
+)
 from scoring.human.ratings import (
-    DISTANCES,
+    ADJUDICATION_DISTANCES,
     read_ratings,
     save_ratings,
     set_adjudication_distance,
 )
 from scoring.human.sheets import (
-    add_name,
-    add_person,
+    add_annotator_by_email,
+    get_or_add_named_annotator,
     has_own_texts,
     remove_annotator,
     show_references,
 )
 from scoring.models import Annotator, Sheet
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 
 
 def annotator_of(user: object, sheet: int) -> Annotator:
@@ -79,7 +84,10 @@ class AnnotatorForm(ActForm):
 
 def _distance_choices() -> list[tuple[int | str, str]]:
     differ = gettext("where two ratings of a text differ by %(distance)s or more")
-    differing = [(distance, differ % {"distance": distance}) for distance in DISTANCES]
+    differing = [
+        (distance, differ % {"distance": distance})
+        for distance in ADJUDICATION_DISTANCES
+    ]
     return [("", gettext("never: all ratings count alike")), *differing]
 
 
@@ -96,7 +104,9 @@ class DistanceForm(ActForm):
     only_on_pages = ("distance",)
     only_in_api = {
         "distance": forms.IntegerField(
-            required=False, min_value=min(DISTANCES), max_value=max(DISTANCES)
+            required=False,
+            min_value=min(ADJUDICATION_DISTANCES),
+            max_value=max(ADJUDICATION_DISTANCES),
         )
     }
     api = {
@@ -132,31 +142,31 @@ class DataSheetForm(ActForm):
 
     mirrors = True
     only_in_api = {
-        name: forms.CharField(required=False, max_length=MAX_ANSWER)
-        for name in QUESTIONS
+        name: forms.CharField(required=False, max_length=MAX_ANSWER_CHARACTERS)
+        for name in DATA_SHEET_QUESTIONS
     }
-    api = QUESTIONS
+    api = DATA_SHEET_QUESTIONS
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, question in QUESTIONS.items():
+        for name, question in DATA_SHEET_QUESTIONS.items():
             self.fields[name] = long_text(
-                gettext(question), MAX_ANSWER, 2, required=False
+                gettext(question), MAX_ANSWER_CHARACTERS, 2, required=False
             )
 
     @property
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
         return [
             (gettext(section), [self[name] for name in questions])
-            for section, questions in SECTIONS.items()
+            for section, questions in QUESTIONS_BY_SECTION.items()
         ]
 
 
 def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         given = read_ratings(upload.path, sheet, upload.filename, by)
     with transaction.atomic():
-        annotator = add_name(sheet=sheet, name=name.strip(), by=by)
+        annotator = get_or_add_named_annotator(sheet=sheet, name=name.strip(), by=by)
         rated = save_ratings(annotator=annotator, ratings=given)
         facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
         audit.record(
@@ -170,13 +180,13 @@ def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
 
 
 def _save_uploaded_ratings(*, annotator: Annotator, file: Any, by: User) -> int:
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
     return save_ratings(annotator=annotator, ratings=given)
 
 
 ADD_ANNOTATOR = by_organisers(
-    add_person,
+    add_annotator_by_email,
     "Let somebody with an account rate a sheet; for organisers.",
     _("%(name)s can rate the sheet."),
     form=AnnotatorForm,

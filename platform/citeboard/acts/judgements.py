@@ -12,9 +12,9 @@ from citeboard.background.kinds import run_to_judge
 from citeboard.teams.models import User
 from scoring.human import claim_review
 from scoring.models import BackgroundJob
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from tasks.models import Submission
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 
 
 class JudgementsForm(ActForm):
@@ -32,9 +32,9 @@ class JudgementsForm(ActForm):
 
 
 def _import_judgements(*, submission: Submission, file: Any, by: User) -> BackgroundJob:
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         season = submission.phase.task.season
-        return ask(
+        return queue_background_job(
             Kind.JUDGEMENTS, season, {}, by=by, submission=submission, upload=upload
         )
 
@@ -47,14 +47,14 @@ IMPORT_JUDGEMENTS = Act(
     subject="submission",
 )
 PUBLISH_JUDGEMENTS = Act(
-    claim_review.publish,
+    claim_review.publish_judged_run,
     "Put people's ratings of a run's responses on the board; for organisers.",
     _("The ratings are on the board."),
     role=run_to_judge,
     subject="submission",
 )
 TAKE_JUDGEMENTS_BACK = Act(
-    claim_review.revoke,
+    claim_review.unpublish_judged_run,
     "Take people's ratings of a run's responses off the board; for organisers.",
     _("The ratings are off the board."),
     role=run_to_judge,

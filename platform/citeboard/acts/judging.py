@@ -13,7 +13,11 @@ from citeboard.core import audit
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.judges.declared import ChatJudge
-from scoring.judges.questions import MAX_ANSWER, MAX_PROMPT, Prompt
+from scoring.judges.questions import (
+    MAX_ANSWER_CHARACTERS,
+    MAX_PROMPT_CHARACTERS,
+    JudgePrompt,
+)
 from scoring.models import BackgroundJob, PhaseJudge
 from scoring.worker import judging
 from tasks.models import Phase
@@ -21,8 +25,10 @@ from tasks.types.ledger import ASSIGNS, ENTAILS, KINDS, SUPPORTS
 from tasks.types.stored_judges import stored_judges
 
 #: The kinds of labels that the site asks judges for; a field has the name of its label.
-ASKED = (ENTAILS, SUPPORTS, ASSIGNS)
-ANSWERS = tuple(label for kind in ASKED for label in KINDS[kind].labels)
+JUDGED_LABEL_KINDS = (ENTAILS, SUPPORTS, ASSIGNS)
+JUDGE_LABELS = tuple(
+    label for kind in JUDGED_LABEL_KINDS for label in KINDS[kind].labels
+)
 PROMPT_HELP = {
     ENTAILS: _("It contains {premise} and {hypothesis}. Empty: the default."),
     SUPPORTS: _("It contains {sentence} and {document}. Empty: the default."),
@@ -33,7 +39,10 @@ MAX_BUDGET = 1_000_000
 
 def _answer_field(label: Any, help_text: Any = "") -> forms.CharField:
     return forms.CharField(
-        label=label, max_length=MAX_ANSWER, required=False, help_text=help_text
+        label=label,
+        max_length=MAX_ANSWER_CHARACTERS,
+        required=False,
+        help_text=help_text,
     )
 
 
@@ -64,7 +73,7 @@ class JudgeConsentForm(ActForm):
     kind = _kind_field()
     prompt = long_text(
         _("Prompt"),
-        MAX_PROMPT,
+        MAX_PROMPT_CHARACTERS,
         8,
         required=False,
         help_text=PROMPT_HELP[ENTAILS],
@@ -134,7 +143,7 @@ class JudgeConsentForm(ActForm):
         self.labels_kind = kind
         if not isinstance(of, Phase):
             return
-        default = Prompt.default(kind)
+        default = JudgePrompt.default(kind)
         row = of.phase_judges.filter(name=name, kind=kind).first()
         answers = row.answers if row and row.answers else default.answers
         self.initial = {
@@ -145,7 +154,7 @@ class JudgeConsentForm(ActForm):
             "budget": row and row.budget,
         }
         self.fields["prompt"].help_text = PROMPT_HELP[kind]
-        for label in {*ANSWERS} - {*KINDS[kind].labels}:
+        for label in {*JUDGE_LABELS} - {*KINDS[kind].labels}:
             del self.fields[label]
         declared = judging.offered_judges().judges.get(name)
         if declared is not None and not isinstance(declared, ChatJudge):
@@ -169,18 +178,20 @@ def _agree_to_judge(
         )
     named = judging.named_judge(phase, kind)
     asked_kind = named.kind if named else ENTAILS
-    default = Prompt.default(asked_kind)
+    default = JudgePrompt.default(asked_kind)
     labels = KINDS[asked_kind].labels
     # `Prompt.check` refuses answers that stand for labels of another kind.
     foreign = {answers[name]: name for name in answers if name not in labels}
-    asked = Prompt(
+    asked = JudgePrompt(
         asked_kind,
         # The prompt gets LF line breaks, because browsers send CRLF in forms.
         prompt.replace("\r\n", "\n") or default.template,
         {answers.get(label) or word: label for word, label in default.answers.items()}
         | {word: label for word, label in foreign.items() if word},
     )
-    return judging.agree(phase=phase, prompt=asked, budget=budget, by=by, kind=kind)
+    return judging.record_judge_consent(
+        phase=phase, prompt=asked, budget=budget, by=by, kind=kind
+    )
 
 
 def _consented_judge(phase: Phase, kind: str) -> PhaseJudge:

@@ -10,13 +10,13 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.background import kinds
-from citeboard.core.words import counted, thousands
+from citeboard.core.words import count_with_noun, format_thousands
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob, Judge
-from scoring.worker.entailment_labels import models_of_season, share_labels
-from scoring.worker.ledger import Imported
+from scoring.worker.entailment_labels import judge_names_of_season, share_labels
+from scoring.worker.ledger import ImportResult
 from tasks.models import Season
-from tasks.submissions.uploads import received, upload_limit
+from tasks.submissions.uploads import max_upload_bytes, receive_upload
 
 
 class LabelsForm(ActForm):
@@ -36,28 +36,32 @@ class LabelsForm(ActForm):
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files, of=of)
-        choices = [(name, name) for name in models_of_season(of)]
+        choices = [(name, name) for name in judge_names_of_season(of)]
         self.fields["model"].choices = choices  # type: ignore[attr-defined]
         self.fields["file"].help_text = gettext(
             "JSON lines as “python -m scoring decide” writes them, at most "
             "%(megabytes)s. The command “manage.py import_labels” on the server "
             "imports larger files."
-        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
 
 
 def _import_labels(*, season: Season, model: str, file: Any, by: User) -> BackgroundJob:
-    models = models_of_season(season)
+    models = judge_names_of_season(season)
     if model not in models:
         names = " and ".join(models) or "none"
         message = (
             f"No task of the season asks for labels of “{model[:80]}”, but of {names}."
         )
         raise ValidationError({"model": message})
-    with received(file) as upload:
-        return kinds.ask_for_labels(season=season, model=model, upload=upload, by=by)
+    with receive_upload(file) as upload:
+        return kinds.queue_label_import(
+            season=season, model=model, upload=upload, by=by
+        )
 
 
-NO_LABELS = _("No task of the season asks for labels of this model, or there are none.")
+NO_LABELS_MESSAGE = _(
+    "No task of the season asks for labels of this model, or there are none."
+)
 
 
 class ModelForm(ActForm):
@@ -66,17 +70,17 @@ class ModelForm(ActForm):
     model = forms.CharField(label=_("Model"))
 
 
-def _share_labels(*, season: Season, model: str, by: User) -> Imported:
-    if not by.is_staff or model not in models_of_season(season):
-        raise Http404(NO_LABELS)
+def _share_labels(*, season: Season, model: str, by: User) -> ImportResult:
+    if not by.is_staff or model not in judge_names_of_season(season):
+        raise Http404(NO_LABELS_MESSAGE)
     try:
         return share_labels(season=season, model=model, by=by)
     except Judge.DoesNotExist:
-        raise Http404(NO_LABELS) from None
+        raise Http404(NO_LABELS_MESSAGE) from None
 
 
 def _describe_shared(
-    done: Imported, filled: Mapping[str, Any]
+    done: ImportResult, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     words = gettext("%(labels)s of %(model)s added for all seasons.")
     if done.known:
@@ -88,10 +92,10 @@ def _describe_shared(
         words += " " + gettext("%(scorings)s continued.")
     others = ngettext("%(number)s other", "%(number)s others", done.known)
     return words, {
-        "labels": counted(done.added, "label"),
+        "labels": count_with_noun(done.added, "label"),
         "model": done.judge,
-        "others": others % {"number": thousands(done.known)},
-        "scorings": counted(done.resumed, "scoring"),
+        "others": others % {"number": format_thousands(done.known)},
+        "scorings": count_with_noun(done.resumed, "scoring"),
     }
 
 

@@ -12,24 +12,24 @@ from django.utils.translation import gettext, gettext_lazy as _
 from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers
 from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
 from citeboard.acts.overwriting import OverwritingForm
-from citeboard.acts.rehearsal import Said, perform
+from citeboard.acts.rehearsal import ActionConfirmation, perform
 from citeboard.acts.season_settings import CHANGE_SETTINGS
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import ENDLESS_TIME
 from citeboard.ops.launching import scored_phases, send_test_mail
 from citeboard.teams.models import User
 from scoring.worker import baseline_runs
 from scoring.worker.rescoring import GoldRefused
 from tasks.models import Gold, Phase, Season, Task
 from tasks.models.seasons import SEASON_DATES
-from tasks.seasons.file.entries import SEASON, phase_prefix
-from tasks.seasons.file.export import structure_of
+from tasks.seasons.file.entries import SEASON_PREFIX, phase_prefix
+from tasks.seasons.file.export import season_file_structure
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.presets import MAX_DAYS, forget
-from tasks.seasons.timeline import time_line
+from tasks.seasons.presets import MAX_POSTPONED_DAYS, remove_uninherited_settings
+from tasks.seasons.timeline import build_time_line
 
 MOVE, COPY = "move", "copy"
 #: The page before the start shows at most MAX_PROBLEMS errors of each gold file.
-MAX_PROBLEMS = 5
+MAX_PROBLEMS_SHOWN = 5
 
 
 class CalendarForm(ActForm, OverwritingForm):
@@ -42,7 +42,10 @@ class CalendarForm(ActForm, OverwritingForm):
     do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
     chosen = forms.MultipleChoiceField(required=False)
     days = forms.IntegerField(
-        label=_("Days"), required=False, min_value=-MAX_DAYS, max_value=MAX_DAYS
+        label=_("Days"),
+        required=False,
+        min_value=-MAX_POSTPONED_DAYS,
+        max_value=MAX_POSTPONED_DAYS,
     )
     into = forms.MultipleChoiceField(
         label=_("Into the tasks"), required=False, widget=forms.CheckboxSelectMultiple
@@ -50,19 +53,19 @@ class CalendarForm(ActForm, OverwritingForm):
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, of=of)
-        self.line = time_line(of)
+        self.line = build_time_line(of)
         self.phases: dict[str, Phase] = {
             phase_prefix(row["task"].slug, row["phase"].slug): row["phase"]
             for row in self.line["lines"]
         }
         for name in SEASON_DATES:
-            self._moment(name, Season.date_label(name), getattr(of, name), of)
+            self._add_moment_field(name, Season.date_label(name), getattr(of, name), of)
         for key, phase in self.phases.items():
             for name, words, at in (
                 ("opens", gettext("Opens"), phase.opens),
                 ("closes", gettext("Closes"), phase.end),
             ):
-                self._moment(
+                self._add_moment_field(
                     f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase
                 )
         keys = [(key, key) for key in (*SEASON_DATES, *self.phases)]
@@ -70,7 +73,7 @@ class CalendarForm(ActForm, OverwritingForm):
         tasks = Task.objects.filter(season=of, is_reported_only=False)
         self.fields["into"].choices = [(task.slug, str(task)) for task in tasks]  # type: ignore[attr-defined]
 
-    def _moment(
+    def _add_moment_field(
         self, key: str, label: str, at: dt.datetime | None, of: Season | Phase
     ) -> None:
         kind = EndField if key.endswith(".closes") else MomentField
@@ -131,14 +134,14 @@ class CalendarForm(ActForm, OverwritingForm):
                 or self.add_initial_prefix(key) not in self.data
             )
             if is_ours and key in cleaned and cleaned[key] != before:
-                values[key if "." in key else f"{SEASON}.{key}"] = cleaned[key]
+                values[key if "." in key else f"{SEASON_PREFIX}.{key}"] = cleaned[key]
         if not self.errors and do == MOVE:
-            self._move(values, chosen, dt.timedelta(days=days or 0))
+            self._move_dates(values, chosen, dt.timedelta(days=days or 0))
         if not self.errors and do == COPY:
-            self._copy(values, chosen, cleaned["into"])
+            self._copy_phases(values, chosen, cleaned["into"])
         return {"values": values}
 
-    def _move(
+    def _move_dates(
         self, values: dict[str, Any], chosen: list[str], by: dt.timedelta
     ) -> None:
         for chosen_key in chosen:
@@ -147,12 +150,14 @@ class CalendarForm(ActForm, OverwritingForm):
                 (phase, list(Phase.SETTINGS)) if phase else (self.of, [chosen_key])
             )
             for name in names:
-                key = f"{chosen_key if phase else SEASON}.{row.key(name)}"
+                key = f"{chosen_key if phase else SEASON_PREFIX}.{row.key(name)}"
                 at = values.get(key, getattr(row, name))
-                if isinstance(at, dt.datetime) and at < WITHOUT_END:
+                if isinstance(at, dt.datetime) and at < ENDLESS_TIME:
                     values[key] = at + by
 
-    def _copy(self, values: dict[str, Any], chosen: list[str], into: list[str]) -> None:
+    def _copy_phases(
+        self, values: dict[str, Any], chosen: list[str], into: list[str]
+    ) -> None:
         phases = [self.phases[key] for key in chosen if key in self.phases]
         if not into or not phases:
             self.add_error(
@@ -160,13 +165,13 @@ class CalendarForm(ActForm, OverwritingForm):
             )
         tables = {
             phase_prefix(task["slug"], table["slug"]): table
-            for task in structure_of(self.of)["tasks"]
+            for task in season_file_structure(self.of)["tasks"]
             for table in task["phases"]
         }
         for phase in phases:
             source = phase_prefix(phase.task.slug, phase.slug)
             table = dict(tables[source])
-            forget(Phase, table)
+            remove_uninherited_settings(Phase, table)
             del table["slug"]
             for slug in into:
                 prefix = phase_prefix(slug, phase.slug)
@@ -224,7 +229,8 @@ class FirstGoldForm(ActForm):
                 )
             except GoldRefused as refused:
                 self.add_error(
-                    name, [str(problem) for problem in refused.problems[:MAX_PROBLEMS]]
+                    name,
+                    [str(problem) for problem in refused.problems[:MAX_PROBLEMS_SHOWN]],
                 )
         if not ready and not self.errors:
             self.add_error(None, gettext("Choose the files that hold the gold."))
@@ -232,7 +238,7 @@ class FirstGoldForm(ActForm):
             return 0
         with transaction.atomic():
             for filled in ready:
-                perform(PUBLISH_GOLD, self.of, by, filled, Said())
+                perform(PUBLISH_GOLD, self.of, by, filled, ActionConfirmation())
         return len(ready)
 
 
@@ -244,9 +250,13 @@ def _queue_all_baselines(*, season: Season, by: User) -> int:
     for phase in phases:
         unavailable = baseline_runs.lacking(phase)
         names = [
-            name for name in baseline_runs.names_for(phase) if name not in unavailable
+            name
+            for name in baseline_runs.baseline_names_for(phase)
+            if name not in unavailable
         ]
-        asked.append(baseline_runs.ask(phase=phase, names=names[:1], by=by))
+        asked.append(
+            baseline_runs.request_baselines(phase=phase, names=names[:1], by=by)
+        )
     return sum(one.is_new for several in asked for one in several)
 
 
@@ -255,7 +265,9 @@ OPEN_SEASON = replace(
     CHANGE_SETTINGS,
     service=lambda season, by: (
         season.is_public
-        or change_settings(season=season, values={f"{SEASON}.public": True}, by=by)
+        or change_settings(
+            season=season, values={f"{SEASON_PREFIX}.public": True}, by=by
+        )
     ),
     done=_("The season is open to everybody."),
 )

@@ -10,12 +10,12 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.background import kinds
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob, JudgementImport
-from scoring.worker.withdrawal import Withdrawn, withdraw_import
+from scoring.worker.withdrawal import WithdrawalResult, withdraw_import
 from tasks.models import Season
-from tasks.submissions.uploads import received, upload_limit
+from tasks.submissions.uploads import max_upload_bytes, receive_upload
 from tasks.types.ledger import MAX_JUDGE
 
 #: Databases cannot store integers that are greater than MAX_NUMBER.
@@ -46,14 +46,16 @@ class LedgerForm(ActForm):
             "JSON lines with kind, items or texts, judge and label, at most "
             "%(megabytes)s. The command “manage.py import_labels” on the server "
             "imports larger files."
-        ) % {"megabytes": counted(upload_limit() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
 
 
 def _import_ledger(
     *, season: Season, file: Any, by: User, judge: str = ""
 ) -> BackgroundJob:
-    with received(file) as upload:
-        return kinds.ask_for_ledger(season=season, judge=judge, upload=upload, by=by)
+    with receive_upload(file) as upload:
+        return kinds.queue_ledger_import(
+            season=season, judge=judge, upload=upload, by=by
+        )
 
 
 class WithdrawalForm(ActForm):
@@ -65,7 +67,7 @@ class WithdrawalForm(ActForm):
 
 def _withdraw_import(
     *, season: Season, number: Any, reason: str, by: User
-) -> Withdrawn:
+) -> WithdrawalResult:
     """Withdraw an import of judgements from the season's ledger.
 
     Only staff may withdraw an import that all seasons share.
@@ -81,7 +83,7 @@ def _withdraw_import(
 
 
 def _describe_withdrawn(
-    done: Withdrawn, filled: Mapping[str, Any]
+    done: WithdrawalResult, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     words = gettext("The import is withdrawn. %(runs)s rested on it.")
     if done.frozen:
@@ -89,8 +91,8 @@ def _describe_withdrawn(
             "%(boards)s stay as they are, and say that it is withdrawn."
         )
     return words, {
-        "runs": counted(done.runs, "run"),
-        "boards": counted(done.frozen, "frozen board"),
+        "runs": count_with_noun(done.runs, "run"),
+        "boards": count_with_noun(done.frozen, "frozen board"),
     }
 
 

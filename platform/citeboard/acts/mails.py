@@ -7,17 +7,17 @@ from django.db.models import BigIntegerField
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import Act, ActForm, long_text, with_rehearsal
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import as_sentence, count_with_noun
 from citeboard.ops import group_mails
 from tasks import models
-from tasks.jobs.mails import try_again
-from tasks.seasons.access import staff
+from tasks.jobs.mails import requeue_failed_mails
+from tasks.seasons.access import require_staff
 
 
 class MailForm(ActForm):
     """The text of an e-mail, and the teams whose members receive the e-mail."""
 
-    group = forms.ChoiceField(label=_("To"), choices=group_mails.Group.choices)
+    group = forms.ChoiceField(label=_("To"), choices=group_mails.TeamGroup.choices)
     phase = forms.IntegerField(
         label=_("By runs and results of"),
         required=False,
@@ -54,11 +54,12 @@ MAIL_TEAMS = with_rehearsal(
     subject="season",
 )
 SEND_MAILS_AGAIN = Act(
-    try_again,
+    requeue_failed_mails,
     "Try e-mails again that could not be sent; for staff.",
-    lambda mails, _filled: sentence(
-        gettext("%(mails)s will be tried again") % {"mails": counted(mails, "e-mail")}
+    lambda mails, _filled: as_sentence(
+        gettext("%(mails)s will be tried again")
+        % {"mails": count_with_noun(mails, "e-mail")}
     ),
-    role=staff,
+    role=require_staff,
     subject="by",
 )

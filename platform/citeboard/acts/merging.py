@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import ActForm, by_organisers
-from citeboard.ops.merging import MAX_REASON, merge_teams
+from citeboard.ops.merging import MAX_REASON_LENGTH, merge_teams
 from citeboard.teams.models import Team
 from tasks import models
 
@@ -24,7 +24,7 @@ class MergeTeamsForm(ActForm):
         help_text=_("This team stays."),
     )
     reason = forms.CharField(
-        label=_("Reason, which both teams read"), max_length=MAX_REASON
+        label=_("Reason, which both teams read"), max_length=MAX_REASON_LENGTH
     )
     api = {
         "team": "A slug.",

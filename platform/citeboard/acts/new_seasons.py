@@ -12,12 +12,12 @@ from citeboard.teams.models import User
 from tasks import models
 from tasks.models.seasons import SEASON_DATES
 from tasks.seasons.presets import (
-    A_YEAR,
-    MAX_DAYS,
-    Preset,
+    MAX_POSTPONED_DAYS,
+    YEAR_OF_WEEKS_DAYS,
+    SeasonPreset,
     clone_season,
+    create_season_from_preset,
     preset_for,
-    season_from,
 )
 from tasks.types import task_types
 
@@ -39,15 +39,15 @@ class CloneForm(NewSeasonForm):
     days = forms.IntegerField(
         label=_("Days later"),
         min_value=0,
-        max_value=MAX_DAYS,
-        initial=A_YEAR,
+        max_value=MAX_POSTPONED_DAYS,
+        initial=YEAR_OF_WEEKS_DAYS,
         help_text=_("The number of days by which phases move."),
     )
     api = {
         "slug": "Lower-case letters, digits and single hyphens.",
         "days": {
             "required": False,
-            "default": A_YEAR,
+            "default": YEAR_OF_WEEKS_DAYS,
             "help_text": "By how many phases are later.",
         },
     }
@@ -95,7 +95,9 @@ class PresetForm(NewSeasonForm):
         "Also results_at, papers_until, camera_ready_until and workshop_at.",
     }
 
-    def __init__(self, data: Any = None, files: Any = None, *, of: Preset) -> None:
+    def __init__(
+        self, data: Any = None, files: Any = None, *, of: SeasonPreset
+    ) -> None:
         super().__init__(data, of=of)
         kinds = [
             (slug, f"{kind.title} ({slug})") for slug, kind in task_types().items()
@@ -127,7 +129,7 @@ class PresetForm(NewSeasonForm):
 
 def _from_preset(
     *,
-    preset: Preset,
+    preset: SeasonPreset,
     dates: dict[str, Any],
     organisers: list[str] | None,
     by: User,
@@ -146,7 +148,9 @@ def _from_preset(
             {"organisers": [message % {"address": address} for address in unknown]}
         )
     known = [person for person in people.values() if person]
-    return season_from(preset=preset, dates=dates, organisers=known, by=by, **named)
+    return create_season_from_preset(
+        preset=preset, dates=dates, organisers=known, by=by, **named
+    )
 
 
 CLONE = with_rehearsal(

@@ -12,7 +12,7 @@ from citeboard.background.old_runs import ask_for_old_runs
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
 from tasks.models import Phase
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 
 
 class OldRunsForm(ActForm):
@@ -34,7 +34,7 @@ class OldRunsForm(ActForm):
 
 
 def _score_again(*, phase: Phase, file: Any, by: User) -> BackgroundJob:
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         return ask_for_old_runs(phase, upload, by)
 
 

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import Act, ActForm
-from tasks.seasons.own_measures import decide_measures, measures_of_site
+from tasks.seasons.own_measures import decide_measures, measures_or_404
 
 
 class MeasuresForm(ActForm):
@@ -24,7 +24,7 @@ DECIDE_MEASURES = Act(
         else _("%(file)s is not run any more."),
         {"file": row},
     ),
-    role=measures_of_site,
+    role=measures_or_404,
     form=MeasuresForm,
     subject="measures",
 )

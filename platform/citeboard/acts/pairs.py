@@ -14,18 +14,23 @@ from citeboard.acts.human import judge_of
 from citeboard.acts.sheets import DrawnForm, PublishSheetForm
 from citeboard.teams.models import User
 from scoring.human import pairs
-from scoring.human.pair_plans import MAX_PAIRS, MAX_SHARES, Division, check_plan
+from scoring.human.pair_plans import (
+    MAX_PAIRS,
+    MAX_SHARES,
+    PlanDivision,
+    count_planned_pairs,
+)
 from scoring.human.sheets import (
     MAX_INSTANCES,
-    add_person,
-    check_size,
+    add_annotator_by_email,
+    check_sheet_size,
     remove_annotator,
 )
-from scoring.human.states import reopen
+from scoring.human.states import reopen_sheet
 from scoring.models import Annotator, BackgroundJob, Preference, Sheet
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from tasks.models import Phase, Submission
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 
 BATTLES_AT_FIRST = 4
 #: By default, JUDGES_AT_FIRST judges compare each pair of a sheet with shared pairs.
@@ -78,7 +83,7 @@ class PairsForm(DrawnForm):
 
     @staticmethod
     def runs_for(phase: Phase, by: User) -> list[Submission]:
-        return pairs.candidates(phase, by)
+        return pairs.comparable_runs(phase, by)
 
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
         super().__init__(data, of=of, by=by)
@@ -97,8 +102,8 @@ def _make_pairs(
     judges_of_pair: int | None = None,
 ) -> BackgroundJob:
     chosen = PairsForm.chosen(phase, runs, by)
-    check_size(len(chosen), instances)
-    planned = check_plan(len(chosen), instances, battles)
+    check_sheet_size(len(chosen), instances)
+    planned = count_planned_pairs(len(chosen), instances, battles)
     given: dict[str, Any] = {
         "runs": chosen,
         "instances": instances,
@@ -106,13 +111,15 @@ def _make_pairs(
         "seed": seed,
     }
     if judges is not None:
-        division = Division(judges, judges_of_pair or min(JUDGES_AT_FIRST, judges))
+        division = PlanDivision(judges, judges_of_pair or min(JUDGES_AT_FIRST, judges))
         division.check(planned)
         given["division"] = asdict(division)
     elif judges_of_pair is not None:
         message = _("Say how many judges divide the pairs, or leave this empty.")
         raise ValidationError({"judges_of_pair": message})
-    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+    return queue_background_job(
+        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+    )
 
 
 MAKE_PAIRS = by_organisers(
@@ -152,9 +159,9 @@ class BattlesForm(ActForm):
 def _bring_battles(
     *, phase: Phase, file: Any, by: User, has_programs: bool | None = False
 ) -> Sheet:
-    with received(file) as upload:
+    with receive_upload(file) as upload:
         given = pairs.read_judgements(upload.path, phase, upload.filename, by)
-    return pairs.keep_judgements(
+    return pairs.save_judgement_sheet(
         phase=phase, given=given, has_programs=bool(has_programs), by=by
     )
 
@@ -175,7 +182,7 @@ class JudgeForm(ActForm):
 
 
 def _add_judge(*, sheet: Sheet, email: str, by: User) -> Annotator:
-    return add_person(sheet=sheet, email=email, by=by)
+    return add_annotator_by_email(sheet=sheet, email=email, by=by)
 
 
 ADD_JUDGE = by_organisers(
@@ -195,7 +202,7 @@ REMOVE_JUDGE = by_organisers(
 
 
 def _publish_pairs(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
-    pairs.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished))
+    pairs.publish_pair_judgements(sheet=sheet, by=by, is_confirmed=bool(unfinished))
 
 
 PUBLISH_PAIRS = by_organisers(
@@ -207,7 +214,7 @@ PUBLISH_PAIRS = by_organisers(
     row="pairs",
 )
 TAKE_PAIRS_BACK = by_organisers(
-    pairs.revoke,
+    pairs.unpublish_pair_judgements,
     "Take the judgements of a sheet of pairs off the board of battles; for organisers.",
     _(
         "The judgements are off the board of battles. The sheet is closed until you reopen it."
@@ -216,7 +223,7 @@ TAKE_PAIRS_BACK = by_organisers(
     row="pairs",
 )
 REOPEN_PAIRS = by_organisers(
-    reopen,
+    reopen_sheet,
     "Let the judges of an unpublished sheet of pairs judge again; for organisers.",
     _("The sheet takes judgements again."),
     subject="sheet",
@@ -247,7 +254,7 @@ class JudgementForm(ActForm):
 
 
 def _save_preference(*, annotator: Annotator, pair: int, label: str) -> Preference:
-    planned = pairs.pairs_for(annotator).select_related("left", "right")
+    planned = pairs.pairs_for_judge(annotator).select_related("left", "right")
     return pairs.save_preference(
         annotator=annotator,
         pair=get_object_or_404(planned, position=pair),

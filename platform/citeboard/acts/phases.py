@@ -15,11 +15,14 @@ from citeboard.acts.declared import (
     long_text,
     with_rehearsal,
 )
-from citeboard.ops.undoing import take_posts_back
+from citeboard.ops.undoing import withdraw_messages
 from citeboard.teams.models import Team, User
 from scoring.results.board import manual_scores
-from scoring.results.board.confirming import MAX_TEXT as MAX_ERRATUM, publish_erratum
-from scoring.results.board.snapshots import save_frozen_board
+from scoring.results.board.confirming import (
+    MAX_ERRATUM_CHARACTERS as MAX_ERRATUM,
+    publish_erratum,
+)
+from scoring.results.board.snapshots import save_frozen_boards
 from scoring.results.runs import confirming
 from tasks.models import ExtraTries, Phase, Season
 from tasks.seasons import phase_acts
@@ -74,8 +77,8 @@ class FreezeForm(ActForm):
 def _freeze(*, phase: Phase, by: User, **instants: Any) -> Phase:
     if instants:
         return phase_acts.freeze_board(phase=phase, by=by, **instants)
-    frozen = phase_acts.freeze_now(phase=phase, by=by)
-    save_frozen_board(frozen)
+    frozen = phase_acts.freeze_board_now(phase=phase, by=by)
+    save_frozen_boards(frozen)
     return frozen
 
 
@@ -84,7 +87,7 @@ class EndConfirmationForm(ActForm):
     them.
     """
 
-    reason = forms.CharField(max_length=confirming.MAX_REASON)
+    reason = forms.CharField(max_length=confirming.MAX_REASON_CHARACTERS)
 
 
 class ExtraTriesForm(ActForm):
@@ -96,7 +99,10 @@ class ExtraTriesForm(ActForm):
     )
     phase = forms.TypedChoiceField(label=_("Phase"), coerce=int)
     tries = forms.IntegerField(
-        label=_("How many more"), min_value=1, max_value=run_acts.MAX_TRIES, initial=1
+        label=_("How many more"),
+        min_value=1,
+        max_value=run_acts.MAX_EXTRA_TRIES,
+        initial=1,
     )
     reason = forms.CharField(
         label=_("Reason, which the team reads"), max_length=run_acts.MAX_REASON
@@ -130,8 +136,8 @@ class ExtraTriesForm(ActForm):
 def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
     """Withdraw a team's extra tries, and delete the notifications about these tries."""
     with transaction.atomic():
-        take_posts_back([f"tries-{given.pk}"])
-        run_acts.take_tries_back(given=given, by=by)
+        withdraw_messages([f"tries-{given.pk}"])
+        run_acts.take_extra_tries_back(given=given, by=by)
     return given
 
 
@@ -155,7 +161,7 @@ class OutsideForm(ActForm):
 
     name = forms.CharField(
         label=_("Measure"),
-        max_length=manual_scores.MAX_NAME,
+        max_length=manual_scores.MAX_NAME_CHARACTERS,
         help_text=_("One of the same name takes its place."),
     )
     better = forms.ChoiceField(
@@ -164,7 +170,7 @@ class OutsideForm(ActForm):
     )
     source = forms.CharField(
         label=_("Source"),
-        max_length=manual_scores.MAX_SOURCE,
+        max_length=manual_scores.MAX_SOURCE_CHARACTERS,
         required=False,
         help_text=_(
             "Who measured it, how, and where that is written. Everybody who sees the scores reads it."
@@ -172,7 +178,7 @@ class OutsideForm(ActForm):
     )
     values = forms.CharField(
         label=_("Values"),
-        max_length=manual_scores.MAX_TEXT,
+        max_length=manual_scores.MAX_VALUES_CHARACTERS,
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8}),
@@ -270,7 +276,7 @@ REOPEN_CONFIRMATION = by_organisers(
     subject="phase",
 )
 GIVE_TRIES = with_rehearsal(
-    run_acts.give_tries,
+    run_acts.give_extra_tries,
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,
@@ -290,7 +296,7 @@ PUBLISH_ERRATUM = by_organisers(
     subject="phase",
 )
 ENTER_MEASURE = by_organisers(
-    manual_scores.enter_measure,
+    manual_scores.save_manual_measure,
     "Enter what was measured elsewhere, in the place of a measure of the same name; for organisers.",
     lambda measure, _filled: (
         _("“%(name)s” stands beside the board.")

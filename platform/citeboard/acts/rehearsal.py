@@ -25,12 +25,12 @@ from citeboard.acts.effects import (
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
-from citeboard.ops.undoing import note_posts
+from citeboard.ops.undoing import record_sent_messages
 from citeboard.teams.models import User
-from tasks.delivery.webhooks.services import holding
-from tasks.gold.early import EmbargoBreach, GoingOn, going_on
+from tasks.delivery.webhooks.services import hold_messages
+from tasks.gold.early import ConfirmedDisclosure, EmbargoBreach, confirm_disclosure
 from tasks.models import Notification, Season
-from tasks.seasons.file.load import Loaded
+from tasks.seasons.file.load import LoadResult
 from tasks.seasons.file.plan import LoadConflicts
 
 
@@ -94,7 +94,7 @@ class NeedsConfirmation(Refused):
 
 
 @dataclass(frozen=True)
-class Said:
+class ActionConfirmation:
     """The user's confirmation of an action, as sent in a request.
 
     ``shown`` is the digest of the effects that the confirmation page showed. ``shown``
@@ -103,7 +103,9 @@ class Said:
     """
 
     shown: str | None = None
-    typed: GoingOn = field(default_factory=lambda: GoingOn("", ""))
+    typed: ConfirmedDisclosure = field(
+        default_factory=lambda: ConfirmedDisclosure("", "")
+    )
 
     def goes_on(self, rehearsal: Rehearsal) -> bool:
         if rehearsal.asks_for_name and (
@@ -116,7 +118,7 @@ class Said:
 
 
 def perform(
-    act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: Said
+    act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: ActionConfirmation
 ) -> Any:
     """Run the action if it needs no confirmation or if the organiser confirmed it.
 
@@ -152,7 +154,7 @@ def done(
     season: Season,
     by: User,
     do: Callable[[], Any],
-    said: Said,
+    said: ActionConfirmation,
     *,
     is_final: bool = False,
     asks: bool = True,
@@ -166,13 +168,13 @@ def done(
             else NeedsConfirmation(rehearsal)
         )
     last = last_number(AuditEntry)
-    with holding() as events:
+    with hold_messages() as events:
         made = do()
     confirmed = rehearsal.effects.scores.confirmed
     if confirmed and not rehearsal.early:
         facts = {"what": "; ".join(confirmed), "reason": said.typed.reason}
         audit.record("went-on", actor=by, subject=season, place=season, facts=facts)
-    note_posts(season, last, events)
+    record_sent_messages(season, last, events)
     return made
 
 
@@ -194,11 +196,11 @@ def rehearse(
     """
     try:
         # The confirmation is empty, because effects must not depend on a confirmation.
-        with going_on("", ""):
+        with confirm_disclosure("", ""):
             effects = effects_on(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)
     except EmbargoBreach as early:
-        with going_on(early.task, "-"):
+        with confirm_disclosure(early.task, "-"):
             effects = effects_on(season, do)
         return Rehearsal(
             name=early.task, effects=effects, early=early, is_final=is_final
@@ -206,7 +208,7 @@ def rehearse(
 
 
 def rehearsed_load(
-    season: Season | None, load: Callable[[], Loaded]
+    season: Season | None, load: Callable[[], LoadResult]
 ) -> Rehearsal | None:
     """Return the effects of loading a season file without changing the database.
 

@@ -26,11 +26,11 @@ def run_to_organise(user: object, pk: int) -> Submission:
 
 
 def _stop_rescoring(*, phase: Phase, by: User) -> tuple[Phase, int]:
-    return phase, rescoring.stop(phase=phase, by=by)
+    return phase, rescoring.stop_rescoring(phase=phase, by=by)
 
 
 def _ask_for_season(*, season: Season, by: User) -> int:
-    return len(rescoring.ask_for_season(season=season, by=by))
+    return len(rescoring.request_rescoring_of_season(season=season, by=by))
 
 
 def _describe_rescoring(made: int, _filled: object) -> str:
@@ -47,7 +47,7 @@ DRAW_AGAIN = with_rehearsal(
     subject="phase",
 )
 RESCORE = by_organisers(
-    rescoring.ask_for_phase,
+    rescoring.request_rescoring_of_phase,
     "Score again what is out of date in a phase; for organisers.",
     _("%(task)s, %(phase)s: what is out of date is rescored."),
     subject="phase",
@@ -65,7 +65,7 @@ RESCORE_SEASON = by_organisers(
     subject="season",
 )
 RESCORE_RUN = Act(
-    rescoring.score_again,
+    rescoring.rescore_run,
     "Score a run again; for organisers.",
     _describe_rescoring,
     role=run_to_organise,

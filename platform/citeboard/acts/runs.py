@@ -10,14 +10,14 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import Act, ActForm, Lookup
-from citeboard.teams.access import first_or_absent, team_for_lead, teams_of
+from citeboard.teams.access import first_or_404, team_for_lead, teams_of
 from citeboard.teams.models import User
 from scoring.results.runs import confirming
 from scoring.results.runs.team_view import hides_outcome
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.submissions import run_acts, seeds
-from tasks.submissions.run_card import MAX_SYSTEM
+from tasks.submissions.run_card import MAX_SYSTEM_CHARACTERS
 
 
 def visible_runs(user: object) -> QuerySet[Submission]:
@@ -43,7 +43,7 @@ def visible_as_tallied(user: object) -> Q:
 
 
 def visible_run(user: object, pk: int) -> Submission:
-    return first_or_absent(
+    return first_or_404(
         visible_runs(user).filter(pk=pk),
         gettext("There is no run of yours at this address."),
     )
@@ -116,7 +116,7 @@ class SeedForm(ReasonForm):
     seed.
     """
 
-    seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM)
+    seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM_CHARACTERS)
     api = {
         **ReasonForm.api,
         "seeds_of": "The same name for each run of the system; empty: the run stands for itself.",
@@ -158,8 +158,10 @@ class ChangeOfRun(Act):
                 raise ValidationError(
                     {"reason": gettext("Say why: the team reads it.")}
                 )
-        if service in (run_acts.cancel, run_acts.withdraw) and hides_outcome(run, by):
-            service = run_acts.revoke_run
+        if service in (run_acts.cancel_run, run_acts.withdraw_run) and hides_outcome(
+            run, by
+        ):
+            service = run_acts.cancel_or_withdraw_run
         # The service accepts a change with a reason even after the end of a phase.
         # Only organisers may give a reason to change runs after the end of a phase.
         return service(run, by, reason if as_organiser else "", **filled)
@@ -186,12 +188,12 @@ def _seed_sentence(run: Submission, _filled: object) -> tuple[str, dict[str, str
 #: Each key of CHANGES is the last part of the URL of an action on a run.
 CHANGES = {
     "cancel": ChangeOfRun(
-        run_acts.cancel,
+        run_acts.cancel_run,
         "Cancel a run that is not scored yet; it no longer counts.",
         _run_status_sentence,
     ),
     "withdraw": ChangeOfRun(
-        run_acts.withdraw,
+        run_acts.withdraw_run,
         "Withdraw a scored run from the board; it still counts.",
         _run_status_sentence,
     ),
@@ -219,7 +221,7 @@ CHANGES = {
         form=SeedForm,
     ),
     "accept": by_organisers(
-        run_acts.accept_late,
+        run_acts.accept_late_run,
         "Let a late run count as if it had come in time; for organisers.",
         _("Run %(number)s of %(team)s is accepted as if it had come in time."),
     ),
@@ -247,7 +249,7 @@ DESCRIBE = Act(
     subject="submission",
 )
 DELETE_FILE = Act(
-    run_acts.delete_file,
+    run_acts.delete_run_file,
     "Delete the file of a withdrawn run; its digest and its numbers stay; for its team.",
     _("The file is deleted. Its digest and its numbers stay."),
     role=run_of_own_team,
@@ -269,7 +271,9 @@ class ConfirmForm(ActForm):
 class ContestForm(ConfirmForm):
     """A team's objection to the results of a phase, with the reason."""
 
-    message = forms.CharField(required=False, max_length=confirming.MAX_MESSAGE)
+    message = forms.CharField(
+        required=False, max_length=confirming.MAX_MESSAGE_CHARACTERS
+    )
     api = {
         **ConfirmForm.api,
         "message": {

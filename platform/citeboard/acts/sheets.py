@@ -10,10 +10,15 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.teams.models import User
 from scoring.human import outcome
-from scoring.human.sheets import MAX_INSTANCES, MAX_SYSTEMS, check_size, runs_on_board
-from scoring.human.states import reopen
+from scoring.human.sheets import (
+    MAX_INSTANCES,
+    MAX_SYSTEMS,
+    check_sheet_size,
+    runs_on_board,
+)
+from scoring.human.states import reopen_sheet
 from scoring.models import BackgroundJob, Sheet
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from tasks.models import Gold, Phase, Submission
 
 INSTANCES_AT_FIRST = 20
@@ -90,9 +95,11 @@ def _make_sheet(
     *, phase: Phase, instances: int, seed: int, runs: Sequence[str], by: User
 ) -> BackgroundJob:
     chosen = SheetForm.chosen(phase, runs, by)
-    check_size(len(chosen), instances)
+    check_sheet_size(len(chosen), instances)
     given = {"runs": chosen, "instances": instances, "seed": seed}
-    return ask(Kind.SHEET, phase.task.season, given, by=by, phase=phase)
+    return queue_background_job(
+        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+    )
 
 
 MAKE_SHEET = by_organisers(
@@ -127,7 +134,7 @@ PUBLISH_SHEET = by_organisers(
     subject="sheet",
 )
 TAKE_SHEET_BACK = by_organisers(
-    outcome.revoke,
+    outcome.unpublish_ratings,
     "Take a human evaluation off the board and close its sheet; for organisers.",
     _(
         "The human evaluation is off the board. Its sheet is closed until you reopen it."
@@ -135,7 +142,7 @@ TAKE_SHEET_BACK = by_organisers(
     subject="sheet",
 )
 REOPEN_SHEET = by_organisers(
-    reopen,
+    reopen_sheet,
     "Let the annotators of an unpublished sheet rate again; for organisers.",
     _("The sheet takes ratings again."),
     subject="sheet",

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy as _
 
 from citeboard.acts.declared import Act, ActForm, LinesField, by_leads, by_members
-from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
 from citeboard.ops.merging import accept_merge, drop_proposal, propose_merge
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
@@ -21,7 +21,7 @@ class TeamForm(ActForm):
 
     name = forms.CharField(
         label=_("Name"),
-        max_length=membership.MAX_NAME,
+        max_length=membership.MAX_TEAM_NAME_LENGTH,
         help_text=_("Public: boards show it."),
         error_messages={"required": _("Give the team a name.")},
     )
@@ -32,7 +32,7 @@ class TeamDescriptionForm(ActForm):
     """The description and the links of a team. Omitted fields keep their values."""
 
     mirrors = True
-    description = forms.CharField(required=False, max_length=MAX_DESCRIPTION)
+    description = forms.CharField(required=False, max_length=MAX_DESCRIPTION_LENGTH)
     links = LinesField(required=False)
     api = {"links": "Addresses, one a line; at most five."}
 
@@ -44,7 +44,7 @@ class InviteForm(ActForm):
 
 
 def _hand_over(*, member: Membership, by: User) -> Membership:
-    membership.hand_over(team=member.team, to=member.user, by=by)
+    membership.hand_lead_over(team=member.team, to=member.user, by=by)
     return member
 
 

@@ -4,18 +4,18 @@ from django.utils.translation import gettext
 
 from citeboard.acts.declared import by_organisers
 from citeboard.core.models import AuditEntry
-from citeboard.ops.undoing import take_back, to_take_back
+from citeboard.ops.undoing import entries_to_undo, undo_action
 from citeboard.teams.models import User
 from tasks import models
-from tasks.seasons.history import may_undo, undo
+from tasks.seasons.history import can_undo, undo_entry
 
 
 def _undo_change(*, change: AuditEntry, by: User) -> str:
     season = models.Season.objects.get(pk=change.place_id)
-    if change not in to_take_back(season) and may_undo(change):
-        undo(season=season, entry=change, by=by)
+    if change not in entries_to_undo(season) and can_undo(change):
+        undo_entry(season=season, entry=change, by=by)
         return gettext("%(subject)s: as before.") % {"subject": change.subject}
-    stays = take_back(season=season, entry=change, by=by)
+    stays = undo_action(season=season, entry=change, by=by)
     return f"{gettext('Taken back: %(what)s.') % {'what': change.words.rstrip('.')}} {stays}".strip()
 
 

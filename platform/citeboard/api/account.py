@@ -15,33 +15,37 @@ from rest_framework.response import Response
 from citeboard.acts.claims import DECIDE_CLAIM
 from citeboard.acts.mails import SEND_MAILS_AGAIN
 from citeboard.acts.own_measures import DECIDE_MEASURES
-from citeboard.api.operations import does, get, post
+from citeboard.api.operations import get, post, register_act_operation
 from citeboard.api.season_settings import QueuedSerializer
-from citeboard.api.serializers import mirror, mirror_of_model, serializer
+from citeboard.api.serializers import (
+    build_serializer,
+    serializer_for_dataclass,
+    serializer_for_model,
+)
 from citeboard.core import health
-from citeboard.core.api import ABSENT
+from citeboard.core.api import NOT_FOUND_RESPONSE
 from citeboard.core.database import SchemaState
-from citeboard.core.legal_pages import Notice, notices as notices_of_site
+from citeboard.core.legal_pages import Notice, list_legal_notices as notices_of_site
 from citeboard.ops import site_state
-from citeboard.ops.accounts import own_data
+from citeboard.ops.accounts import collect_own_data
 from citeboard.ops.doctor import Finding
-from citeboard.teams.accounts import checked_orcid, describe
-from citeboard.teams.api import person
+from citeboard.teams.accounts import checked_orcid, update_profile
+from citeboard.teams.api import signed_in_user
 from citeboard.teams.models import User
 from tasks.delivery.notifications.reading import (
-    choices_of,
-    choose,
+    channels_by_kind,
     mark_read,
     notifications_of,
+    set_channels,
 )
-from tasks.delivery.notifications.wording import words_of
-from tasks.jobs.mails import MailState
+from tasks.delivery.notifications.wording import write_notification_text
+from tasks.jobs.mails import OutgoingMailState
 from tasks.models import Claim, MeasuresFile, Notification
 from tasks.models.notifications import Channel, Kind
-from tasks.seasons.access import staff
+from tasks.seasons.access import require_staff
 
-MAX_MARKED = 200
-DESCRIBED = (
+MAX_MESSAGES_MARKED = 200
+EDITABLE_ACCOUNT_FIELDS = (
     "name",
     "affiliation",
     "country",
@@ -64,7 +68,7 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
     class Meta:
         model = User
-        fields = ["address", *DESCRIBED]
+        fields = ["address", *EDITABLE_ACCOUNT_FIELDS]
 
     def validate_orcid(self, value: str) -> str:
         try:
@@ -76,7 +80,7 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 @get("account/", answers=AccountSerializer)
 def account(request: Request) -> User:
     """Return your account, with your name, affiliation and e-mail address."""
-    return person(request)
+    return signed_in_user(request)
 
 
 @post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
@@ -84,7 +88,7 @@ def describe_account(request: Request) -> User:
     """Change the name, affiliation, country, language, or consent to be listed of your
     account.
     """
-    user = person(request)
+    user = signed_in_user(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
     # REST framework reads a check box that is missing from an HTML form as False.
@@ -94,8 +98,12 @@ def describe_account(request: Request) -> User:
         for name, value in form.validated_data.items()
         if name in request.data
     }
-    describe(
-        user=user, **{name: sent.get(name, getattr(user, name)) for name in DESCRIBED}
+    update_profile(
+        user=user,
+        **{
+            name: sent.get(name, getattr(user, name))
+            for name in EDITABLE_ACCOUNT_FIELDS
+        },
     )
     return user
 
@@ -103,7 +111,7 @@ def describe_account(request: Request) -> User:
 @get("account/data/", responses={200: OpenApiTypes.OBJECT}, without=204)
 def account_data(request: Request) -> Response:
     """Return all data that the site stores about you."""
-    return Response(own_data(person(request)))
+    return Response(collect_own_data(signed_in_user(request)))
 
 
 class MessageSerializer(serializers.ModelSerializer[Notification]):
@@ -128,32 +136,36 @@ class MessageSerializer(serializers.ModelSerializer[Notification]):
         ]
 
     def get_title(self, told: Notification) -> str:
-        return words_of(told).title
+        return write_notification_text(told).title
 
     def get_text(self, told: Notification) -> str:
-        return words_of(told).text
+        return write_notification_text(told).text
 
     def get_page(self, told: Notification) -> str:
-        return str(self.context["request"].build_absolute_uri(words_of(told).path))
+        return str(
+            self.context["request"].build_absolute_uri(
+                write_notification_text(told).path
+            )
+        )
 
 
-ReadForm = serializer(
+ReadForm = build_serializer(
     "ReadForm",
     "Which messages were read; without numbers all.",
     messages=serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**53),
         required=False,
-        max_length=MAX_MARKED,
+        max_length=MAX_MESSAGES_MARKED,
     ),
 )
-MarkedSerializer = serializer("Marked", "How many were marked.", marked=int)
-ChoiceSerializer = serializer(
+MarkedSerializer = build_serializer("Marked", "How many were marked.", marked=int)
+ChoiceSerializer = build_serializer(
     "Choice",
     "How you are told of one kind of event.",
     kind=serializers.ChoiceField(choices=Kind.choices),
     channel=serializers.ChoiceField(choices=Channel.choices),
 )
-ChoicesSerializer = serializer(
+ChoicesSerializer = build_serializer(
     "Choices", "How you are told of every kind.", choices=ChoiceSerializer(many=True)
 )
 
@@ -161,19 +173,23 @@ ChoicesSerializer = serializer(
 @get("messages/", pages=MessageSerializer, without=404)
 def messages(request: Request) -> QuerySet[Notification]:
     """List your messages, newest first."""
-    return notifications_of(person(request))
+    return notifications_of(signed_in_user(request))
 
 
 @post("messages/read/", form=ReadForm, answers=MarkedSerializer, name="messages-read")
 def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
     """Mark messages as read."""
-    return {"marked": mark_read(user=person(request), ids=form.get("messages") or None)}
+    return {
+        "marked": mark_read(
+            user=signed_in_user(request), ids=form.get("messages") or None
+        )
+    }
 
 
 @get("messages/choices/", answers=ChoicesSerializer)
 def message_choices(request: Request) -> dict[str, Any]:
     """Return the channel by which you receive each kind of message, such as e-mail."""
-    choices = choices_of(person(request))
+    choices = channels_by_kind(signed_in_user(request))
     return {
         "choices": [
             {"kind": kind, "channel": channel} for kind, channel in choices.items()
@@ -184,11 +200,11 @@ def message_choices(request: Request) -> dict[str, Any]:
 @post("messages/choices/", form=ChoiceSerializer, answers=ChoicesSerializer)
 def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
     """Change the channel by which you receive one kind of message."""
-    choose(user=person(request), wanted={form["kind"]: form["channel"]})
+    set_channels(user=signed_in_user(request), wanted={form["kind"]: form["channel"]})
     return message_choices(request)
 
 
-NoticeSerializer = mirror(
+NoticeSerializer = serializer_for_dataclass(
     Notice,
     "A page that the site's settings fill.",
     name="privacy or imprint.",
@@ -202,60 +218,60 @@ def notices(request: Request) -> Any:
     return notices_of_site()
 
 
-mirror(
+serializer_for_dataclass(
     Finding,
     "What `manage.py doctor` says of one thing.",
     state="`good`, `odd` or `bad`.",
 )
-mirror(
+serializer_for_dataclass(
     health.Missing,
     "What `/health/ready` misses.",
     stops="`web`, `worker`.",
     lacks="What the others go on without.",
 )
-mirror(
+serializer_for_dataclass(
     site_state.Queue,
     "The jobs of one queue.",
     oldest_seconds="Of the queued jobs; 0 where none is.",
     why_unserved="Empty where some group takes its jobs.",
 )
-mirror(
+serializer_for_dataclass(
     site_state.Group,
     "A group of workers that was seen within the last day.",
     queues="Empty: all of them.",
 )
-mirror(
+serializer_for_dataclass(
     site_state.Waiting,
     "Jobs that wait for one reason.",
     submission="The first of their runs.",
 )
-mirror(
+serializer_for_dataclass(
     site_state.Failure,
     "A job that failed within the last day.",
     trace="The request that made it, as in the log.",
 )
-mirror(
+serializer_for_dataclass(
     site_state.Place, "Where files are kept, and the disk of the data folder in bytes."
 )
-mirror(SchemaState, "Migrations as `app.name`.")
-mirror(
+serializer_for_dataclass(SchemaState, "Migrations as `app.name`.")
+serializer_for_dataclass(
     site_state.Versions,
     "What runs here, and of which release the database is.",
     release="A digest of the program's files.",
     known_epoch="The latest that this release works with.",
 )
-mirror(
-    MailState,
+serializer_for_dataclass(
+    OutgoingMailState,
     "E-mails that wait, and those that were given up.",
     "Mails",
     since="When the first of them was written.",
     error="What the mail server said last; empty for nothing.",
     failures=None,
 )
-SiteSerializer = mirror(
+SiteSerializer = serializer_for_dataclass(
     site_state.SiteState, "How the site stands.", "Site", failures="The last of them."
 )
-MeasuresSerializer = mirror_of_model(
+MeasuresSerializer = serializer_for_model(
     MeasuresFile,
     "A `measures.py` that somebody brought; it is run where it is approved.",
     "id digest text brought_at approved_at",
@@ -266,17 +282,17 @@ MeasuresSerializer = mirror_of_model(
 @get("site/measures/", pages=MeasuresSerializer)
 def site_measures(request: Request) -> QuerySet[MeasuresFile]:
     """List the metrics that tasks define, for the site's staff."""
-    staff(request.user)
+    require_staff(request.user)
     return MeasuresFile.objects.order_by("pk")
 
 
-does(
+register_act_operation(
     DECIDE_MEASURES,
     "site/measures/<int:measures>/",
     answers=MeasuresSerializer,
     lets_out=False,
 )
-ClaimSerializer = mirror_of_model(
+ClaimSerializer = serializer_for_model(
     Claim,
     "Hidden gold of `season` shows texts that `later`, published after it, shows too.",
     "id season later state made_at decided_at reason",
@@ -289,12 +305,14 @@ ClaimSerializer = mirror_of_model(
 @get("site/claims/", pages=ClaimSerializer)
 def site_claims(request: Request) -> QuerySet[Claim]:
     """List the claims of seasons on texts of later seasons, for the site's staff."""
-    staff(request.user)
+    require_staff(request.user)
     return Claim.objects.select_related("season", "later").order_by("pk")
 
 
-does(DECIDE_CLAIM, "site/claims/<int:claim>/", answers=ClaimSerializer, lets_out=False)
-does(
+register_act_operation(
+    DECIDE_CLAIM, "site/claims/<int:claim>/", answers=ClaimSerializer, lets_out=False
+)
+register_act_operation(
     SEND_MAILS_AGAIN,
     "site/mails/",
     "send_mails_again",
@@ -304,7 +322,12 @@ does(
 )
 
 
-@get("site/", role=staff, answers=SiteSerializer, responses={404: ABSENT})
+@get(
+    "site/",
+    role=require_staff,
+    answers=SiteSerializer,
+    responses={404: NOT_FOUND_RESPONSE},
+)
 def site(request: Request, user: User) -> site_state.SiteState:
     """Return the state of the site, for the site's staff."""
-    return site_state.site_state()
+    return site_state.collect_site_state()

@@ -37,44 +37,48 @@ from citeboard.acts.sheets import (
     REOPEN_SHEET,
     TAKE_SHEET_BACK,
 )
-from citeboard.api.operations import deletes, does, get, makes, post
+from citeboard.api.operations import deletes, get, makes, post, register_act_operation
 from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (
     ProblemSerializer,
     RejectedRun,
-    address,
-    mirror_of_model,
-    names_in,
-    serializer,
+    build_absolute_address,
+    build_serializer,
+    serializer_for_model,
+    split_names,
 )
 from citeboard.background.kinds import (
-    archives_of,
-    ask_for_paper,
-    job_for,
-    kept_paper,
-    outcome_of,
-    waits_for,
+    current_or_queued_paper,
+    finished_archives_of,
+    job_result_text,
+    stored_paper_job,
+    visible_job_or_404,
+    waiting_reason_of_job,
 )
 from citeboard.core import storage
-from citeboard.core.api import CONFLICT, FORBIDDEN
+from citeboard.core.api import CONFLICT_RESPONSE, FORBIDDEN_RESPONSE
 from citeboard.core.refusals import Refused
 from citeboard.core.storage.downloads import download
-from scoring.exchange.overview_paper import FORMS, OverviewPaper, PaperQuery
-from scoring.exchange.results import ZIP, content_type_of, file_name
-from scoring.human.ratings import sheet_csv
-from scoring.human.sheets import judged_phases
+from scoring.exchange.overview_paper import (
+    PAPER_FILE_FORMATS,
+    OverviewPaper,
+    PaperParameters,
+)
+from scoring.exchange.results import ZIP_CONTENT_TYPE, content_type_of, file_name
+from scoring.human.ratings import rating_form_csv
+from scoring.human.sheets import phases_with_human_evaluation
 from scoring.models import Annotator, BackgroundJob, Sheet
 from scoring.worker.background import State
 from tasks.models import Phase, Season
 from tasks.seasons.access import season_for, season_to_organise
 
-AS_EVERYBODY = OpenApiParameter(
+VIEW_AS_EVERYBODY_PARAMETER = OpenApiParameter(
     "as",
     str,
     enum=["everybody"],
     description="For who runs the season: what everybody may read alone.",
 )
-BackgroundJobSerializer = serializer(
+BackgroundJobSerializer = build_serializer(
     "BackgroundJob",
     "Return the progress and the result of a background job.",
     id=int,
@@ -100,22 +104,27 @@ BackgroundJobSerializer = serializer(
     asked_at=dt.datetime,
     finished_at=dt.datetime | None,
 )
-ASKED = {
+JOB_QUEUED_RESPONSES = {
     202: OpenApiResponse(
         BackgroundJobSerializer, "It is queued, or the same is under way."
     )
 }
 
 
-@get("jobs/<int:pk>/", role=job_for, answers=BackgroundJobSerializer, is_open=True)
+@get(
+    "jobs/<int:pk>/",
+    role=visible_job_or_404,
+    answers=BackgroundJobSerializer,
+    is_open=True,
+)
 def background_job(request: Request, job: BackgroundJob) -> Response:
     """Return the progress and the result of a background job."""
     return Response(_job_members(request, job))
 
 
-def phase_to_judge(user: object, pk: int) -> Phase:
+def judged_phase_or_error(user: object, pk: int) -> Phase:
     phase: Phase = phase_to_organise(user, pk)
-    if not judged_phases([phase]):
+    if not phases_with_human_evaluation([phase]):
         raise serializers.ValidationError(
             {"instances": ["The runs of this phase are no texts to judge."]}
         )
@@ -132,14 +141,14 @@ def _job_response(request: Request, job: BackgroundJob) -> Response:
 
 
 def _job_members(request: Request, job: BackgroundJob) -> dict[str, Any]:
-    words, path = outcome_of(job) if job.state == State.DONE else (job.reason, "")
+    words, path = job_result_text(job) if job.state == State.DONE else (job.reason, "")
     own = ("kind", "state", "doing", "problems", "more", "finished_at")
     return {name: getattr(job, name) for name in own} | {
         "id": job.pk,
-        "url": address(request, "api:background-job", job.pk),
-        "page": address(request, "background-job", job.pk),
+        "url": build_absolute_address(request, "api:background-job", job.pk),
+        "page": build_absolute_address(request, "background-job", job.pk),
         "progress": job.job.progress,
-        "waits_for": waits_for(job),
+        "waits_for": waiting_reason_of_job(job),
         "detail": words if job.state in (State.DONE, State.FAILED) else "",
         "outcome": request.build_absolute_uri(path) if path else None,
         "asked_at": job.created_at,
@@ -153,18 +162,18 @@ def _queued_runs(job: BackgroundJob) -> list[dict[str, Any]]:
 
 
 begins = partial(
-    does,
+    register_act_operation,
     gives=_job_response,
     answers=BackgroundJobSerializer,
     status=202,
-    responses=ASKED,
+    responses=JOB_QUEUED_RESPONSES,
 )
 begins(
     MAKE_SHEET,
     "phases/<int:pk>/sheets/",
     "make_sheet",
-    role=phase_to_judge,
-    takes=lambda request, phase, sent: {**sent, "runs": names_in(sent["runs"])},
+    role=judged_phase_or_error,
+    takes=lambda request, phase, sent: {**sent, "runs": split_names(sent["runs"])},
     name="sheets",
     lets_out=False,
 )
@@ -196,7 +205,7 @@ begins(
     is_upload=True,
     name="old-runs",
 )
-does(
+register_act_operation(
     AGREE_TO_JUDGE,
     "phases/<int:pk>/judge/",
     "agree_to_judge",
@@ -208,7 +217,7 @@ does(
         "digest": row.digest,
         "agreed_at": row.agreed_at,
     },
-    answers=serializer(
+    answers=build_serializer(
         "PhaseJudge",
         "The judge that the site asks about runs of the phase.",
         judge=str,
@@ -236,13 +245,13 @@ begins(
     lets_out=False,
     name="estimate-judge",
 )
-does(
+register_act_operation(
     LEAVE_PAIRS_OUT,
     "phases/<int:pk>/judge/leave-out/",
     "leave_pairs_out",
     role=phase_to_organise,
     gives=lambda request, pairs: {"pairs": pairs},
-    answers=serializer(
+    answers=build_serializer(
         "LeftOutPairs",
         "The pairs that count neither way.",
         pairs=(int, "Distinct pairs that runs waited for."),
@@ -250,34 +259,34 @@ does(
     lets_out=False,
     name="leave-pairs-out",
 )
-does(
+register_act_operation(
     DISMISS_JUDGE,
     "phases/<int:pk>/judge/dismiss/",
     "dismiss_judge",
     role=phase_to_organise,
     gives=lambda request, row: {"judge": row.name},
-    answers=serializer(
+    answers=build_serializer(
         "DismissedJudge", "The judge that is not asked any more.", judge=str
     ),
     lets_out=False,
     name="dismiss-judge",
 )
-does(
+register_act_operation(
     WITHDRAW_IMPORT,
     "seasons/<slug:slug>/ledger/withdraw/",
     "withdraw_import",
-    answers=serializer(
+    answers=build_serializer(
         "WithdrawnImport",
         "What rested on the import.",
         runs=(int, "Runs whose numbers rested on it."),
         frozen=(int, "Frozen boards that stay as they are."),
     ),
 )
-does(
+register_act_operation(
     SHARE_LABELS,
     "seasons/<slug:slug>/labels/share/",
     "share_labels",
-    answers=serializer(
+    answers=build_serializer(
         "SharedLabels",
         "What was added for all seasons.",
         added=int,
@@ -286,23 +295,23 @@ does(
     ),
 )
 begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
-does(PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
-does(TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
-does(REOPEN_SHEET, "sheets/<int:pk>/reopen/", "reopen_sheet")
-does(
+register_act_operation(PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
+register_act_operation(TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
+register_act_operation(REOPEN_SHEET, "sheets/<int:pk>/reopen/", "reopen_sheet")
+register_act_operation(
     PUBLISH_JUDGEMENTS,
     "submissions/<int:pk>/judgements/publish/",
     "publish_judgements",
 )
-does(
+register_act_operation(
     TAKE_JUDGEMENTS_BACK,
     "submissions/<int:pk>/judgements/take-back/",
     "take_judgements_back",
 )
-AnnotatorSerializer = mirror_of_model(
+AnnotatorSerializer = serializer_for_model(
     Annotator, "Who rates a sheet.", "id name is_adjudicator"
 )
-SheetSerializer = mirror_of_model(
+SheetSerializer = serializer_for_model(
     Sheet,
     "A sheet for human evaluation.",
     "id created_at is_open has_references adjudicated_from annotators",
@@ -336,13 +345,19 @@ makes(
     answers=AnnotatorSerializer,
 )
 deletes(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator")
-does(human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication")
-does(human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references")
-does(human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet")
+register_act_operation(
+    human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication"
+)
+register_act_operation(
+    human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references"
+)
+register_act_operation(
+    human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet"
+)
 rates = partial(
-    does,
+    register_act_operation,
     gives=lambda request, made: {"rated": made},
-    answers=serializer("Rated", "How many texts were rated.", rated=int),
+    answers=build_serializer("Rated", "How many texts were rated.", rated=int),
     responses={
         422: OpenApiResponse(RejectedRun, "The file cannot be read; nothing was kept.")
     },
@@ -357,23 +372,25 @@ rates(human.RATE, "annotate/<int:sheet>/", "rate")
     "annotate/<int:sheet>/",
     role=human.annotator_of,
     files=["text/csv"],
-    responses={403: FORBIDDEN},
+    responses={403: FORBIDDEN_RESPONSE},
 )
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     """Return a human evaluation sheet that you annotate, with your ratings so far."""
-    return HttpResponse(sheet_csv(annotator), content_type="text/csv; charset=utf-8")
+    return HttpResponse(
+        rating_form_csv(annotator), content_type="text/csv; charset=utf-8"
+    )
 
 
 @get(
     "seasons/<slug:slug>/archive/<int:job>/",
     role=season_to_organise,
     rest=["job"],
-    files=[ZIP],
+    files=[ZIP_CONTENT_TYPE],
     name="archive-zip",
 )
 def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     """Return an archive of a season by the number of the archive's job, for organisers."""
-    made = get_object_or_404(archives_of(season), pk=job)
+    made = get_object_or_404(finished_archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
     # `_request` is the Django request that REST framework's request object wraps.
     return download(
@@ -381,11 +398,11 @@ def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
         storage.statistics,
         made.file,
         filename=name,
-        content_type=ZIP,
+        content_type=ZIP_CONTENT_TYPE,
     )
 
 
-PaperFileSerializer = serializer(
+PaperFileSerializer = build_serializer(
     "PaperFile",
     "A file; `name` is its path in the archive.",
     name=str,
@@ -393,7 +410,7 @@ PaperFileSerializer = serializer(
     content_type=str,
     is_hidden=(bool, "Whether others do not see what it shows."),
 )
-PaperFilesSerializer = serializer(
+PaperFilesSerializer = build_serializer(
     "PaperFiles",
     "All of them; `files/` answers with one, or with all as a zip.",
     files=PaperFileSerializer(many=True),
@@ -401,14 +418,16 @@ PaperFilesSerializer = serializer(
 
 
 def _requested_paper(request: Request, season: Season) -> OverviewPaper:
-    return OverviewPaper.of(season, request.user, PaperQuery.of(request.query_params))
+    return OverviewPaper.of(
+        season, request.user, PaperParameters.of(request.query_params)
+    )
 
 
 @get(
     "seasons/<slug:slug>/overview-paper/",
     role=season_for,
     answers=PaperFilesSerializer,
-    parameters=[AS_EVERYBODY],
+    parameters=[VIEW_AS_EVERYBODY_PARAMETER],
     is_open=True,
 )
 def overview_paper(request: Request, season: Season) -> dict[str, Any]:
@@ -431,12 +450,17 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
 @get(
     "seasons/<slug:slug>/overview-paper/files/",
     role=season_for,
-    files=sorted({content_type_of(form).partition(";")[0] for form in (*FORMS, "zip")}),
+    files=sorted(
+        {
+            content_type_of(form).partition(";")[0]
+            for form in (*PAPER_FILE_FORMATS, "zip")
+        }
+    ),
     parameters=[
-        AS_EVERYBODY,
+        VIEW_AS_EVERYBODY_PARAMETER,
         OpenApiParameter("name", str, description="Its path in the archive."),
     ],
-    responses={409: CONFLICT},
+    responses={409: CONFLICT_RESPONSE},
     is_open=True,
 )
 def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
@@ -448,7 +472,7 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
         if (file := paper.files.get(name)) is None:
             raise Http404("There is no such file for this season's overview paper.")
         return HttpResponse(file.written(), content_type=content_type_of(file.name))
-    if (made := kept_paper(paper)) is None:
+    if (made := stored_paper_job(paper)) is None:
         raise Refused(
             "No zip of what the season shows is kept; a POST to ../archive/ has it made."
         )
@@ -457,7 +481,7 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
         storage.statistics,
         made.file,
         filename=f"{season.slug}-overview-paper.zip",
-        content_type=ZIP,
+        content_type=ZIP_CONTENT_TYPE,
     )
 
 
@@ -465,11 +489,16 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     "seasons/<slug:slug>/overview-paper/archive/",
     role=season_for,
     answers=BackgroundJobSerializer,
-    responses={200: OpenApiResponse(BackgroundJobSerializer, "It is kept."), **ASKED},
-    parameters=[AS_EVERYBODY],
+    responses={
+        200: OpenApiResponse(BackgroundJobSerializer, "It is kept."),
+        **JOB_QUEUED_RESPONSES,
+    },
+    parameters=[VIEW_AS_EVERYBODY_PARAMETER],
     is_open=True,
     name="overview-paper-archive",
 )
 def make_overview_paper(request: Request, season: Season) -> Response:
     """Create the zip archive for an overview paper, unless a current archive is stored."""
-    return _job_response(request, ask_for_paper(_requested_paper(request, season)))
+    return _job_response(
+        request, current_or_queued_paper(_requested_paper(request, season))
+    )

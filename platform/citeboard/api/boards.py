@@ -23,67 +23,81 @@ from citeboard.api.seasons import (
     phase_for_reader,
     phase_to_organise,
 )
-from citeboard.api.serializers import form_of, mirror, serializer, text_list, typed
-from citeboard.core.api import INVALID, JSON
-from citeboard.teams.api import person
+from citeboard.api.serializers import (
+    build_serializer,
+    serializer_for_dataclass,
+    serializer_for_form,
+    text_list_field,
+    typed_field,
+)
+from citeboard.core.api import INVALID_FIELDS_RESPONSE, JSON_CONTENT_TYPE
+from citeboard.teams.api import signed_in_user
 from scoring.exchange import formats
-from scoring.exchange.results import Results, content_type_of
+from scoring.exchange.results import ExportedResults, content_type_of
 from scoring.metrics.base import finite
 from scoring.models import ManualMeasure
-from scoring.results.board.cache import phase_page
-from scoring.results.board.comparisons import VALUE, WAYS, Separation, Unreadable
+from scoring.results.board.cache import cached_phase_page
+from scoring.results.board.comparisons import (
+    RANKING_METHODS,
+    VALUE,
+    RankSeparation,
+    UnreadableStatistics,
+)
 from scoring.results.board.confirming import (
-    MAX_TEXT as MAX_ERRATUM,
-    Confirmation,
+    MAX_ERRATUM_CHARACTERS as MAX_ERRATUM,
+    BoardConfirmation,
     confirmation_of,
-    errata_for,
+    visible_errata,
 )
 from scoring.results.board.exports import (
     TeamFigures,
-    described,
+    row_values,
     seed_values,
     verdict_values,
 )
-from scoring.results.board.manual_scores import figures_of, manual_scores_of
-from scoring.results.board.public_results import first_places
+from scoring.results.board.manual_scores import manual_scores_of, team_figures_by_run
+from scoring.results.board.public_results import first_placings
 from scoring.results.board.query import (
     BoardQuery,
-    TableChoice,
-    board_with_scores,
-    chosen_rows,
+    LatexTableQuery,
+    requested_board_with_scores,
+    select_and_sort_rows,
 )
 from scoring.results.board.standings import (
     Board,
     Row,
     UnknownRules,
-    cached_standings,
+    cached_board,
 )
-from scoring.results.board.verdict import Untested
+from scoring.results.board.verdict import UntestedReason
 from scoring.results.board.visibility import Audience, Visibility, audience_of
-from scoring.results.comparison.contenders import ReadQuery, SeveralQuery
+from scoring.results.comparison.contenders import (
+    SeveralRunsQuery,
+    TwoRunsInstancesQuery,
+)
 from scoring.results.comparison.reading import (
-    MAX_RUNS,
-    PAGE,
-    WHICH,
-    Line,
-    read_two,
-    several as several_runs,
+    INSTANCES_PER_PAGE,
+    MAX_RUNS_COMPARED,
+    PAIR_SELECTION_LABELS,
+    ComparedValuesLine,
+    compare_several_runs as several_runs,
+    read_instances_of_two_runs,
 )
 from tasks.models import Phase, Submission
 
-RULES = OpenApiParameter(
+RULES_PARAMETER = OpenApiParameter(
     "rules", str, description="A rule set; the ranking one unless said."
 )
-GOLD = OpenApiParameter(
+GOLD_PARAMETER = OpenApiParameter(
     "gold", int, description="A version of the gold; the present one unless said."
 )
-UNCACHED = {"Cache-Control": "private, no-store"}
+UNCACHED_HEADERS = {"Cache-Control": "private, no-store"}
 
 
 class ColumnSerializer(serializers.Serializer[Any]):
     """A column of scores by which runs can be compared."""
 
-    name = typed(
+    name = typed_field(
         str, "As in the scores of a row; the metric, where that is unambiguous."
     )
     metric = serializers.CharField()
@@ -102,21 +116,21 @@ class ColumnSerializer(serializers.Serializer[Any]):
         return float(column.scale or 1)
 
 
-WITHHELD = serializers.CharField(
+WITHHELD_FIELD = serializers.CharField(
     required=False, help_text="Why it is not told, where it is not."
 )
-CellSerializer = serializer(
+CellSerializer = build_serializer(
     "Cell",
     None,
     value=(float | None, "Null where it is undefined or infinite."),
     infinite=serializers.BooleanField(
         required=False, help_text="Only where the value is infinite."
     ),
-    withheld=WITHHELD,
+    withheld=WITHHELD_FIELD,
     low=float | None,
     high=float | None,
 )
-SeedSerializer = serializer(
+SeedSerializer = build_serializer(
     "Seed",
     "A run below the mean over the seeds of its system.",
     submission=int,
@@ -127,7 +141,7 @@ SeedSerializer = serializer(
     team_reported=dict[str, float],
     card=dict[str, str],
 )
-RowSerializer = serializer(
+RowSerializer = build_serializer(
     "Row",
     "A team's counting run, a contrastive one without a rank, or a baseline without team and rank.",
     rank=int | None,
@@ -166,8 +180,8 @@ RowSerializer = serializer(
         help_text="Of a mean over seeds, its runs; `submission` is the first, `scores` are the means.",
     ),
 )
-SeparationSerializer = mirror(
-    Separation,
+SeparationSerializer = serializer_for_dataclass(
+    RankSeparation,
     "What the test set can show of the ranked rows.",
     unit="What is drawn together, such as a topic.",
     comparisons="Those that a row's p-values are corrected for.",
@@ -179,9 +193,9 @@ SeparationSerializer = mirror(
     can_differ=serializers.BooleanField(
         help_text="Whether two rows can differ at 5 % after it."
     ),
-    words=text_list("The sentences of the page.", source="sentences"),
+    words=text_list_field("The sentences of the page.", source="sentences"),
 )
-RankedSystemSerializer = serializer(
+RankedSystemSerializer = build_serializer(
     "RankedSystem",
     None,
     submission=int,
@@ -191,7 +205,7 @@ RankedSystemSerializer = serializer(
         "The adjusted p against the leader, or against a row that it is behind; null where it is hidden.",
     ),
 )
-VerdictSerializer = serializer(
+VerdictSerializer = build_serializer(
     "Verdict",
     "Who leads, who could be tied, who is behind, and by which test.",
     leader=RankedSystemSerializer(),
@@ -204,7 +218,7 @@ VerdictSerializer = serializer(
     behind=RankedSystemSerializer(many=True),
     test=(str, "Empty if the board ranks without a test."),
     untested=serializers.ChoiceField(
-        choices=[reason.value for reason in Untested],
+        choices=[reason.value for reason in UntestedReason],
         allow_null=True,
         help_text="Why the board ranks without a test.",
     ),
@@ -216,15 +230,15 @@ VerdictSerializer = serializer(
     ),
     words=(str, "The sentences of every page that shows the verdict."),
 )
-ConfirmationSerializer = mirror(
-    Confirmation,
+ConfirmationSerializer = serializer_for_dataclass(
+    BoardConfirmation,
     "Results are preliminary until each team has confirmed its own, or organisers end that.",
     official_since="Null while they are preliminary.",
     confirmed="How many teams have; null where the phase hides how many there are.",
     teams="How many have runs that count.",
     words=serializers.CharField(),
 )
-LeaderboardSerializer = serializer(
+LeaderboardSerializer = build_serializer(
     "Leaderboard",
     "The board of a phase as the reader may see it, best first.",
     phase=int,
@@ -246,7 +260,8 @@ LeaderboardSerializer = serializer(
         help_text="Null where no team is asked, before the phase has closed, and while frozen.",
     ),
     ranked_by=serializers.ChoiceField(
-        choices=WAYS, help_text="By value as long as rows are still being compared."
+        choices=RANKING_METHODS,
+        help_text="By value as long as rows are still being compared.",
     ),
     compared=(
         bool,
@@ -270,16 +285,16 @@ LeaderboardSerializer = serializer(
     columns=ColumnSerializer(many=True),
     rows=RowSerializer(many=True),
 )
-RANK = OpenApiParameter(
+RANK_PARAMETER = OpenApiParameter(
     "rank",
     str,
-    enum=WAYS,
+    enum=RANKING_METHODS,
     description="What ranks go by: the value, or the best rank that the tests leave open.",
 )
-AS_OTHERS = OpenApiParameter(
+VIEW_AS_OTHERS_PARAMETER = OpenApiParameter(
     "as", str, enum=["others"], description="As those see it who do not run the season."
 )
-DECLARED = OpenApiParameter(
+DECLARED_PARAMETER = OpenApiParameter(
     "declared",
     str,
     many=True,
@@ -292,12 +307,12 @@ DECLARED = OpenApiParameter(
     "phases/<int:pk>/leaderboard/",
     role=phase_for_reader,
     answers=LeaderboardSerializer,
-    responses={400: INVALID},
+    responses={400: INVALID_FIELDS_RESPONSE},
     parameters=[
-        RULES,
-        DECLARED,
-        RANK,
-        AS_OTHERS,
+        RULES_PARAMETER,
+        DECLARED_PARAMETER,
+        RANK_PARAMETER,
+        VIEW_AS_OTHERS_PARAMETER,
     ],
     is_open=True,
 )
@@ -312,16 +327,23 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     )
     chosen = (rules, by, others, declared)
 
-    def body() -> str:
+    def render_board_json() -> str:
         viewer, seen_as = (
             (None, Audience.PUBLIC) if others else (request.user, audience)
         )
-        board = cached_standings(phase, viewer, rules, audience=seen_as, by=by)
-        rows = chosen_rows(board, BoardQuery(declared=declared))
+        board = cached_board(phase, viewer, rules, audience=seen_as, by=by)
+        rows = select_and_sort_rows(board, BoardQuery(declared=declared))
         return JSONRenderer().render(_board_members(board, rows)).decode()
 
     try:
-        response = phase_page(request, phase, audience, chosen, body, content_type=JSON)
+        response = cached_phase_page(
+            request,
+            phase,
+            audience,
+            chosen,
+            render_board_json,
+            content_type=JSON_CONTENT_TYPE,
+        )
     except UnknownRules as unknown:
         raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
     patch_vary_headers(response, ["Authorization"])
@@ -332,7 +354,7 @@ def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
     """Serialize the board without REST framework's serializers, which are slow for a
     large board.
     """
-    figures = figures_of(rows) if board.visibility == Visibility.SCORES else {}
+    figures = team_figures_by_run(rows) if board.visibility == Visibility.SCORES else {}
     confirmation, verdict = confirmation_of(board), board.verdict
     separation: dict[str, Any] | None = None
     if board.separation is not None:
@@ -350,7 +372,7 @@ def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "ranked_by": board.by,
         "compared": board.is_compared,
         **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
-        "leader": leader(first_places(board)),
+        "leader": leader(first_placings(board)),
         "separation": separation,
         "verdict": verdict_values(verdict),
         "counting": board.phase.counting,
@@ -360,7 +382,7 @@ def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
-    facts = described(board, row)
+    facts = row_values(board, row)
     del facts["sent"]
     return facts | {
         "team": row.team_slug,
@@ -382,14 +404,14 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
             "name",
             str,
             OpenApiParameter.PATH,
-            enum=list(formats.FORMATS),
+            enum=list(formats.BOARD_FILE_WRITERS),
             description="Its format.",
         ),
-        RULES,
-        GOLD,
-        DECLARED,
-        RANK,
-        AS_OTHERS,
+        RULES_PARAMETER,
+        GOLD_PARAMETER,
+        DECLARED_PARAMETER,
+        RANK_PARAMETER,
+        VIEW_AS_OTHERS_PARAMETER,
         OpenApiParameter(
             "column",
             str,
@@ -406,25 +428,29 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
             "intervals", str, enum=["no"], description="Of `tex`: no intervals."
         ),
     ],
-    files=sorted({content_type_of(name).partition(";")[0] for name in formats.FORMATS}),
-    responses={(200, JSON): OpenApiTypes.ANY},
+    files=sorted(
+        {content_type_of(name).partition(";")[0] for name in formats.BOARD_FILE_WRITERS}
+    ),
+    responses={(200, JSON_CONTENT_TYPE): OpenApiTypes.ANY},
     is_open=True,
 )
 def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     """Return the board of a phase as a file, if you may see the scores."""
-    if name not in formats.FORMATS:
-        raise Http404(f"A board is written as {', '.join(formats.FORMATS)}.")
+    if name not in formats.BOARD_FILE_WRITERS:
+        raise Http404(f"A board is written as {', '.join(formats.BOARD_FILE_WRITERS)}.")
     query = BoardQuery.of(request.query_params)
-    board = board_with_scores(
+    board = requested_board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)
     )
-    results = Results(
-        board, chosen_rows(board, query), TableChoice.of(request.query_params)
+    results = ExportedResults(
+        board,
+        select_and_sort_rows(board, query),
+        LatexTableQuery.of(request.query_params),
     )
-    return formats.board_file(results, name)
+    return formats.board_file_response(results, name)
 
 
-SeveralRunSerializer = serializer(
+SeveralRunSerializer = build_serializer(
     "SeveralRun",
     None,
     submission=serializers.IntegerField(source="run"),
@@ -433,16 +459,16 @@ SeveralRunSerializer = serializer(
         source="display_name", help_text="Or what stands in its place."
     ),
 )
-SeveralValueSerializer = serializer(
+SeveralValueSerializer = build_serializer(
     "SeveralValue",
     None,
     value=float | None,
     low=float | None,
     high=float | None,
-    withheld=WITHHELD,
+    withheld=WITHHELD_FIELD,
     difference=(float | None, "To the first run."),
 )
-SeveralLineSerializer = serializer(
+SeveralLineSerializer = build_serializer(
     "SeveralLine",
     "A metric or a class, with a value for each run in their order.",
     name=str,
@@ -451,7 +477,7 @@ SeveralLineSerializer = serializer(
     mean=(float | None, "Over the runs."),
     deviation=(float | None, "The standard deviation over the runs, as a sample."),
 )
-SeveralSerializer = serializer(
+SeveralSerializer = build_serializer(
     "Several",
     "Runs under one rule set and gold; metrics that were not computed alike for all are left out.",
     rules=str | None,
@@ -469,10 +495,13 @@ SeveralSerializer = serializer(
     answers=SeveralSerializer,
     parameters=[
         OpenApiParameter(
-            "run", int, many=True, description=f"Submissions, at most {MAX_RUNS}."
+            "run",
+            int,
+            many=True,
+            description=f"Submissions, at most {MAX_RUNS_COMPARED}.",
         ),
-        RULES,
-        GOLD,
+        RULES_PARAMETER,
+        GOLD_PARAMETER,
         OpenApiParameter(
             "dimension", str, description="By which classes; the first unless said."
         ),
@@ -486,7 +515,7 @@ def several(request: Request, phase: Phase) -> Response:
     """Compare several runs side by side, with the differences of scores to the first
     run.
     """
-    page = several_runs(phase, request.user, SeveralQuery.of(request.query_params))
+    page = several_runs(phase, request.user, SeveralRunsQuery.of(request.query_params))
     lines = {
         "metrics": [
             _instance_line_members(line, is_class=False) for line in page.metrics
@@ -496,10 +525,12 @@ def several(request: Request, phase: Phase) -> Response:
         ],
     }
     facts = {**vars(page), "rules": page.board.rules, **lines}
-    return Response(SeveralSerializer(facts).data, headers=UNCACHED)
+    return Response(SeveralSerializer(facts).data, headers=UNCACHED_HEADERS)
 
 
-def _instance_line_members(line: Line, *, is_class: bool) -> dict[str, Any]:
+def _instance_line_members(
+    line: ComparedValuesLine, *, is_class: bool
+) -> dict[str, Any]:
     return {
         "name": line.name,
         "n": line.n if is_class and not line.is_withheld else None,
@@ -518,7 +549,7 @@ def _instance_line_members(line: Line, *, is_class: bool) -> dict[str, Any]:
     }
 
 
-ReadInstanceSerializer = serializer(
+ReadInstanceSerializer = build_serializer(
     "ReadInstance",
     "One instance; what you may not see is empty.",
     name=(str, "By which participants know it."),
@@ -529,14 +560,14 @@ ReadInstanceSerializer = serializer(
     values_a=(dict[str, float | None], "By metric; null where undefined."),
     values_b=dict[str, float | None],
 )
-InstancesSerializer = serializer(
+InstancesSerializer = build_serializer(
     "Instances",
     "A page of the instances of two runs.",
     a=(int, "A submission."),
     b=int,
     rules=str,
     metric=str,
-    which=serializers.ChoiceField(choices=list(WHICH)),
+    which=serializers.ChoiceField(choices=list(PAIR_SELECTION_LABELS)),
     shows_gold=bool,
     shows_values=bool,
     classes=(dict[str, list[str]], "By dimension."),
@@ -558,11 +589,14 @@ InstancesSerializer = serializer(
         OpenApiParameter(
             "b", int, description="Another one; the row beside the first unless said."
         ),
-        RULES,
-        GOLD,
+        RULES_PARAMETER,
+        GOLD_PARAMETER,
         OpenApiParameter("metric", str, description="By which metric `which` chooses."),
         OpenApiParameter(
-            "which", str, enum=list(WHICH), description="Which instances."
+            "which",
+            str,
+            enum=list(PAIR_SELECTION_LABELS),
+            description="Which instances.",
         ),
         OpenApiParameter(
             "class",
@@ -570,15 +604,19 @@ InstancesSerializer = serializer(
             description="Those of a class alone: `DIMENSION:CLASS`, as in `classes`.",
         ),
         OpenApiParameter("instance", str, description="A single one, by its name."),
-        OpenApiParameter("page", int, description=f"{PAGE} instances each, from 1."),
+        OpenApiParameter(
+            "page", int, description=f"{INSTANCES_PER_PAGE} instances each, from 1."
+        ),
     ],
     is_open=True,
 )
 def instances(request: Request, phase: Phase) -> Response:
     """Return the answers of two runs to each instance, if you may see the answers."""
     try:
-        read = read_two(phase, request.user, ReadQuery.of(request.query_params))
-    except Unreadable as unreadable:
+        read = read_instances_of_two_runs(
+            phase, request.user, TwoRunsInstancesQuery.of(request.query_params)
+        )
+    except UnreadableStatistics as unreadable:
         raise Http404(
             "The stored statistics of these runs are missing."
         ) from unreadable
@@ -615,11 +653,11 @@ def instances(request: Request, phase: Phase) -> Response:
                 for instance in page.instances
             ],
         },
-        headers=UNCACHED,
+        headers=UNCACHED_HEADERS,
     )
 
 
-OutsideSerializer = serializer(
+OutsideSerializer = build_serializer(
     "Outside",
     "What was measured elsewhere of the runs on the board.",
     name=str,
@@ -643,7 +681,7 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 
     The list is empty if you may not see scores.
     """
-    board = cached_standings(phase, request.user)
+    board = cached_board(phase, request.user)
     entered = manual_scores_of(board, board.rows)
     for measure in entered.measures:
         measure.values = entered.values[measure.pk]  # type: ignore[attr-defined]
@@ -653,18 +691,18 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 @post(
     "phases/<int:pk>/outside/",
     role=phase_to_organise,
-    form=form_of(OutsideForm),
+    form=serializer_for_form(OutsideForm),
     answers=[OutsideSerializer],
 )
 def enter_outside_scores(
     request: Request, phase: Phase, form: dict[str, Any]
 ) -> Sequence[ManualMeasure]:
     """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
-    ENTER_MEASURE(phase, person(request), **form)
+    ENTER_MEASURE(phase, signed_in_user(request), **form)
     return outside_scores(request, phase)
 
 
-ErratumSerializer = serializer(
+ErratumSerializer = build_serializer(
     "Erratum",
     "What was wrong, and what holds now.",
     text=serializers.CharField(max_length=MAX_ERRATUM, help_text="Plain text."),
@@ -684,7 +722,7 @@ def errata(request: Request, phase: Phase) -> Any:
 
     The list is empty if you may not see the board.
     """
-    return errata_for(phase, audience_of(phase, request.user))
+    return visible_errata(phase, audience_of(phase, request.user))
 
 
 makes(

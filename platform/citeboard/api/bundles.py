@@ -8,13 +8,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.api import operations
-from citeboard.api.serializers import RejectedRun, serializer
-from citeboard.teams.api import person
+from citeboard.api.serializers import RejectedRun, build_serializer
+from citeboard.teams.api import signed_in_user
 from citeboard.teams.models import User
-from scoring.exchange.bundles.importing import drafted, make_season
-from scoring.exchange.bundles.report import VERDICTS
-from tasks.seasons.access import creator_of_seasons
-from tasks.submissions.uploads import received
+from scoring.exchange.bundles.importing import (
+    create_drafted_season,
+    draft_season_from_bundle,
+)
+from scoring.exchange.bundles.report import VERDICTS_BY_SEVERITY
+from tasks.seasons.access import require_season_creator
+from tasks.submissions.uploads import receive_upload
 
 
 class CompetitionForm(serializers.Serializer[Any]):
@@ -41,14 +44,14 @@ class CompetitionForm(serializers.Serializer[Any]):
     )
 
 
-ReportLineSerializer = serializer(
+ReportLineSerializer = build_serializer(
     "ReportLine",
     "What was understood of a bundle, left out or is to be decided, or what prevents the import.",
-    verdict=serializers.ChoiceField(choices=VERDICTS),
+    verdict=serializers.ChoiceField(choices=VERDICTS_BY_SEVERITY),
     place=(str, "A key of competition.yaml, or a file of the bundle."),
     message=str,
 )
-ImportedSerializer = serializer(
+ImportedSerializer = build_serializer(
     "Imported",
     "The report of a bundle, and the draft that was made of it.",
     season=(str, "The slug of the draft; empty where nothing was made."),
@@ -59,13 +62,13 @@ ImportedSerializer = serializer(
 
 @operations.post(
     "new-season-bundle/",
-    role=creator_of_seasons,
+    role=require_season_creator,
     form=CompetitionForm,
     answers=ImportedSerializer,
     responses={
         422: OpenApiResponse(RejectedRun, "The draft was refused; nothing was made.")
     },
-    parameters=[operations.DRY_RUN],
+    parameters=[operations.DRY_RUN_PARAMETER],
     takes_dry_runs=True,
     is_upload=True,
     operation_id="new-season-bundle",
@@ -74,15 +77,19 @@ def new_season_from_bundle(
     request: Request, creator: User, form: dict[str, Any]
 ) -> Response:
     """Create a draft season from a bundle of Codabench or CodaLab, for staff."""
-    by, is_dry_run, made = person(request), operations.is_dry_run(request), ""
+    by, is_dry_run, made = signed_in_user(request), operations.is_dry_run(request), ""
     named = {name: form.get(name, "") for name in ("slug", "title")}
     gold = form.get("gold", [])
     with (
-        received(form["file"]) as upload,
-        drafted(upload.path, upload.filename, by=by, gold=gold, **named) as draft,
+        receive_upload(form["file"]) as upload,
+        draft_season_from_bundle(
+            upload.path, upload.filename, by=by, gold=gold, **named
+        ) as draft,
     ):
         if draft.values is not None and not is_dry_run:
-            made = make_season(draft, filename=upload.filename, by=by).season.slug
+            made = create_drafted_season(
+                draft, filename=upload.filename, by=by
+            ).season.slug
     return Response(
         {
             "season": made,

@@ -11,20 +11,20 @@ from rest_framework.response import Response
 from citeboard.acts import estimates as acts
 from citeboard.acts.declared import numbered
 from citeboard.api.background import begins
-from citeboard.api.boards import UNCACHED
-from citeboard.api.operations import does, get
+from citeboard.api.boards import UNCACHED_HEADERS
+from citeboard.api.operations import get, register_act_operation
 from citeboard.api.seasons import phase_for_reader, phase_to_organise
-from citeboard.api.serializers import serializer
+from citeboard.api.serializers import build_serializer
 from citeboard.core import storage
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import estimates_for
-from scoring.results.board.standings import standings
+from scoring.results.board.estimates import published_estimates_for
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Visibility, audience_of
 from tasks.models import Phase
 from tasks.seasons.access import season_to_organise
 
-ROWS = "application/x-ndjson"
-EstimateSerializer = serializer(
+JSON_LINES_CONTENT_TYPE = "application/x-ndjson"
+EstimateSerializer = build_serializer(
     "Estimate",
     "The estimated score of a run, or its difference from another run's; null where it is not estimated.",
     measure=str,
@@ -49,7 +49,7 @@ EstimateSerializer = serializer(
         "Why there is no estimate: too few topics, labels, or labels of one kind.",
     ),
 )
-EstimatesSerializer = serializer(
+EstimatesSerializer = build_serializer(
     "Estimates",
     "The estimated scores of a board.",
     method=str,
@@ -62,7 +62,7 @@ EstimatesSerializer = serializer(
     rules=str,
     estimates=EstimateSerializer(many=True),
 )
-EstimateSheetSerializer = serializer(
+EstimateSheetSerializer = build_serializer(
     "EstimateSheet",
     "A sample of units that people label.",
     id=int,
@@ -94,12 +94,12 @@ sheet_to_organise = numbered("estimates", season_to_organise)
 def estimates(request: Request, phase: Phase) -> Response:
     """Return the estimated scores of a phase's board."""
     audience = audience_of(phase, request.user)
-    board = standings(phase, request.user, audience=audience)
+    board = compute_board(phase, request.user, audience=audience)
     is_shown = board.visibility == Visibility.SCORES
-    found = estimates_for(board) if is_shown else None
+    found = published_estimates_for(board) if is_shown else None
     if found is None:
         raise Http404("No estimated scores are published of this phase.")
-    return Response(found.facts, headers=UNCACHED)
+    return Response(found.facts, headers=UNCACHED_HEADERS)
 
 
 begins(
@@ -143,14 +143,20 @@ def estimate_sheets(request: Request, phase: Phase) -> Any:
     ]
 
 
-@get("estimate-sheets/<int:pk>/rows/", role=sheet_to_organise, files=[ROWS])
+@get(
+    "estimate-sheets/<int:pk>/rows/",
+    role=sheet_to_organise,
+    files=[JSON_LINES_CONTENT_TYPE],
+)
 def estimate_sheet_rows(request: Request, sheet: EstimateSheet) -> HttpResponse:
     """Return the unlabelled lines of a sheet, whose texts may be secret, for
     organisers.
     """
     with storage.statistics.open(sheet.file) as kept:
         content = kept.read()
-    return HttpResponse(content, content_type=f"{ROWS}; charset=utf-8")
+    return HttpResponse(
+        content, content_type=f"{JSON_LINES_CONTENT_TYPE}; charset=utf-8"
+    )
 
 
 begins(
@@ -161,13 +167,13 @@ begins(
     is_upload=True,
     lets_out=False,
 )
-does(
+register_act_operation(
     acts.PUBLISH_ESTIMATES,
     "estimate-sheets/<int:pk>/publish/",
     "publish_estimates",
     role=sheet_to_organise,
 )
-does(
+register_act_operation(
     acts.TAKE_ESTIMATES_BACK,
     "estimate-sheets/<int:pk>/take-back/",
     "take_estimates_back",

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 #: NAMES contains the keys of nested mappings in examples, one for each level.
-NAMES = {
+EXAMPLE_MAPPING_KEYS = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
-LACKING = object()
+MISSING_EXAMPLE = object()
 #: RARE contains fields that most responses of the API lack.
-RARE = {"infinite", "withheld", "ranks_of", "is_count", "retry_after", "parts"}
+RARE_RESPONSE_FIELDS = {
+    "infinite",
+    "withheld",
+    "ranks_of",
+    "is_count",
+    "retry_after",
+    "parts",
+}
 
 
 @cache
@@ -31,7 +38,7 @@ def _read_example_values() -> dict[str, Any]:
     return values
 
 
-def with_examples(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+def add_examples_to_schema(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add `example` to each schema of the API.
 
     The library drf-spectacular calls this function.
@@ -63,9 +70,11 @@ def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     values = {
         field: _example_value(name, field, part, components)
         for field, part in fields.items()
-        if field not in RARE and part.get("format") != "binary"
+        if field not in RARE_RESPONSE_FIELDS and part.get("format") != "binary"
     }
-    return {field: value for field, value in values.items() if value is not LACKING}
+    return {
+        field: value for field, value in values.items() if value is not MISSING_EXAMPLE
+    }
 
 
 def _example_value(
@@ -79,9 +88,9 @@ def _example_value(
         composed = _compose_example(below, components)
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
-    if inner and field in NAMES:
-        return _mapping_example(NAMES[field], inner, components)
-    return values.get(field, LACKING)
+    if inner and field in EXAMPLE_MAPPING_KEYS:
+        return _mapping_example(EXAMPLE_MAPPING_KEYS[field], inner, components)
+    return values.get(field, MISSING_EXAMPLE)
 
 
 def _mapping_example(

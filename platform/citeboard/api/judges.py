@@ -5,12 +5,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.api.boards import RULES, UNCACHED
+from citeboard.api.boards import RULES_PARAMETER, UNCACHED_HEADERS
 from citeboard.api.operations import get
 from citeboard.api.seasons import phase_for_reader
-from citeboard.api.serializers import serializer
+from citeboard.api.serializers import build_serializer
 from scoring.models import EstimateSheet
-from scoring.results.board.judge_facts import facts_of_judges
+from scoring.results.board.judge_facts import judges_as_dict
 from scoring.results.board.judges import (
     ALL_TIED,
     FEW_SYSTEMS,
@@ -18,9 +18,9 @@ from scoring.results.board.judges import (
     ONE_LABEL,
     PART_WITHHELD,
     SEVERAL_KINDS,
-    judges_of,
+    visible_judges_of,
 )
-from scoring.results.board.query import board_of
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.board.visibility import audience_of
 from scoring.stats.jackknife import NoInterval
 from tasks.models import Phase
@@ -28,14 +28,14 @@ from tasks.models import Phase
 #: WHY_NO_INTERVAL lists the reasons for which a kappa has no interval.
 WHY_NO_INTERVAL = f"Null, “{NoInterval.FEW_UNITS}”, “{NoInterval.FEW_OF_A_CLASS}”, “{NoInterval.UNDEFINED}”"
 
-RankByJudgeSerializer = serializer(
+RankByJudgeSerializer = build_serializer(
     "RankByJudge",
     "The rank of a run by the first judge and by a further judge.",
     run=int,
     first_rank=int,
     rank=(int | None, "Null if the judge has not judged the run."),
 )
-LabelByJudgeSerializer = serializer(
+LabelByJudgeSerializer = build_serializer(
     "LabelByJudge",
     "How a judge treats a label; a number is null where people gave no such label.",
     label=str,
@@ -46,21 +46,21 @@ LabelByJudgeSerializer = serializer(
         "Share of judgements with another label by people to which the judge gave another label.",
     ),
 )
-ConfusedLabelsSerializer = serializer(
+ConfusedLabelsSerializer = build_serializer(
     "ConfusedLabels",
     "Judgements with one label by people and one by the judge.",
     people=str,
     judge=str,
     judgements=int,
 )
-SystemWithPeopleSerializer = serializer(
+SystemWithPeopleSerializer = build_serializer(
     "SystemWithPeople",
     "The labels of a run by people and by a judge.",
     run=int,
     judgements=int,
     by_label=LabelByJudgeSerializer(many=True),
 )
-WithPeopleSerializer = serializer(
+WithPeopleSerializer = build_serializer(
     "JudgeWithPeople",
     "People's labels beside a judge's, counted on the sample of the published estimates.",
     of=serializers.ChoiceField(choices=EstimateSheet.Of.choices),
@@ -81,14 +81,14 @@ WithPeopleSerializer = serializer(
     by_label=LabelByJudgeSerializer(many=True),
     systems=SystemWithPeopleSerializer(many=True),
 )
-RepeatsSerializer = serializer(
+RepeatsSerializer = build_serializer(
     "JudgeRepeats",
     "Pairs behind the numbers that a judge labelled more than once.",
     pairs=int,
     same_label=(int, "Pairs with equal labels each time."),
 )
 #: QUALITY contains an LLM judge's fields for agreement with people and consistency.
-QUALITY = {
+JUDGE_QUALITY_FIELDS = {
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."
     ),
@@ -96,7 +96,7 @@ QUALITY = {
         allow_null=True, help_text="Null without repeated pairs."
     ),
 }
-JudgeViewSerializer = serializer(
+JudgeViewSerializer = build_serializer(
     "JudgeView",
     "A further judge beside the first judge of a board.",
     judge=str,
@@ -129,15 +129,15 @@ JudgeViewSerializer = serializer(
         f"{WHY_NO_INTERVAL} or “{NoInterval.NO_TOPICS}”.",
     ),
     ranks=RankByJudgeSerializer(many=True),
-    **QUALITY,
+    **JUDGE_QUALITY_FIELDS,
 )
-JudgesOfBoardSerializer = serializer(
+JudgesOfBoardSerializer = build_serializer(
     "JudgesOfBoard",
     "The judges of a board: the first one determines the ranks, the others have views.",
     first_judge=str,
     rules=str,
     views=JudgeViewSerializer(many=True),
-    **QUALITY,
+    **JUDGE_QUALITY_FIELDS,
 )
 
 
@@ -145,7 +145,7 @@ JudgesOfBoardSerializer = serializer(
     "phases/<int:pk>/judges/",
     role=phase_for_reader,
     answers=JudgesOfBoardSerializer,
-    parameters=[RULES],
+    parameters=[RULES_PARAMETER],
     is_open=True,
     name="judges",
 )
@@ -155,8 +155,8 @@ def judges(request: Request, phase: Phase) -> Response:
     """
     audience = audience_of(phase, request.user)
     rules = request.query_params.get("rules") or None
-    board = board_of(phase, request.user, rules, None, audience=audience)
-    found = judges_of(board, request.user)
+    board = cached_board_or_404(phase, request.user, rules, None, audience=audience)
+    found = visible_judges_of(board, request.user)
     if found is None:
         raise Http404("This board has one judge, or shows no scores.")
-    return Response(facts_of_judges(found, request.user), headers=UNCACHED)
+    return Response(judges_as_dict(found, request.user), headers=UNCACHED_HEADERS)

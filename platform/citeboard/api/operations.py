@@ -30,17 +30,27 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from citeboard.acts import effects, rehearsal as acts
-from citeboard.acts.declared import HOLDERS, Act, Lookup, numbered, within
-from citeboard.api.serializers import form_of, mirror, serializer, text_list
-from citeboard.background.kinds import ask_for_dry_runs
+from citeboard.acts.declared import HOLDER_NAMES_BY_ROLE, Act, Lookup, numbered, within
+from citeboard.api.serializers import (
+    build_serializer,
+    serializer_for_dataclass,
+    serializer_for_form,
+    text_list_field,
+)
+from citeboard.background.kinds import queue_dry_runs
 from citeboard.core import api
-from citeboard.core.api import readable_anywhere
+from citeboard.core.api import allow_any_origin
 from citeboard.core.query import chosen_value, invalid_value, refuse_unknown
 from citeboard.teams.access import team_for_lead
-from citeboard.teams.api import person
-from tasks.gold.content import Compared
-from tasks.gold.early import BUDGET, GOING_ON, GoingOn, going_on
-from tasks.gold.secrecy import Kind
+from citeboard.teams.api import signed_in_user
+from tasks.gold.content import InstanceChangeCounts
+from tasks.gold.early import (
+    BUDGET_KIND,
+    CONFIRMATION_FIELDS,
+    ConfirmedDisclosure,
+    confirm_disclosure,
+)
+from tasks.gold.secrecy import ContentKind
 from tasks.seasons.access import season_to_organise
 from tasks.submissions.refusals import RunUnusable
 from tasks.types import InputRefused, Problem
@@ -55,15 +65,15 @@ class FileRefused(RunUnusable):
 
 F = TypeVar("F", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
-_page_of: Any = cache(api.paged)
-LET_OUT = (
+_page_of: Any = cache(api.build_page_serializer)
+EMBARGO_CONFIRMATION_PARAMETERS = (
     OpenApiParameter(
-        GOING_ON[0],
+        CONFIRMATION_FIELDS[0],
         str,
         description="To go on where this would let something out before its time: the name of the task.",
     ),
     OpenApiParameter(
-        GOING_ON[1],
+        CONFIRMATION_FIELDS[1],
         str,
         description="With it, the reason, which stands in the history.",
     ),
@@ -82,7 +92,7 @@ class OperationView(APIView):
     ) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         if (
-            request.method in api.READ
+            request.method in api.READ_METHODS
             and response.status_code == 200
             and isinstance(response, Response)
         ):
@@ -102,14 +112,16 @@ def _conditional_response(request: Request, response: Response) -> HttpResponseB
     return answer
 
 
-_VIEWS: dict[str, type[OperationView]] = {}
+_VIEWS_BY_ADDRESS: dict[str, type[OperationView]] = {}
 
 
-LetOutSerializer = serializer(
+LetOutSerializer = build_serializer(
     "LetOut",
     "What would be known before its time, or beyond the budget of bits that phases may tell of gold.",
     phase=int,
-    what=serializers.ChoiceField(choices=[*(kind.value for kind in Kind), BUDGET]),
+    what=serializers.ChoiceField(
+        choices=[*(kind.value for kind in ContentKind), BUDGET_KIND]
+    ),
     free_from=(dt.datetime | None, "Null where nothing says when."),
     bits=serializers.FloatField(
         required=False,
@@ -141,19 +153,21 @@ class TooEarly(api.Closed):
     )
 
 
-ToldSerializer = mirror(
+ToldSerializer = serializer_for_dataclass(
     effects.Told,
     "What people would be told; `title` and `text` are the words of one of them.",
 )
-mirror(Compared, "Instances of the version before and of the new one.")
-MadePhaseSerializer = mirror(
+serializer_for_dataclass(
+    InstanceChangeCounts, "Instances of the version before and of the new one."
+)
+MadePhaseSerializer = serializer_for_dataclass(
     effects.MadePhase, "A phase of a season that would be made, in words."
 )
-MovedSerializer = mirror(
+MovedSerializer = serializer_for_dataclass(
     effects.Moved,
     "A run that would count otherwise; rank and score are empty where it stands on no board.",
 )
-GoldStepSerializer = mirror(
+GoldStepSerializer = serializer_for_dataclass(
     effects.GoldStep,
     "A new version of a split's gold.",
     findings=serializers.ListField(
@@ -169,26 +183,26 @@ GoldStepSerializer = mirror(
 class RehearsalSerializer(serializers.Serializer[Any]):
     """The predicted effects of an action that was not carried out."""
 
-    done = text_list(source="effects.steps.done")
+    done = text_list_field(source="effects.steps.done")
     made = MadePhaseSerializer(many=True, source="effects.steps.made")
     changes = serializers.ListField(
         child=serializers.DictField(),
         source="effects.steps.changes",
         help_text="Key, before and after.",
     )
-    seen = text_list(source="effects.disclosure.seen")
-    unseen = text_list(source="effects.disclosure.unseen")
+    seen = text_list_field(source="effects.disclosure.seen")
+    unseen = text_list_field(source="effects.disclosure.unseen")
     told = ToldSerializer(many=True, source="effects.messages.told")
     posted = serializers.IntegerField(
         source="effects.messages.posted", help_text="How many posts to webhooks."
     )
     gold = GoldStepSerializer(many=True, source="effects.scores.gold")
-    scored = text_list(source="effects.scores.scored")
-    jobs = text_list(
+    scored = text_list_field(source="effects.scores.scored")
+    jobs = text_list_field(
         "Addresses of the background jobs that tell the scores that would follow: of the best, of the rest."
     )
     moved = MovedSerializer(many=True, source="effects.scores.moved")
-    confirmed = text_list(source="effects.scores.confirmed")
+    confirmed = text_list_field(source="effects.scores.confirmed")
     changes_tries = serializers.BooleanField(source="effects.changes_tries")
     is_final = serializers.BooleanField()
     name = serializers.CharField(
@@ -202,15 +216,15 @@ class RehearsalSerializer(serializers.Serializer[Any]):
     digest = serializers.CharField(help_text="Of what this was computed from.")
 
 
-DRY_RUN = OpenApiParameter(
+DRY_RUN_PARAMETER = OpenApiParameter(
     "dry_run",
     bool,
     description="Say what would be done and follow, and do nothing. The body may have it instead.",
 )
-#: SWITCH_VALUES maps spellings of booleans in a query, a form or JSON to values.
-SWITCH_VALUES = {"true": True, "1": True, "false": False, "0": False}
+#: BOOLEAN_SPELLINGS maps spellings of booleans in a query, a form or JSON to values.
+BOOLEAN_SPELLINGS = {"true": True, "1": True, "false": False, "0": False}
 #: Every request body may contain fields for a dry run and for Django's CSRF token.
-_OF_EVERY_BODY = (DRY_RUN.name, "csrfmiddlewaretoken")
+_COMMON_BODY_FIELDS = (DRY_RUN_PARAMETER.name, "csrfmiddlewaretoken")
 
 
 def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
@@ -220,15 +234,15 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     cannot be rehearsed.
     """
     sent = [
-        *request.query_params.getlist(DRY_RUN.name),
-        *_body_values(request, DRY_RUN.name),
+        *request.query_params.getlist(DRY_RUN_PARAMETER.name),
+        *_body_values(request, DRY_RUN_PARAMETER.name),
     ]
-    values = {_read_switch(DRY_RUN.name, value) for value in sent}
+    values = {_read_switch(DRY_RUN_PARAMETER.name, value) for value in sent}
     if len(values) > 1:
-        raise ValidationError({DRY_RUN.name: ["It is both true and false."]})
+        raise ValidationError({DRY_RUN_PARAMETER.name: ["It is both true and false."]})
     if values == {True} and not is_rehearsed:
         raise ValidationError(
-            {DRY_RUN.name: ["This can only be done: nothing rehearses it."]}
+            {DRY_RUN_PARAMETER.name: ["This can only be done: nothing rehearses it."]}
         )
     return values == {True}
 
@@ -237,23 +251,23 @@ def _read_switch(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value) if isinstance(value, str | int) else ""
-    if text not in SWITCH_VALUES:
-        raise invalid_value(name, value, SWITCH_VALUES)
-    return SWITCH_VALUES[text]
+    if text not in BOOLEAN_SPELLINGS:
+        raise invalid_value(name, value, BOOLEAN_SPELLINGS)
+    return BOOLEAN_SPELLINGS[text]
 
 
 def _body_values(request: Request, name: str) -> list[Any]:
-    body: Any = {} if request.method in api.READ else request.data
+    body: Any = {} if request.method in api.READ_METHODS else request.data
     if isinstance(body, QueryDict):
         return list(body.getlist(name))
     return [body[name]] if name in body else []
 
 
-def fields_sent(request: Request) -> list[str]:
+def request_field_names(request: Request) -> list[str]:
     """Return the field names in the request body, without the fields that every
     operation accepts.
     """
-    return [name for name in request.data if name not in _OF_EVERY_BODY]
+    return [name for name in request.data if name not in _COMMON_BODY_FIELDS]
 
 
 @dataclass(frozen=True)
@@ -266,15 +280,16 @@ class Body:
         cls, fields: Iterable[str], takes_dry_runs: bool, warns_of_unknown: bool
     ) -> "Body":
         return cls(
-            (*fields, *([DRY_RUN.name] if takes_dry_runs else [])), warns_of_unknown
+            (*fields, *([DRY_RUN_PARAMETER.name] if takes_dry_runs else [])),
+            warns_of_unknown,
         )
 
     def check(self, request: Request) -> None:
         """Raise InvalidParameters if a field is unknown, unless the operation only
         warns of unknown fields.
         """
-        if request.method not in api.READ and not self.warns_of_unknown:
-            refuse_unknown(fields_sent(request), self.names)
+        if request.method not in api.READ_METHODS and not self.warns_of_unknown:
+            refuse_unknown(request_field_names(request), self.names)
 
 
 class DryRunForm(serializers.Serializer[Any]):
@@ -287,17 +302,17 @@ class DryRunForm(serializers.Serializer[Any]):
     )
 
 
-def _described_body(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
+def _request_body_schema(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
     """Return the description of an operation's request body for the API schema.
 
     DELETE requests get no field for dry runs, because clients usually send no body with
     DELETE.
     """
-    return _with_dry_run(sent) if takes_dry_runs and method != "DELETE" else sent
+    return _add_dry_run_field(sent) if takes_dry_runs and method != "DELETE" else sent
 
 
 @cache
-def _with_dry_run(form: Any) -> AnySerializer:
+def _add_dry_run_field(form: Any) -> AnySerializer:
     if form is None:
         return DryRunForm
     return type(form.__name__, (form, DryRunForm), {"__doc__": form.__doc__})
@@ -322,28 +337,35 @@ class Parameters:
 
     def check(self, request: Request) -> None:
         """Raise InvalidParameters if a parameter or its value is unknown."""
-        is_read = request.method in api.READ
+        is_read = request.method in api.READ_METHODS
         names = [
-            name for name in request.query_params if is_read or name != DRY_RUN.name
+            name
+            for name in request.query_params
+            if is_read or name != DRY_RUN_PARAMETER.name
         ]
         refuse_unknown(names, self.names)
         for name, values in self.permitted.items():
             chosen_value(request.query_params, name, values)
 
 
-def said_in(request: Request) -> acts.Said:
+def confirmation_in_request(request: Request) -> acts.ActionConfirmation:
     """Return the user's confirmation of an action from the request.
 
     The confirmation has no digest, because the API has no confirmation page. Actions
     that affect confirmed results require a name and a reason.
     """
-    return acts.Said(
+    return acts.ActionConfirmation(
         None,
-        GoingOn(*(request.query_params.get(name, "").strip() for name in GOING_ON)),
+        ConfirmedDisclosure(
+            *(
+                request.query_params.get(name, "").strip()
+                for name in CONFIRMATION_FIELDS
+            )
+        ),
     )
 
 
-def _or_rehearsal(answers: Any, label: str) -> Any:
+def _response_or_rehearsal(answers: Any, label: str) -> Any:
     is_worded = isinstance(answers, OpenApiResponse)
     written = answers.response if is_worded else answers
     if written is None:
@@ -356,7 +378,7 @@ def _or_rehearsal(answers: Any, label: str) -> Any:
     return OpenApiResponse(either, answers.description) if is_worded else either
 
 
-EARLY = OpenApiResponse(
+TOO_EARLY_RESPONSE = OpenApiResponse(
     TooEarly,
     "As things stand this cannot be done, or is too early; the sentence says why.",
 )
@@ -425,8 +447,10 @@ class Operation:
         first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
         label = self.operation_id or function.__name__
         summary = self.summary or " ".join(first.split()).removesuffix(".")
-        view = _VIEWS.setdefault(self.address, type("View", (OperationView,), {}))
-        setattr(view, self.method.lower(), self._schema(label, summary)(answer))
+        view = _VIEWS_BY_ADDRESS.setdefault(
+            self.address, type("View", (OperationView,), {})
+        )
+        setattr(view, self.method.lower(), self._openapi_schema(label, summary)(answer))
         view.name = self.name or getattr(view, "name", label.replace("_", "-"))
         view.summary = view.summary or summary
         if self.is_open:
@@ -450,7 +474,7 @@ class Operation:
             *([self.query] if self.query else []),
             *self.parameters,
             *(api.PAGE_PARAMETERS if self.pages is not None else []),
-            *(LET_OUT if self.may_let_out else []),
+            *(EMBARGO_CONFIRMATION_PARAMETERS if self.may_let_out else []),
         ]
 
     @cached_property
@@ -464,11 +488,13 @@ class Operation:
             isinstance(field, serializers.FileField) for field in self.fields.values()
         )
 
-    def _schema(self, label: str, summary: str) -> Any:
-        sent = _described_body(
+    def _openapi_schema(self, label: str, summary: str) -> Any:
+        sent = _request_body_schema(
             self.body or self.form, self.method, takes_dry_runs=self.takes_dry_runs
         )
-        media_types = [FILES] if self.has_file else [FILES, api.JSON, FIELDS]
+        media_types = (
+            [FILES] if self.has_file else [FILES, api.JSON_CONTENT_TYPE, FIELDS]
+        )
         return extend_schema(
             operation_id=label,
             summary=summary,
@@ -480,17 +506,22 @@ class Operation:
     def _described_responses(self) -> dict[Any, Any]:
         described = {
             **_success_response(self.answers, self.pages, self.files, self.status),
-            401: api.SIGN_IN,
+            401: api.UNAUTHENTICATED_RESPONSE,
         }
         if self.pages or "<" in self.address:
-            described[404] = api.ABSENT
-        described |= {429: api.TOO_MANY, 400: api.INVALID}
+            described[404] = api.NOT_FOUND_RESPONSE
+        described |= {
+            429: api.TOO_MANY_REQUESTS_RESPONSE,
+            400: api.INVALID_FIELDS_RESPONSE,
+        }
         if self.method != "GET":
-            described[409] = EARLY if self.may_let_out else api.CONFLICT
+            described[409] = (
+                TOO_EARLY_RESPONSE if self.may_let_out else api.CONFLICT_RESPONSE
+            )
         if self.role is team_for_lead:
-            described[403] = api.FORBIDDEN
+            described[403] = api.FORBIDDEN_RESPONSE
         if self.is_upload:
-            described[413] = api.TOO_LARGE
+            described[413] = api.TOO_LARGE_RESPONSE
         described |= self.responses or {}
         described.pop(self.without, None)
         return described
@@ -508,8 +539,8 @@ class Call:
         operation = self.operation
         if not (operation.is_open or request.user.is_authenticated):
             raise NotAuthenticated
-        arguments = self._from_address(request, parts)
-        self._check(request)
+        arguments = self._url_arguments(request, parts)
+        self._check_request(request)
         if operation.form is not None:
             arguments.append(_validated_data(operation.form(data=request.data)))
         if operation.query is not None:
@@ -517,15 +548,19 @@ class Call:
                 _validated_data(operation.query(data=request.query_params))
             )
         try:
-            with going_on(*(request.query_params.get(name, "") for name in GOING_ON)):
+            with confirm_disclosure(
+                *(request.query_params.get(name, "") for name in CONFIRMATION_FIELDS)
+            ):
                 made = self.function(request, *arguments)
         except InputRefused as refused:
             raise FileRefused(refused.problems) from refused
         return (
-            made if isinstance(made, HttpResponseBase) else self._write(request, made)
+            made
+            if isinstance(made, HttpResponseBase)
+            else self._build_response(request, made)
         )
 
-    def _from_address(self, request: Request, parts: Mapping[str, Any]) -> list[Any]:
+    def _url_arguments(self, request: Request, parts: Mapping[str, Any]) -> list[Any]:
         operation = self.operation
         if operation.role is None:
             return list(parts.values())
@@ -533,17 +568,17 @@ class Call:
         found = operation.role(request.user, *named)
         return [found, *(parts[name] for name in operation.rest)]
 
-    def _check(self, request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         self.parameters.check(request)
         if self.operation.is_upload:
             api.require_length(request)
         is_dry_run(request, is_rehearsed=self.operation.takes_dry_runs)
         self.body.check(request)
 
-    def _write(self, request: Request, made: Any) -> HttpResponseBase:
+    def _build_response(self, request: Request, made: Any) -> HttpResponseBase:
         operation = self.operation
         if operation.pages is not None:
-            return api.paged_answer(request, made, operation.pages)
+            return api.paginated_response(request, made, operation.pages)
         answers = operation.answers
         if answers is None:
             return Response(status=204)
@@ -562,7 +597,7 @@ get, post, delete = (
 )
 
 
-def does(
+def register_act_operation(
     act: Act,
     address: str,
     label: str = "",
@@ -589,11 +624,11 @@ def does(
                 sent
             )
         if is_dry_run(request):
-            rehearsal = acts.rehearsed(act, thing, person(request), sent)
-            jobs = ask_for_dry_runs(
+            rehearsal = acts.rehearsed(act, thing, signed_in_user(request), sent)
+            jobs = queue_dry_runs(
                 acts.season_of(thing),
                 rehearsal.effects.scores.scorings,
-                person(request),
+                signed_in_user(request),
             )
             addresses = [
                 request.build_absolute_uri(reverse("api:background-job", args=[job.pk]))
@@ -602,31 +637,41 @@ def does(
             rehearsal = replace(rehearsal, jobs=addresses)
             return Response(RehearsalSerializer(rehearsal).data)
         return gives(
-            request, acts.perform(act, thing, person(request), sent, said_in(request))
+            request,
+            acts.perform(
+                act,
+                thing,
+                signed_in_user(request),
+                sent,
+                confirmation_in_request(request),
+            ),
         )
 
     function.__doc__ = act.summary
-    forbidden = {403: api.FORBIDDEN} if act.role is team_for_lead else {}
+    forbidden = {403: api.FORBIDDEN_RESPONSE} if act.role is team_for_lead else {}
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
     label = label or getattr(act.service, "__name__", "").removeprefix("_")
-    declared.setdefault("form", act.form and form_of(act.form))
+    declared.setdefault("form", act.form and serializer_for_form(act.form))
     declared.setdefault("lets_out", act.role is season_to_organise)
     if act.is_rehearsed:
         answered = declared["responses"].get(200, declared.get("answers"))
-        declared["responses"][200] = _or_rehearsal(answered, label)
-        declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN]
+        declared["responses"][200] = _response_or_rehearsal(answered, label)
+        declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN_PARAMETER]
     found = {
-        "role": lookup_of(act, address),
+        "role": find_subject_lookup(act, address),
         "operation_id": label,
         "takes_dry_runs": act.is_rehearsed,
     }
     Operation(method, address, **{**found, **declared})(function)
 
 
-makes, deletes = partial(does, status=201), partial(does, method="DELETE")
+makes, deletes = (
+    partial(register_act_operation, status=201),
+    partial(register_act_operation, method="DELETE"),
+)
 
 
-def lookup_of(act: Act, address: str) -> Lookup:
+def find_subject_lookup(act: Act, address: str) -> Lookup:
     """Return the function that looks up the subject of an action from URL parameters.
 
     If ``role`` returns the subject of the action, the function returns ``role``.
@@ -634,7 +679,7 @@ def lookup_of(act: Act, address: str) -> Lookup:
     that belongs to this season or team. The URL contains the primary key of the row,
     with or without the slug of the season or team.
     """
-    if HOLDERS.get(act.role, act.subject) == act.subject:
+    if HOLDER_NAMES_BY_ROLE.get(act.role, act.subject) == act.subject:
         return act.role
     parts = re.findall(r"<\w+:(\w+)>", address)
     if len(parts) == 1:
@@ -672,9 +717,9 @@ def _success_response(
 
 def url_patterns() -> list[URLPattern]:
     patterns = []
-    for address, view in _VIEWS.items():
+    for address, view in _VIEWS_BY_ADDRESS.items():
         callback: Any = view.as_view()
         if view.is_open:
-            callback = readable_anywhere(callback)
+            callback = allow_any_origin(callback)
         patterns.append(path(address, callback, name=view.name))
     return patterns

@@ -21,49 +21,59 @@ from citeboard.acts.runs import (
     visible_as_tallied,
     visible_runs,
 )
-from citeboard.api.operations import deletes, does, get
-from citeboard.api.sending import CardForm, card_in
+from citeboard.api.operations import deletes, get, register_act_operation
+from citeboard.api.sending import CardForm, run_card_in_request
 from citeboard.api.serializers import (
     Address,
     ProblemSerializer,
-    mirror,
-    serializer,
-    typed,
+    build_serializer,
+    serializer_for_dataclass,
+    typed_field,
 )
 from citeboard.core import storage
-from citeboard.core.api import FORBIDDEN, JSON, Closed
-from citeboard.core.plain_text import MAX_DESCRIPTION
-from citeboard.core.query import Listed
+from citeboard.core.api import FORBIDDEN_RESPONSE, JSON_CONTENT_TYPE, Closed
+from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
+from citeboard.core.query import CountedQueryset
 from citeboard.core.storage.downloads import download
 from citeboard.teams.models import Team
 from scoring.metrics import Metric, known_metric, names_by
-from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
-from scoring.results.board.comparisons import Unreadable, WithheldStatistics
-from scoring.results.board.differences import hidden_of
+from scoring.models import SMALL_CLASS_NUMBER, ClassNumber, Evaluation, Score
+from scoring.results.board.comparisons import UnreadableStatistics, WithheldStatistics
+from scoring.results.board.differences import hidden_classes_of_breakdowns
 from scoring.results.board.visibility import (
     Audience,
     audience_of,
-    frozen_at,
+    freeze_time_for,
     may_see_scores,
 )
-from scoring.results.comparison.changes import Changes, ChangesQuery, changes_since
-from scoring.results.runs.progress import expected_wait
+from scoring.results.comparison.changes import (
+    ChangesQuery,
+    RunChanges,
+    changes_since_earlier_run,
+)
+from scoring.results.runs.progress import expected_wait_seconds
 from scoring.results.runs.results import latest_evaluations
-from scoring.results.runs.team_view import Event, as_told, events, hides_outcome
-from tasks.jobs.queue_choice import place_in_queue, with_progress
-from tasks.jobs.tallies import number_of_runs
+from scoring.results.runs.team_view import (
+    RunEvent,
+    events,
+    hides_outcome,
+    run_as_shown_to,
+)
+from tasks.jobs.queue_choice import annotate_progress, place_in_queue
+from tasks.jobs.tallies import tallied_run_count
 from tasks.models import Submission
 from tasks.types.base import printed_options
 
 #: Withdrawn runs leave the board, but their team still sees the scores.
-WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
+STATUSES_WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
 #: Clients should poll a run again after MIN_PAUSE to MAX_PAUSE seconds.
 MIN_PAUSE, MAX_PAUSE = 1, 15
-BYTES = "application/octet-stream"
-UNCACHED = {"Cache-Control": "private, no-store"}
-RUN_CHANGED = {
+BINARY_CONTENT_TYPE = "application/octet-stream"
+UNCACHED_HEADERS = {"Cache-Control": "private, no-store"}
+RUN_CHANGE_RESPONSES = {
     403: OpenApiResponse(
-        FORBIDDEN.response, "The run is another team's, or the act one of organisers."
+        FORBIDDEN_RESPONSE.response,
+        "The run is another team's, or the act one of organisers.",
     ),
     409: OpenApiResponse(
         Closed, "The run is past the state in which this can be done."
@@ -72,7 +82,7 @@ RUN_CHANGED = {
 
 
 def own_runs(user: object) -> QuerySet[Submission]:
-    return with_progress(visible_runs(user).prefetch_related("team_figures"))
+    return annotate_progress(visible_runs(user).prefetch_related("team_figures"))
 
 
 def own_run(user: object, pk: int) -> Submission:
@@ -88,7 +98,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     reason = serializers.CharField(
         allow_blank=True, help_text="Why it failed or waits."
     )
-    card = typed(dict[str, str], "How it was made, by the fields of a run card.")
+    card = typed_field(dict[str, str], "How it was made, by the fields of a run card.")
     team_reported = serializers.SerializerMethodField(
         help_text="Costs and scores that the team reports itself, by name; nobody has checked them."
     )
@@ -135,7 +145,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """Serialize the run with the status that is visible to the user."""
         return super().to_representation(
-            as_told(instance, self.context["request"].user)
+            run_as_shown_to(instance, self.context["request"].user)
         )
 
     def get_team_reported(self, submission: Submission) -> dict[str, float]:
@@ -154,7 +164,9 @@ class ClassValue(serializers.Serializer[Any]):
     withheld = serializers.CharField(
         required=False, help_text="Why it is not told, where it is not."
     )
-    n = typed(int | None, "Instances with gold; null of a class that is withheld.")
+    n = typed_field(
+        int | None, "Instances with gold; null of a class that is withheld."
+    )
 
 
 class MetricValue(ClassValue):
@@ -176,14 +188,14 @@ class MetricValue(ClassValue):
     signature = serializers.CharField()
 
 
-Result = serializer(
+Result = build_serializer(
     "Result",
     "What `python -m scoring score --json` prints of the run.",
     task_type=str,
     rules=str,
     options=dict[str, str],
-    gold=serializer("GoldRead", None, sha256=str, instances=int)(),
-    run=serializer("RunRead", None, sha256=str)(),
+    gold=build_serializer("GoldRead", None, sha256=str, instances=int)(),
+    run=build_serializer("RunRead", None, sha256=str)(),
     metrics=serializers.DictField(child=MetricValue()),
     breakdowns=serializers.DictField(
         child=serializers.DictField(child=serializers.DictField(child=ClassValue())),
@@ -203,7 +215,7 @@ class SubmissionDetail(SubmissionSerializer):
         min_value=1,
         help_text="In the queue, 101 from there on; null for a run that does not wait in it.",
     )
-    expected_seconds = typed(
+    expected_seconds = typed_field(
         float | None, "About how long until it is scored; null where that is not known."
     )
     problems = ProblemSerializer(
@@ -234,7 +246,7 @@ class SubmissionDetail(SubmissionSerializer):
         ]
 
 
-SubmissionsQuery = serializer(
+SubmissionsQuery = build_serializer(
     "SubmissionsQuery",
     "Which runs are listed.",
     phase=serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1),
@@ -243,7 +255,7 @@ SubmissionsQuery = serializer(
 
 
 @get("submissions/", query=SubmissionsQuery, pages=SubmissionSerializer)
-def submissions(request: Request, query: dict[str, Any]) -> Listed:
+def submissions(request: Request, query: dict[str, Any]) -> CountedQueryset:
     """List the runs of your teams, and of the seasons that you organise, newest first."""
     which = Q(phase=query["phase"]) if "phase" in query else Q()
     if "team" in query:
@@ -253,8 +265,8 @@ def submissions(request: Request, query: dict[str, Any]) -> Listed:
             )
         )
     runs = own_runs(request.user).filter(which)
-    return Listed(
-        runs, lambda: number_of_runs(which & visible_as_tallied(request.user))
+    return CountedQueryset(
+        runs, lambda: tallied_run_count(which & visible_as_tallied(request.user))
     )
 
 
@@ -285,9 +297,11 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     is_veiled = hides_outcome(run, request.user)
     place = None if is_veiled else place_in_queue(run)
     is_seen = may_see_scores(run, request.user)
-    has_scores = is_seen and run.status in WITH_SCORES
+    has_scores = is_seen and run.status in STATUSES_WITH_SCORES
     evaluations = (
-        printed(run, audience_of(run.phase, request.user)) if has_scores else []
+        scores_as_printed(run, audience_of(run.phase, request.user))
+        if has_scores
+        else []
     )
     ranking = [
         row for row in evaluations if row["rules"] == run.phase.task.ranking_rules
@@ -295,7 +309,7 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     body = {
         **SubmissionSerializer(run, context={"request": request}).data,
         "place": place,
-        "expected_seconds": None if is_veiled else expected_wait(run, place),
+        "expected_seconds": None if is_veiled else expected_wait_seconds(run, place),
         "problems": run.problems,
         "warnings": run.warnings,
         "scores_hidden": not is_seen,
@@ -306,7 +320,7 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     response = get_conditional_response(request._request, etag=tag)  # noqa: SLF001  # what Django reads
     if response is None:
-        response = HttpResponse(content, content_type=JSON)
+        response = HttpResponse(content, content_type=JSON_CONTENT_TYPE)
         response["ETag"] = tag
     if run.is_moving and not is_veiled:
         # Clients should poll new runs often and older runs less often.
@@ -316,18 +330,18 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     return response
 
 
-def _with_progress(request: Request, run: Submission) -> Submission:
+def _own_run_with_progress(request: Request, run: Submission) -> Submission:
     return own_runs(request.user).get(pk=run.pk)
 
 
 for end, act in CHANGES.items():
-    does(
+    register_act_operation(
         act,
         f"submissions/<int:pk>/{end}/",
         "set_priority" if end == "priority" else end,
-        gives=_with_progress,
+        gives=_own_run_with_progress,
         answers=SubmissionSerializer,
-        responses=RUN_CHANGED,
+        responses=RUN_CHANGE_RESPONSES,
         lets_out=act.is_rehearsed,
         name=end,
     )
@@ -337,7 +351,7 @@ class DescriptionForm(CardForm):
     """A team's description of its run. Omitted fields keep their values."""
 
     description = serializers.CharField(
-        required=False, allow_blank=True, max_length=MAX_DESCRIPTION
+        required=False, allow_blank=True, max_length=MAX_DESCRIPTION_LENGTH
     )
     links = serializers.CharField(
         required=False,
@@ -346,7 +360,7 @@ class DescriptionForm(CardForm):
     )
 
 
-does(
+register_act_operation(
     DESCRIBE,
     "submissions/<int:pk>/description/",
     "describe",
@@ -354,15 +368,15 @@ does(
     takes=lambda request, run, sent: {
         "description": sent.get("description", run.description),
         "links": sent["links"].splitlines() if "links" in sent else run.links,
-        "card": {**run.card, **card_in(sent)},
+        "card": {**run.card, **run_card_in_request(sent)},
     },
-    gives=_with_progress,
+    gives=_own_run_with_progress,
     answers=SubmissionSerializer,
-    responses=RUN_CHANGED,
+    responses=RUN_CHANGE_RESPONSES,
     name="description",
 )
-EventSerializer = mirror(
-    Event,
+EventSerializer = serializer_for_dataclass(
+    RunEvent,
     "One step on the way of a run.",
     by="Empty for what the site did itself.",
     changes=None,
@@ -375,14 +389,14 @@ def run_history(request: Request, run: Submission) -> Any:
     return events(run, request.user)
 
 
-InstanceChangeSerializer = serializer(
+InstanceChangeSerializer = build_serializer(
     "InstanceChange",
     "An instance that turned right or wrong.",
     name=(str, "By which participants know it."),
     before=float,
     after=float,
 )
-InstanceChangesSerializer = serializer(
+InstanceChangesSerializer = build_serializer(
     "InstanceChanges",
     "Right is an instance on which the metric has its best value.",
     metric=str,
@@ -392,7 +406,7 @@ InstanceChangesSerializer = serializer(
     better=(int, "Others that are better without being right."),
     worse=(int, "Others that are worse without having been right."),
 )
-ClassChangeSerializer = serializer(
+ClassChangeSerializer = build_serializer(
     "ClassChange",
     "A class with both values; what you may not see is null.",
     label=str,
@@ -402,7 +416,7 @@ ClassChangeSerializer = serializer(
     low=float | None,
     high=float | None,
 )
-NumberChangeSerializer = serializer(
+NumberChangeSerializer = build_serializer(
     "NumberChange",
     "A metric of both runs.",
     name=str,
@@ -410,7 +424,7 @@ NumberChangeSerializer = serializer(
     after=float | None,
     difference=float | None,
 )
-ChangesSerializer = serializer(
+ChangesSerializer = build_serializer(
     "Changes",
     "What changed from one run of a team to another.",
     since=(int, "The submission that is compared with."),
@@ -459,19 +473,21 @@ def run_changes(request: Request, run: Submission) -> Response:
     The response contains single instances if the phase shows single instances.
     """
     try:
-        found = changes_since(run, request.user, ChangesQuery.of(request.query_params))
+        found = changes_since_earlier_run(
+            run, request.user, ChangesQuery.of(request.query_params)
+        )
     except WithheldStatistics as withheld:
         raise Http404(
             "While this phase takes runs it tells nothing by which two could be compared."
         ) from withheld
-    except Unreadable as unreadable:
+    except UnreadableStatistics as unreadable:
         raise Http404(
             "The stored statistics of these runs are missing."
         ) from unreadable
-    return Response(_changes_as_json(found), headers=UNCACHED)
+    return Response(_changes_as_json(found), headers=UNCACHED_HEADERS)
 
 
-def _changes_as_json(changes: Changes) -> dict[str, Any]:
+def _changes_as_json(changes: RunChanges) -> dict[str, Any]:
     of = changes.instances
     return {
         "since": changes.before.pk,
@@ -505,7 +521,7 @@ def _changes_as_json(changes: Changes) -> dict[str, Any]:
 @get(
     "submissions/<int:pk>/run/",
     role=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
-    files=[BYTES],
+    files=[BINARY_CONTENT_TYPE],
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
     """Return the file of a run exactly as the sender uploaded the file."""
@@ -514,7 +530,7 @@ def run(request: Request, submission: Submission) -> HttpResponseBase:
         storage.runs,
         submission.file,
         filename=submission.filename,
-        content_type=BYTES,
+        content_type=BINARY_CONTENT_TYPE,
     )
 
 
@@ -522,24 +538,28 @@ deletes(
     DELETE_FILE,
     "submissions/<int:pk>/run/",
     "delete_run_file",
-    responses={403: FORBIDDEN, 409: RUN_CHANGED[409]},
+    responses={403: FORBIDDEN_RESPONSE, 409: RUN_CHANGE_RESPONSES[409]},
 )
 
 
-def printed(submission: Submission, audience: Audience) -> list[dict[str, Any]]:
+def scores_as_printed(
+    submission: Submission, audience: Audience
+) -> list[dict[str, Any]]:
     """Return the output that `score --json` prints for a run on the newest gold, for
     each rule set.
 
     The output contains only the values that the audience may see.
     """
-    return [found for _, found in printed_evaluations(submission, audience)]
+    return [found for _, found in evaluations_as_printed(submission, audience)]
 
 
-def printed_evaluations(
+def evaluations_as_printed(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
     found = list(
-        latest_evaluations(submission, frozen_at(submission.phase, audience)).values()
+        latest_evaluations(
+            submission, freeze_time_for(submission.phase, audience)
+        ).values()
     )
     prefetch_related_objects(found, "breakdowns__classes")
     return [
@@ -553,7 +573,9 @@ def _score_members(
 ) -> dict[str, Any]:
     task_type = submission.phase.task.task_type
     options = task_type.checked_options(evaluation.options)
-    hidden = hidden_of(evaluation.breakdowns.all(), submission.phase, audience)
+    hidden = hidden_classes_of_breakdowns(
+        evaluation.breakdowns.all(), submission.phase, audience
+    )
     breakdowns = {}
     for row in evaluation.breakdowns.all():
         dimension, classes = row.classes.dimension, row.by_class()
@@ -563,7 +585,9 @@ def _score_members(
         few = hidden.get(dimension, ())
         breakdowns[dimension] = {
             label: {
-                name: _class_number(OF_SMALL_CLASS if label in few else numbers[name])
+                name: _class_number(
+                    SMALL_CLASS_NUMBER if label in few else numbers[name]
+                )
                 for name in valid
                 if name in numbers
             }

@@ -13,22 +13,26 @@ from rest_framework.response import Response
 
 from citeboard.acts import pairs as acts
 from citeboard.acts.human import judge_of
-from citeboard.api.background import AnnotatorSerializer, begins, phase_to_judge
-from citeboard.api.boards import UNCACHED
-from citeboard.api.operations import deletes, does, get, makes
+from citeboard.api.background import AnnotatorSerializer, begins, judged_phase_or_error
+from citeboard.api.boards import UNCACHED_HEADERS
+from citeboard.api.operations import deletes, get, makes, register_act_operation
 from citeboard.api.seasons import phase_for_reader, phase_to_organise
-from citeboard.api.serializers import RejectedRun, names_in, serializer
-from citeboard.core.api import FORBIDDEN
+from citeboard.api.serializers import RejectedRun, build_serializer, split_names
+from citeboard.core.api import FORBIDDEN_RESPONSE
 from citeboard.teams.models import User
-from scoring.human.pairs import pairs_for, pairs_of, progress_of
+from scoring.human.pairs import pairs_for_judge, pairs_of, progress_of_judges
 from scoring.models import Annotator, Sheet, SheetPair
-from scoring.results.board.battles import BattleBoard, battles_for, board_of_sheets
+from scoring.results.board.battles import (
+    BattleBoard,
+    battle_board_for,
+    battle_board_from_sheets,
+)
 from scoring.results.board.visibility import audience_of
 from tasks.models import Phase
 from tasks.seasons.access import season_to_organise
 
-ROWS = "application/x-ndjson"
-RankedSystem = serializer(
+JSON_LINES_CONTENT_TYPE = "application/x-ndjson"
+RankedSystem = build_serializer(
     "BattlingSystem",
     "A system on a board of battles; null where a value is undefined or has no interval.",
     system=str,
@@ -41,7 +45,7 @@ RankedSystem = serializer(
     share_low=float | None,
     share_high=float | None,
 )
-ShareSerializer = serializer(
+ShareSerializer = build_serializer(
     "BattleShare",
     "A share of ``n`` with its interval.",
     share=float | None,
@@ -49,7 +53,7 @@ ShareSerializer = serializer(
     high=float | None,
     n=int,
 )
-BattlesSerializer = serializer(
+BattlesSerializer = build_serializer(
     "Battles",
     "A board of battles, as `python -m scoring battles` prints it of the exported judgements.",
     strengths=(dict[str, float | None], "By system; all null if none are finite."),
@@ -67,7 +71,7 @@ BattlesSerializer = serializer(
     topics=int,
     signature=str,
 )
-ProgressSerializer = serializer(
+ProgressSerializer = build_serializer(
     "JudgeProgress",
     "A judge and how many pairs they have judged.",
     id=int,
@@ -75,7 +79,7 @@ ProgressSerializer = serializer(
     judged=int,
     pairs=(int, "Pairs of the judge's share."),
 )
-PairSheetSerializer = serializer(
+PairSheetSerializer = build_serializer(
     "PairSheet",
     "A sheet of pairs, or the judgements of a file.",
     id=int,
@@ -95,7 +99,7 @@ PairSheetSerializer = serializer(
     judges_of_pair=(int, "Judges who see each pair of a divided sheet."),
     judges=ProgressSerializer(many=True),
 )
-PairSerializer = serializer(
+PairSerializer = build_serializer(
     "Pair",
     "Two texts of an instance; the label is empty until you judge.",
     pair=serializers.IntegerField(
@@ -109,13 +113,13 @@ PairSerializer = serializer(
     right=serializers.CharField(source="right.text"),
     label=serializers.CharField(allow_blank=True),
 )
-REFUSED = {
+FILE_REFUSED_RESPONSES = {
     422: OpenApiResponse(RejectedRun, "The file is refused; nothing was stored.")
 }
 
 
 def _battle_board_or_404(request: Request, phase: Phase) -> BattleBoard:
-    board = battles_for(phase, audience_of(phase, request.user))
+    board = battle_board_for(phase, audience_of(phase, request.user))
     if board is None:
         raise Http404("No board of battles is published of this phase.")
     return board
@@ -130,32 +134,36 @@ def _battle_board_or_404(request: Request, phase: Phase) -> BattleBoard:
 )
 def battles(request: Request, phase: Phase) -> Response:
     """Return the board of battles of a phase."""
-    return Response(_battle_board_or_404(request, phase).facts, headers=UNCACHED)
+    return Response(
+        _battle_board_or_404(request, phase).facts, headers=UNCACHED_HEADERS
+    )
 
 
 @get(
     "phases/<int:pk>/battles/rows/",
     role=phase_for_reader,
-    files=[ROWS],
+    files=[JSON_LINES_CONTENT_TYPE],
     is_open=True,
 )
 def battle_rows(request: Request, phase: Phase) -> HttpResponse:
     """Return the judgements behind a board of battles, as lines that `python -m scoring
     battles` reads.
     """
-    content = _battle_board_or_404(request, phase).as_rows()
-    return HttpResponse(content, content_type=f"{ROWS}; charset=utf-8")
+    content = _battle_board_or_404(request, phase).battles_as_json_lines()
+    return HttpResponse(
+        content, content_type=f"{JSON_LINES_CONTENT_TYPE}; charset=utf-8"
+    )
 
 
-does(
+register_act_operation(
     acts.BRING_BATTLES,
     "phases/<int:pk>/battles/",
     "bring_battles",
-    role=phase_to_judge,
+    role=judged_phase_or_error,
     gives=lambda request, sheet: _sheet_members(sheet),
     answers=PairSheetSerializer,
     status=201,
-    responses=REFUSED,
+    responses=FILE_REFUSED_RESPONSES,
     is_upload=True,
     lets_out=False,
     name="battles",
@@ -164,8 +172,8 @@ begins(
     acts.MAKE_PAIRS,
     "phases/<int:pk>/pair-sheets/",
     "make_pairs",
-    role=phase_to_judge,
-    takes=lambda request, phase, sent: {**sent, "runs": names_in(sent["runs"])},
+    role=judged_phase_or_error,
+    takes=lambda request, phase, sent: {**sent, "runs": split_names(sent["runs"])},
     name="pair-sheets",
     lets_out=False,
 )
@@ -203,7 +211,7 @@ def _sheet_members(sheet: Sheet) -> dict[str, Any]:
                 "judged": own.judged,
                 "pairs": own.pairs,
             }
-            for own in progress_of(sheet)
+            for own in progress_of_judges(sheet)
         ],
     }
 
@@ -217,15 +225,21 @@ def sheet_to_organise(user: User, pk: int) -> Sheet:
     return found
 
 
-@get("pair-sheets/<int:pk>/rows/", role=sheet_to_organise, files=[ROWS])
+@get(
+    "pair-sheets/<int:pk>/rows/",
+    role=sheet_to_organise,
+    files=[JSON_LINES_CONTENT_TYPE],
+)
 def pair_sheet_rows(request: Request, sheet: Sheet) -> HttpResponse:
     """Return the judgements of a sheet, published or not, with pseudonyms of judges,
     for organisers.
     """
     own = Sheet.objects.filter(pk=sheet.pk)
-    board = board_of_sheets(sheet.phase, own, has_teams=True)
-    content = board.as_rows() if board else ""
-    return HttpResponse(content, content_type=f"{ROWS}; charset=utf-8")
+    board = battle_board_from_sheets(sheet.phase, own, has_teams=True)
+    content = board.battles_as_json_lines() if board else ""
+    return HttpResponse(
+        content, content_type=f"{JSON_LINES_CONTENT_TYPE}; charset=utf-8"
+    )
 
 
 makes(
@@ -236,19 +250,19 @@ makes(
     answers=AnnotatorSerializer,
 )
 deletes(acts.REMOVE_JUDGE, "judges/<int:pk>/", "remove_judge")
-does(
+register_act_operation(
     acts.PUBLISH_PAIRS,
     "pair-sheets/<int:pk>/publish/",
     "publish_pairs",
     role=sheet_to_organise,
 )
-does(
+register_act_operation(
     acts.TAKE_PAIRS_BACK,
     "pair-sheets/<int:pk>/take-back/",
     "take_pairs_back",
     role=sheet_to_organise,
 )
-does(
+register_act_operation(
     acts.REOPEN_PAIRS,
     "pair-sheets/<int:pk>/reopen/",
     "reopen_pairs",
@@ -260,7 +274,7 @@ does(
     "judge/<int:sheet>/",
     role=judge_of,
     pages=PairSerializer,
-    responses={403: FORBIDDEN},
+    responses={403: FORBIDDEN_RESPONSE},
     name="judge",
 )
 def pairs_to_judge(request: Request, annotator: Annotator) -> QuerySet[SheetPair]:
@@ -269,19 +283,19 @@ def pairs_to_judge(request: Request, annotator: Annotator) -> QuerySet[SheetPair
     """
     own = annotator.preferences.filter(pair=OuterRef("pk")).values("label")
     return (
-        pairs_for(annotator)
+        pairs_for_judge(annotator)
         .select_related("instance", "left", "right")
         .annotate(label=Coalesce(Subquery(own), Value("")))
     )
 
 
-does(
+register_act_operation(
     acts.JUDGE,
     "judge/<int:sheet>/",
     "judge_pair",
     gives=lambda request, made: {"judged": made.annotator.preferences.count()},
-    answers=serializer("Judged", "How many pairs you have judged.", judged=int),
-    responses={403: FORBIDDEN},
+    answers=build_serializer("Judged", "How many pairs you have judged.", judged=int),
+    responses={403: FORBIDDEN_RESPONSE},
     lets_out=False,
     name="judge",
 )

@@ -23,15 +23,24 @@ from citeboard.acts.registration import DECIDE, ENTER, TAKE_BACK_ENTRY
 from citeboard.acts.reports import ReportForm
 from citeboard.acts.runs import CONFIRM, CONTEST
 from citeboard.acts.terms import ACCEPT_TERMS, PUBLISH_TERMS
-from citeboard.api.operations import deletes, does, get, makes, post
-from citeboard.api.own_runs import RUN_CHANGED
-from citeboard.api.seasons import END, ExtraTriesSerializer, phase_to_organise
-from citeboard.api.serializers import form_of, mirror_of_model, serializer, text_list
-from citeboard.core.api import FORBIDDEN
-from citeboard.teams.api import person
+from citeboard.api.operations import deletes, get, makes, post, register_act_operation
+from citeboard.api.own_runs import RUN_CHANGE_RESPONSES
+from citeboard.api.seasons import END_FIELD, ExtraTriesSerializer, phase_to_organise
+from citeboard.api.serializers import (
+    build_serializer,
+    serializer_for_form,
+    serializer_for_model,
+    text_list_field,
+)
+from citeboard.core.api import FORBIDDEN_RESPONSE
+from citeboard.teams.api import signed_in_user
 from citeboard.teams.models import Team, User
 from scoring.models import ResultConfirmation
-from scoring.results.board.confirming import Result, official_since, results_of
+from scoring.results.board.confirming import (
+    TeamResult,
+    results_official_since,
+    results_to_confirm,
+)
 from tasks import models
 from tasks.models import ExtraTries, Phase
 from tasks.registration import entries
@@ -39,9 +48,9 @@ from tasks.registration.entries import acceptance_of, current_terms
 from tasks.seasons.access import (
     listed_entries,
     may_help,
+    require_staff,
     season_for,
     season_to_organise,
-    staff,
 )
 from tasks.seasons.announcements import (
     close_report as close,
@@ -98,7 +107,7 @@ def registrations(
     return listed_entries(request.user, season)
 
 
-does(
+register_act_operation(
     ENTER,
     "seasons/<slug:slug>/registrations/",
     "enter",
@@ -109,14 +118,14 @@ deletes(
     "seasons/<slug:slug>/registrations/<slug:team>/",
     name="registration",
 )
-does(
+register_act_operation(
     DECIDE,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
     answers=RegistrationSerializer,
     lets_out=True,
-    responses={403: FORBIDDEN},
+    responses={403: FORBIDDEN_RESPONSE},
 )
-TermsSerializer = mirror_of_model(
+TermsSerializer = serializer_for_model(
     models.Terms,
     "The version that holds.",
     "version text published_at accepted_at asks",
@@ -125,12 +134,12 @@ TermsSerializer = mirror_of_model(
         allow_null=True,
         help_text="When you accepted this version; null where you have not.",
     ),
-    asks=text_list(
+    asks=text_list_field(
         "What is given with the acceptance; left out, it is the account's.",
         source="season.asks",
     ),
 )
-AcceptanceSerializer = mirror_of_model(
+AcceptanceSerializer = serializer_for_model(
     models.TermsAcceptance,
     "Who accepted which version, and when.",
     "version name address accepted_at given",
@@ -161,7 +170,7 @@ def terms(request: Request, season: models.Season) -> models.Terms:
 
 
 makes(PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer)
-does(
+register_act_operation(
     ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
     "accept_terms",
@@ -184,7 +193,7 @@ def acceptances(
     return entries.acceptances(season)
 
 
-QuestionSerializer = mirror_of_model(
+QuestionSerializer = serializer_for_model(
     models.Question,
     "A question; who asked it is said to nobody here.",
     "id text asked_at answer answered_at is_public",
@@ -208,30 +217,30 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
 
 
 makes(ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
-does(
+register_act_operation(
     ANSWER,
     "seasons/<slug:slug>/questions/<int:question>/answer/",
     "answer",
     answers=QuestionSerializer,
 )
-EarlierSerializer = mirror_of_model(
+EarlierSerializer = serializer_for_model(
     models.AnnouncementEdit,
     "What it said until it was edited.",
     "text until",
     "Earlier",
 )
-AnnouncedSerializer = mirror_of_model(
+AnnouncedSerializer = serializer_for_model(
     models.Announcement,
     "One announcement; ``edits`` are what it said before, newest first.",
     "id text announced_at edited_at edits",
     "Announced",
     edits=EarlierSerializer(many=True),
 )
-does(
+register_act_operation(
     ANNOUNCE,
     "seasons/<slug:slug>/announcement/",
     "announcement",
-    answers=mirror_of_model(
+    answers=serializer_for_model(
         models.Season,
         "What stands there now.",
         "announcement announced_at",
@@ -257,20 +266,20 @@ def announcements(
     )
 
 
-does(
+register_act_operation(
     EDIT_ANNOUNCEMENT,
     "seasons/<slug:slug>/announcements/<int:announcement>/",
     answers=AnnouncedSerializer,
     name="one-announcement",
 )
 deletes(TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
-does(
+register_act_operation(
     MAIL_TEAMS,
     "seasons/<slug:slug>/mails/",
     gives=lambda request, made: None,
     name="mails",
 )
-ReportSerializer = mirror_of_model(
+ReportSerializer = serializer_for_model(
     models.Report,
     "A report of yours, or for staff of anybody.",
     "id address text reported_at closed_at",
@@ -280,44 +289,59 @@ ReportSerializer = mirror_of_model(
 @get("reports/", pages=ReportSerializer)
 def reports(request: Request) -> QuerySet[models.Report]:
     """List reports of abuse, for the site's staff."""
-    staff(request.user)
+    require_staff(request.user)
     return models.Report.objects.all()
 
 
-@post("reports/", form=form_of(ReportForm), answers=ReportSerializer, status=201)
+@post(
+    "reports/",
+    form=serializer_for_form(ReportForm),
+    answers=ReportSerializer,
+    status=201,
+)
 def report(request: Request, form: dict[str, Any]) -> models.Report:
     """Report abuse to the site's staff."""
-    return report_abuse(by=person(request), **form)
+    return report_abuse(by=signed_in_user(request), **form)
 
 
-@post("reports/<int:pk>/close/", role=staff, rest=["pk"])
+@post("reports/<int:pk>/close/", role=require_staff, rest=["pk"])
 def close_report(request: Request, user: User, pk: int) -> None:
     """Close a report; for the site's staff."""
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
 
 
-TimesSerializer = mirror_of_model(
-    Phase, "When runs are accepted.", "id opens closes", "Times", closes=END
+TimesSerializer = serializer_for_model(
+    Phase, "When runs are accepted.", "id opens closes", "Times", closes=END_FIELD
 )
-BoardSerializer = mirror_of_model(
+BoardSerializer = serializer_for_model(
     Phase,
     "Who sees the board: until `board_from`, and from then on.",
     "id board board_from board_then",
     "Board",
 )
-FreezeSerializer = mirror_of_model(
+FreezeSerializer = serializer_for_model(
     Phase,
     "When others than organisers see the board as it stood at `frozen_from`.",
     "id frozen_from frozen_until is_frozen",
     "Freeze",
     is_frozen=serializers.BooleanField(help_text="Whether it is frozen now."),
 )
-does(phase_acts.MOVE, "phases/<int:pk>/times/", "times", answers=TimesSerializer)
-does(phase_acts.OPEN, "phases/<int:pk>/open/", "open", answers=TimesSerializer)
-does(phase_acts.CLOSE, "phases/<int:pk>/close/", "close", answers=TimesSerializer)
-does(phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", "board", answers=BoardSerializer)
-does(phase_acts.REVEAL, "phases/<int:pk>/reveal/", "reveal", answers=BoardSerializer)
-does(
+register_act_operation(
+    phase_acts.MOVE, "phases/<int:pk>/times/", "times", answers=TimesSerializer
+)
+register_act_operation(
+    phase_acts.OPEN, "phases/<int:pk>/open/", "open", answers=TimesSerializer
+)
+register_act_operation(
+    phase_acts.CLOSE, "phases/<int:pk>/close/", "close", answers=TimesSerializer
+)
+register_act_operation(
+    phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", "board", answers=BoardSerializer
+)
+register_act_operation(
+    phase_acts.REVEAL, "phases/<int:pk>/reveal/", "reveal", answers=BoardSerializer
+)
+register_act_operation(
     phase_acts.FREEZE,
     "phases/<int:pk>/freeze/",
     takes=lambda request, phase, sent: (
@@ -327,13 +351,13 @@ does(
     ),
     answers=FreezeSerializer,
 )
-does(
+register_act_operation(
     phase_acts.UNFREEZE,
     "phases/<int:pk>/unfreeze/",
     "unfreeze",
     answers=FreezeSerializer,
 )
-ConfirmedResultSerializer = serializer(
+ConfirmedResultSerializer = build_serializer(
     "ConfirmedResult",
     "What a team says of the result of a run that counts.",
     submission=int,
@@ -347,7 +371,7 @@ ConfirmedResultSerializer = serializer(
     message=serializers.CharField(allow_blank=True, help_text="Why it is contested."),
     said_at=dt.datetime | None,
 )
-ConfirmedResultsSerializer = serializer(
+ConfirmedResultsSerializer = build_serializer(
     "ConfirmedResults",
     "What teams say of the results of a phase.",
     confirms_results=(bool, "Whether teams are asked."),
@@ -359,7 +383,7 @@ ConfirmedResultsSerializer = serializer(
 )
 
 
-def _confirmation_members(result: Result) -> dict[str, Any]:
+def _confirmation_members(result: TeamResult) -> dict[str, Any]:
     said = result.said
     return {
         "submission": result.run.submission,
@@ -373,13 +397,13 @@ def _confirmation_members(result: Result) -> dict[str, Any]:
 
 
 for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
-    does(
+    register_act_operation(
         act,
         f"submissions/<int:pk>/{end}/",
         end,
         gives=lambda request, result: _confirmation_members(result),
         answers=ConfirmedResultSerializer,
-        responses=RUN_CHANGED,
+        responses=RUN_CHANGE_RESPONSES,
     )
 
 
@@ -390,10 +414,10 @@ for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
 )
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
     """List each team's confirmation of the results of a phase, for organisers."""
-    results = results_of(phase)
+    results = results_to_confirm(phase)
     return {
         "confirms_results": phase.confirms_results,
-        "official_since": official_since(phase, results),
+        "official_since": results_official_since(phase, results),
         "ended_because": phase.confirmation_ended_because,
         "results": [_confirmation_members(result) for result in results],
     }
@@ -403,7 +427,7 @@ for end, act in {
     "end": phase_acts.END_CONFIRMATION,
     "reopen": phase_acts.REOPEN_CONFIRMATION,
 }.items():
-    does(
+    register_act_operation(
         act,
         f"phases/<int:pk>/confirmation/{end}/",
         gives=confirmation,

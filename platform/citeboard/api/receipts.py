@@ -12,18 +12,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from citeboard.api.operations import get
-from citeboard.api.own_runs import printed_evaluations
-from citeboard.api.serializers import mirror_of_model, serializer
+from citeboard.api.own_runs import evaluations_as_printed
+from citeboard.api.serializers import build_serializer, serializer_for_model
 from scoring.models import LogEntry, Receipt
 from scoring.offline.receipts import FIELDS, FORMAT, VERSION
 from scoring.receipts import log
 from scoring.results.board import visibility
-from scoring.results.board.standings import standing_of
+from scoring.results.board.standings import board_and_row_of_run
 from tasks.models import Season, Submission
 
-WITHOUT_SCORES = ("task", "run", "scorer", "time")
+RECEIPT_KEYS_WITHOUT_SCORES = ("task", "run", "scorer", "time")
 #: Two scores count as equal if their value, interval and number of units are equal.
-_COMPARED = ("value", "low", "high", "n")
+_COMPARED_NUMBER_FIELDS = ("value", "low", "high", "n")
 
 
 def receipts_of(
@@ -38,7 +38,7 @@ def receipts_of(
     If the board hides team names, only the run's own team sees the digest of the file.
     """
     phase = submission.phase
-    told = printed_evaluations(submission, audience) if has_scores else []
+    told = evaluations_as_printed(submission, audience) if has_scores else []
     numbers = {
         evaluation.pk: _comparable_numbers(said["metrics"]) for evaluation, said in told
     }
@@ -47,9 +47,9 @@ def receipts_of(
         .select_related("entry__key")
         .prefetch_related("used_judgements__imports")
     )
-    if at := visibility.frozen_at(phase, audience):
+    if at := visibility.freeze_time_for(phase, audience):
         rows = rows.filter(created_at__lte=at)
-    opened = [(row, log.openings_of(row)) for row in rows]
+    opened = [(row, log.read_openings(row)) for row in rows]
     # Receipts show scores only if the newest receipt has the scores the audience sees.
     newest = {row.evaluation_id: openings["scores"]["text"] for row, openings in opened}
     seen = {
@@ -60,7 +60,11 @@ def receipts_of(
     head, receipts = log.head(), []
     for row, openings in opened:
         fields: Sequence[str] = (
-            FIELDS if row.evaluation_id in seen else WITHOUT_SCORES if is_own else ()
+            FIELDS
+            if row.evaluation_id in seen
+            else RECEIPT_KEYS_WITHOUT_SCORES
+            if is_own
+            else ()
         )
         if not is_own and not visibility.shows_teams(phase, audience):
             # The file's digest could reveal to other teams which team sent the run.
@@ -79,7 +83,7 @@ def _receipt_as_json(
     if entry.index is not None and head is not None:
         place = {
             "index": entry.index,
-            "path": log.inclusion(entry.index, head["size"]),
+            "path": log.inclusion_proof(entry.index, head["size"]),
             "head": head,
         }
     return {
@@ -112,7 +116,7 @@ def _comparable_numbers(
     metrics: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, tuple[Any, ...]]:
     return {
-        name: tuple(metric.get(part) for part in _COMPARED)
+        name: tuple(metric.get(part) for part in _COMPARED_NUMBER_FIELDS)
         for name, metric in metrics.items()
     }
 
@@ -127,12 +131,12 @@ def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     )
     run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
     is_own = visibility.may_see_outcome(run, user)
-    if not is_own and standing_of(run.phase, user, run.pk) is None:
+    if not is_own and board_and_row_of_run(run.phase, user, run.pk) is None:
         raise Http404
     return run, is_own
 
 
-HeadSerializer = serializer(
+HeadSerializer = build_serializer(
     "Head",
     "The log with so many entries, as the site has signed it.",
     size=int,
@@ -141,7 +145,7 @@ HeadSerializer = serializer(
     key=str,
     signature=str,
 )
-KeySerializer = serializer(
+KeySerializer = build_serializer(
     "Key",
     "An Ed25519 key of the site.",
     public=str,
@@ -155,7 +159,7 @@ KeySerializer = serializer(
         allow_blank=True, help_text="Its signature by the key before it."
     ),
 )
-LogSerializer = serializer(
+LogSerializer = build_serializer(
     "Log",
     "The log of receipts as it stands, and every key that has signed in it.",
     head=HeadSerializer(allow_null=True, help_text="Null before the site has a key."),
@@ -163,28 +167,28 @@ LogSerializer = serializer(
 )
 
 
-EntrySerializer = mirror_of_model(
+EntrySerializer = serializer_for_model(
     LogEntry,
     "Commitments and their signature; they tell nothing without what opens them.",
     "index content key signature",
     "Entry",
     key=serializers.CharField(source="key.public"),
 )
-PathSerializer = serializer("Path", "A proof of RFC 9162.", path=list[str])
-LogPlaceSerializer = serializer(
+PathSerializer = build_serializer("Path", "A proof of RFC 9162.", path=list[str])
+LogPlaceSerializer = build_serializer(
     "LogPlace",
     "Where an entry stands in the log.",
     index=int,
     path=(list[str], "Proves it, as RFC 9162 has it."),
     head=HeadSerializer(),
 )
-OpeningSerializer = serializer(
+OpeningSerializer = build_serializer(
     "Opening",
     "The commitment is the SHA-256 of the nonce's bytes and the text.",
     nonce=str,
     text=(str, "JSON, byte by byte as it was committed to."),
 )
-ReceiptSerializer = serializer(
+ReceiptSerializer = build_serializer(
     "Receipt",
     "What the site has signed of an evaluation.",
     format=str,
@@ -206,13 +210,13 @@ ReceiptSerializer = serializer(
         "their number, time and reason; left out where there are none.",
     ),
 )
-InclusionQuery = serializer(
+InclusionQuery = build_serializer(
     "InclusionQuery",
     "Which entry, in the log of how many.",
     index=serializers.IntegerField(min_value=0, max_value=2**55),
     size=serializers.IntegerField(min_value=1, max_value=2**55),
 )
-ConsistencyQuery = serializer(
+ConsistencyQuery = build_serializer(
     "ConsistencyQuery",
     "Two sizes of the log.",
     first=serializers.IntegerField(min_value=1, max_value=2**55),
@@ -223,7 +227,7 @@ ConsistencyQuery = serializer(
 @get("log/", answers=LogSerializer, is_open=True)
 def receipt_log(request: Request) -> dict[str, Any]:
     """Return the signed head of the log of receipts, and the keys."""
-    return {"head": log.head(), "keys": log.keys()}
+    return {"head": log.head(), "keys": log.describe_signing_keys()}
 
 
 @get("log/entries/", pages=EntrySerializer, is_open=True)
@@ -236,7 +240,7 @@ def log_entries(request: Request) -> QuerySet[LogEntry]:
 def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
     """Return the proof that the log of receipts contains an entry."""
     _check_sizes(query["index"] + 1, query["size"])
-    return {"path": log.inclusion(query["index"], query["size"])}
+    return {"path": log.inclusion_proof(query["index"], query["size"])}
 
 
 @get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, is_open=True)
@@ -245,7 +249,7 @@ def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[s
     between two sizes.
     """
     _check_sizes(query["first"], query["second"])
-    return {"path": log.consistency(query["first"], query["second"])}
+    return {"path": log.consistency_proof(query["first"], query["second"])}
 
 
 def _check_sizes(smaller: int, larger: int) -> None:

@@ -20,22 +20,26 @@ from citeboard.acts.webhooks import (
     RENEW_SECRET,
     REPEAT_DELIVERY,
 )
-from citeboard.api.operations import deletes, does, get, makes
+from citeboard.api.operations import deletes, get, makes, register_act_operation
 from citeboard.api.seasons import phase_to_organise
-from citeboard.api.serializers import mirror, mirror_of_model, serializer
-from citeboard.core.actions import MAX_WORDS
-from citeboard.core.api import INVALID
+from citeboard.api.serializers import (
+    build_serializer,
+    serializer_for_dataclass,
+    serializer_for_model,
+)
+from citeboard.core.actions import MAX_SENTENCE_LENGTH
+from citeboard.core.api import INVALID_FIELDS_RESPONSE
 from citeboard.core.models import AuditEntry
 from citeboard.ops import season_progress
 from citeboard.ops.season_progress import (
-    acknowledged,
+    acknowledged_failures,
     failed_rescorings,
     failed_runs,
     unsupplied_runs,
     waiting_reason,
 )
 from scoring.exchange.season_runs import counting_runs_archive, runs_csv
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.delivery.webhooks.services import secret_of
 from tasks.models import (
     Acknowledgement,
@@ -50,8 +54,8 @@ from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 
 #: The API lists at most MAX_LISTED failures of each kind, and the page lists all.
-MAX_LISTED = 200
-ChangeSerializer = serializer(
+MAX_FAILURES_LISTED = 200
+ChangeSerializer = build_serializer(
     "Change",
     "What turned into what.",
     key=(str, "A setting is named as in the season file."),
@@ -60,7 +64,7 @@ ChangeSerializer = serializer(
     ),
     after=serializers.JSONField(allow_null=True),
 )
-HistorySerializer = mirror_of_model(
+HistorySerializer = serializer_for_model(
     AuditEntry,
     "One act.",
     "id at actor action words subject changes",
@@ -69,7 +73,8 @@ HistorySerializer = mirror_of_model(
         source="actor_name", help_text="What the person was called then."
     ),
     words=serializers.CharField(
-        max_length=MAX_WORDS, help_text="What was done, after the name of who did it."
+        max_length=MAX_SENTENCE_LENGTH,
+        help_text="What was done, after the name of who did it.",
     ),
     changes=ChangeSerializer(many=True, source="told_changes"),
 )
@@ -79,7 +84,7 @@ HistorySerializer = mirror_of_model(
     "seasons/<slug:slug>/history/",
     role=season_for,
     pages=HistorySerializer,
-    responses={400: INVALID},
+    responses={400: INVALID_FIELDS_RESPONSE},
 )
 def history(request: Request, season: Season) -> Any:
     """List the history of a season, newest first. Organisers see all entries of the
@@ -88,17 +93,17 @@ def history(request: Request, season: Season) -> Any:
     return readable_history(season, request.user)
 
 
-UndoneSerializer = serializer(
+UndoneSerializer = build_serializer(
     "Undone", "What was taken back, and what of it stays.", detail=str
 )
-does(
+register_act_operation(
     UNDO,
     "seasons/<slug:slug>/history/<int:change>/undo/",
     "undo",
     gives=lambda request, said: {"detail": said},
     answers=UndoneSerializer,
 )
-PersonSerializer = mirror_of_model(
+PersonSerializer = serializer_for_model(
     Organiser,
     "Somebody who runs the season.",
     "name address role",
@@ -118,14 +123,14 @@ def people(request: Request, season: Season) -> QuerySet[Organiser]:
     )
 
 
-does(
+register_act_operation(
     GIVE_ROLE,
     "seasons/<slug:slug>/people/",
     "give_role",
     gives=lambda request, made: people(request, made.season),
     answers=[PersonSerializer],
 )
-mirror(
+serializer_for_dataclass(
     season_progress.Day,
     "Runs that teams sent on one day, by what has become of them.",
     day="UTC.",
@@ -133,13 +138,13 @@ mirror(
     not_scored="Failed, refused or cancelled.",
     sent=serializers.IntegerField(),
 )
-mirror(
+serializer_for_dataclass(
     season_progress.Waiting,
     "The season's jobs in one queue.",
     "SeasonQueue",
     oldest="When the first of the queued was made.",
 )
-mirror(
+serializer_for_dataclass(
     season_progress.Times,
     "Of the newest scorings within a week, in seconds; medians, and the longest of all.",
     "ScoringTimes",
@@ -147,7 +152,7 @@ mirror(
     took="From the worker to the score.",
     longest="From the queue to the score.",
 )
-ProgressSerializer = mirror(
+ProgressSerializer = serializer_for_dataclass(
     season_progress.Progress,
     "How the season goes.",
     runs="Baselines included.",
@@ -160,7 +165,7 @@ ProgressSerializer = mirror(
     "seasons/<slug:slug>/progress/",
     role=season_to_help,
     answers=ProgressSerializer,
-    responses={400: INVALID},
+    responses={400: INVALID_FIELDS_RESPONSE},
 )
 def progress(request: Request, season: Season) -> season_progress.Progress:
     """Return the number of a season's runs by day, their waiting times and their disk
@@ -190,13 +195,13 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
     """Return the files of the runs on a phase's board as a zip archive, for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
-    archive = counting_runs_archive(standings(phase, request.user))
+    archive = counting_runs_archive(compute_board(phase, request.user))
     return FileResponse(
         archive, as_attachment=True, filename=name, content_type="application/zip"
     )
 
 
-AcknowledgementSerializer = serializer(
+AcknowledgementSerializer = build_serializer(
     "Acknowledgement",
     "That somebody has seen to it.",
     id=int,
@@ -204,7 +209,7 @@ AcknowledgementSerializer = serializer(
     by=(str, "Empty where the account is deleted."),
     at=dt.datetime,
 )
-SeasonFailureSerializer = serializer(
+SeasonFailureSerializer = build_serializer(
     "SeasonFailure",
     "A run that failed or that waits for a package or model; with a `job` a scored run that could not be "
     "scored again.",
@@ -228,10 +233,13 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """List the runs that failed or wait for a package or model, including acknowledged
     runs, for organisers and helpers.
     """
-    notes = {(note.submission_id, note.job_id): note for note in acknowledged(season)}
+    notes = {
+        (note.submission_id, note.job_id): note
+        for note in acknowledged_failures(season)
+    }
     runs = [
         _failure_as_json(run, notes.get((run.pk, None)))
-        for run in failed_runs(season)[:MAX_LISTED]
+        for run in failed_runs(season)[:MAX_FAILURES_LISTED]
     ]
     jobs = [
         _failure_as_json(job.submission, notes.get((job.submission.pk, job.pk)))
@@ -241,12 +249,12 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
             "reason": job.reason,
             "failed_at": job.finished_at,
         }
-        for job in failed_rescorings(season)[:MAX_LISTED]
+        for job in failed_rescorings(season)[:MAX_FAILURES_LISTED]
     ]
     waiting = [
         _failure_as_json(run, None)
         | {"reason": waiting_reason(run), "failed_at": run.submitted_at}
-        for run in unsupplied_runs(season)[:MAX_LISTED]
+        for run in unsupplied_runs(season)[:MAX_FAILURES_LISTED]
     ]
     return [*runs, *waiting, *jobs]
 
@@ -281,7 +289,7 @@ deletes(
 )
 
 
-WebhookSerializer = mirror_of_model(
+WebhookSerializer = serializer_for_model(
     Webhook,
     "An address that is posted to; its secret was shown when it was made.",
     "id url created_at",
@@ -301,7 +309,7 @@ class MadeWebhookSerializer(serializers.ModelSerializer[Webhook]):
         return secret_of(webhook)
 
 
-DeliverySerializer = mirror_of_model(
+DeliverySerializer = serializer_for_model(
     Delivery,
     "One event for one webhook, and what was answered last.",
     "id kind event created_at state attempts response_code error answered_at",
@@ -318,7 +326,7 @@ def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
 
 makes(MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
 deletes(REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook")
-does(
+register_act_operation(
     RENEW_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",
     answers=MadeWebhookSerializer,
@@ -336,7 +344,7 @@ def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
     return webhook.deliveries.select_related("job")
 
 
-does(
+register_act_operation(
     REPEAT_DELIVERY,
     "seasons/<slug:slug>/deliveries/<int:delivery>/repeat/",
     answers=DeliverySerializer,

@@ -36,27 +36,27 @@ from citeboard.api.seasons import phase_to_organise
 from citeboard.api.serializers import (
     ObjectField,
     RejectedRun,
-    mirror,
-    mirror_of_model,
-    names_in,
-    serializer,
-    text_list,
+    build_serializer,
+    serializer_for_dataclass,
+    serializer_for_model,
+    split_names,
+    text_list_field,
 )
-from citeboard.core.api import ABSENT
+from citeboard.core.api import NOT_FOUND_RESPONSE
 from citeboard.core.refusals import Refused
 from citeboard.ops.pruning import delete_season
-from citeboard.teams.api import person
+from citeboard.teams.api import signed_in_user
 from citeboard.teams.models import User
-from scoring.worker.rescoring import Progress, progress
+from scoring.worker.rescoring import RescoringProgress, rescoring_progress
 from tasks.models import Gold, Phase, Season, Task
-from tasks.seasons.access import creator_of_seasons, season_to_organise
-from tasks.seasons.file.entries import SEASON, rows_of
-from tasks.seasons.file.load import Fault, Loaded, load_season_text
-from tasks.seasons.file.plan import Decisions, settings_now
-from tasks.seasons.file.sent import MARK, season_in_zip
-from tasks.submissions.uploads import received
+from tasks.seasons.access import require_season_creator, season_to_organise
+from tasks.seasons.file.entries import SEASON_PREFIX, rows_by_prefix
+from tasks.seasons.file.load import Fault, LoadResult, load_season_text
+from tasks.seasons.file.plan import ConflictDecisions, current_settings
+from tasks.seasons.file.sent import ZIP_SIGNATURE, open_season_zip
+from tasks.submissions.uploads import receive_upload
 
-DifferenceSerializer = serializer(
+DifferenceSerializer = build_serializer(
     "Difference",
     "A setting in which the file differs from the site.",
     key=(str, "Such as tasks.1a.phases.final.closes."),
@@ -67,7 +67,7 @@ DifferenceSerializer = serializer(
         help_text="What the file said when it was last loaded; left out where it never was.",
     ),
 )
-SettingsForm = serializer(
+SettingsForm = build_serializer(
     "SettingsForm",
     "Settings by their keys; what is left out stays as it is.",
     settings=ObjectField(
@@ -75,24 +75,24 @@ SettingsForm = serializer(
         "setting back to its default. Keys of a task or phase that is not there make one."
     ),
 )
-SettingsSerializer = serializer(
+SettingsSerializer = build_serializer(
     "Settings",
     "All settings as they are now.",
     settings=serializers.DictField(child=serializers.JSONField()),
 )
-ChangedSerializer = serializer(
+ChangedSerializer = build_serializer(
     "Changed",
     "What was changed.",
     changes=list[str],
     differences=DifferenceSerializer(many=True),
 )
-FaultSerializer = mirror(
+FaultSerializer = serializer_for_dataclass(
     Fault, "What is wrong with a setting.", key="Empty where it is no single one."
 )
-FaultsSerializer = serializer(
+FaultsSerializer = build_serializer(
     "Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True)
 )
-REFUSED = OpenApiResponse(
+SETTINGS_REFUSED_RESPONSE = OpenApiResponse(
     FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed."
 )
 
@@ -102,10 +102,10 @@ REFUSED = OpenApiResponse(
 )
 def settings(request: Request, season: Season) -> dict[str, Any]:
     """Return the settings of a season, for the season's organisers."""
-    return {"settings": settings_now(season)}
+    return {"settings": current_settings(season)}
 
 
-operations.does(
+operations.register_act_operation(
     CHANGE_SETTINGS,
     "seasons/<slug:slug>/settings/",
     form=SettingsForm,
@@ -115,7 +115,7 @@ operations.does(
         "differences": [row.as_json() for row in loaded.differences],
     },
     answers=ChangedSerializer,
-    responses={422: REFUSED},
+    responses={422: SETTINGS_REFUSED_RESPONSE},
 )
 
 
@@ -124,7 +124,7 @@ operations.does(
     role=season_to_organise,
     rest=["prefix"],
     takes_dry_runs=True,
-    parameters=[operations.DRY_RUN],
+    parameters=[operations.DRY_RUN_PARAMETER],
     responses={200: operations.RehearsalSerializer},
     name="settings-row",
 )
@@ -132,10 +132,14 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
     """Delete a task (such as `tasks.1a`), a phase without runs, or a draft (`season`),
     for organisers.
     """
-    row = season if prefix == SEASON else rows_of(season, held=False).get(prefix)
+    row = (
+        season
+        if prefix == SEASON_PREFIX
+        else rows_by_prefix(season, held=False).get(prefix)
+    )
     if isinstance(row, Season):
         operations.is_dry_run(request, is_rehearsed=False)
-        delete_season(season=row, by=person(request))
+        delete_season(season=row, by=signed_in_user(request))
         return None
     if not isinstance(row, Task | Phase):
         raise Http404("The season has no task or phase of this name.")
@@ -143,10 +147,16 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
     if operations.is_dry_run(request):
         return Response(
             operations.RehearsalSerializer(
-                rehearsed(act, row, person(request), {})
+                rehearsed(act, row, signed_in_user(request), {})
             ).data
         )
-    perform(act, row, person(request), {}, operations.said_in(request))
+    perform(
+        act,
+        row,
+        signed_in_user(request),
+        {},
+        operations.confirmation_in_request(request),
+    )
     return None
 
 
@@ -154,13 +164,13 @@ operations.makes(
     FROM_PRESET,
     "new-season/<slug:preset>/",
     "season_from_preset",
-    answers=mirror_of_model(Season, "The draft.", "slug title", "Made"),
-    responses={422: REFUSED},
+    answers=serializer_for_model(Season, "The draft.", "slug title", "Made"),
+    responses={422: SETTINGS_REFUSED_RESPONSE},
     name="new-season-preset",
 )
 
 
-def _with_new_name(
+def _check_new_slug(
     request: Request, season: Season, sent: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     if Season.objects.filter(slug=sent["slug"]).exists():
@@ -172,8 +182,8 @@ operations.makes(
     CLONE,
     "seasons/<slug:slug>/clone/",
     "clone",
-    takes=_with_new_name,
-    answers=mirror_of_model(Season, "The draft.", "slug title", "Cloned"),
+    takes=_check_new_slug,
+    answers=serializer_for_model(Season, "The draft.", "slug title", "Cloned"),
     responses={
         422: OpenApiResponse(
             RejectedRun, "The name or the title was refused; nothing was made."
@@ -190,21 +200,21 @@ class SeasonFileForm(serializers.Serializer[Any]):
     file = serializers.FileField(
         max_length=200, help_text="season.toml, at most 1 MB, or season.zip."
     )
-    apply = text_list(
+    apply = text_list_field(
         "Keys that were changed on the site and take what the file says; all for every key.",
         required=False,
     )
-    keep = text_list("Keys that stay as the site has them.", required=False)
+    keep = text_list_field("Keys that stay as the site has them.", required=False)
 
     def validate_file(self, file: Any) -> Any:
-        is_zip = file.read(len(MARK)) == MARK
+        is_zip = file.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
         file.seek(0)
         if file.size > 1 << 20 and not is_zip:
             raise serializers.ValidationError("The file is larger than 1 MB.")
         return file
 
 
-LoadedSerializer = serializer(
+LoadedSerializer = build_serializer(
     "Loaded",
     "What was changed, or of a dry run what would be.",
     season=str,
@@ -221,13 +231,13 @@ LoadedSerializer = serializer(
         help_text="Of a dry run that leaves no conflict: what would follow.",
     ),
 )
-ConflictsSerializer = serializer(
+ConflictsSerializer = build_serializer(
     "Conflicts",
     "Nothing was loaded, since it would undo what was changed on the site.",
     detail=str,
     conflicts=DifferenceSerializer(many=True),
 )
-UNLOADED = {
+SEASON_NOT_LOADED_RESPONSES = {
     409: ConflictsSerializer,
     422: OpenApiResponse(RejectedRun, "The file was refused; nothing has changed."),
 }
@@ -238,8 +248,8 @@ UNLOADED = {
     role=season_to_organise,
     form=SeasonFileForm,
     answers=LoadedSerializer,
-    responses=UNLOADED,
-    parameters=[operations.DRY_RUN],
+    responses=SEASON_NOT_LOADED_RESPONSES,
+    parameters=[operations.DRY_RUN_PARAMETER],
     takes_dry_runs=True,
     is_upload=True,
     operation_id="season-file",
@@ -251,12 +261,12 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 
 @operations.post(
     "new-season/",
-    role=creator_of_seasons,
+    role=require_season_creator,
     lets_out=True,
     form=SeasonFileForm,
     answers=LoadedSerializer,
-    responses={404: ABSENT, **UNLOADED},
-    parameters=[operations.DRY_RUN],
+    responses={404: NOT_FOUND_RESPONSE, **SEASON_NOT_LOADED_RESPONSES},
+    parameters=[operations.DRY_RUN_PARAMETER],
     takes_dry_runs=True,
     is_upload=True,
     operation_id="new-season",
@@ -269,15 +279,15 @@ def new_season(request: Request, creator: User, form: dict[str, Any]) -> Respons
 @contextmanager
 def _open_season_reader(
     file: Any, *, by: User, slug: str
-) -> Iterator[Callable[..., Loaded]]:
-    if file.read(len(MARK)) != MARK:
+) -> Iterator[Callable[..., LoadResult]]:
+    if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
         file.seek(0)
         yield partial(load_season_text, file.read(), by=by, slug=slug)
         return
     file.seek(0)
     with (
-        received(file) as upload,
-        season_in_zip(upload.path, upload.filename, by=by, slug=slug) as load,
+        receive_upload(file) as upload,
+        open_season_zip(upload.path, upload.filename, by=by, slug=slug) as load,
     ):
         yield load
 
@@ -285,12 +295,14 @@ def _open_season_reader(
 def _load_response(
     request: Request, season: Season | None, form: dict[str, Any]
 ) -> Response:
-    decisions = Decisions(
+    decisions = ConflictDecisions(
         frozenset(form.get("apply", ())), frozenset(form.get("keep", ()))
     )
     slug = season.slug if season else ""
     rehearsal, is_dry_run = None, operations.is_dry_run(request)
-    with _open_season_reader(form["file"], by=person(request), slug=slug) as read:
+    with _open_season_reader(
+        form["file"], by=signed_in_user(request), slug=slug
+    ) as read:
         load = partial(read, decisions=decisions)
         if season is None or is_dry_run:
             loaded = load(dry_run=is_dry_run)
@@ -298,7 +310,12 @@ def _load_response(
         else:
             # The zip file is read before the transaction of the rehearsal begins.
             load(dry_run=True)
-            loaded = done(season, person(request), load, operations.said_in(request))
+            loaded = done(
+                season,
+                signed_in_user(request),
+                load,
+                operations.confirmation_in_request(request),
+            )
     return Response(
         {
             "season": loaded.season.slug,
@@ -312,7 +329,7 @@ def _load_response(
     )
 
 
-GoldVersionSerializer = mirror_of_model(
+GoldVersionSerializer = serializer_for_model(
     Gold,
     "A version of a split's gold; a version never changes.",
     "id number split sha256 plain_sha256 digest_rule nonce reading_version instances rows reason sealed_at "
@@ -329,7 +346,7 @@ GoldVersionSerializer = mirror_of_model(
         help_text="The nonce of the HMAC that is the public key; as secret as the gold."
     ),
 )
-GoldQuery = serializer(
+GoldQuery = build_serializer(
     "GoldQuery",
     None,
     split=serializers.CharField(
@@ -354,7 +371,7 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
 def _gold_by_split(
     request: Request, task: Task, sent: Mapping[str, Any]
 ) -> dict[str, Any]:
-    slugs, split = names_in(sent["also"]), _split_or_default(task, sent["split"])
+    slugs, split = split_names(sent["also"]), _split_or_default(task, sent["split"])
     others = {
         other.slug: other
         for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)
@@ -383,7 +400,7 @@ def _split_or_default(task: Task, named: str) -> str:
     return named
 
 
-operations.does(
+operations.register_act_operation(
     PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
     "publish_gold",
@@ -408,23 +425,23 @@ operations.does(
     },
     is_upload=True,
 )
-REFUSED_FILE = OpenApiResponse(
+FILE_REFUSED_RESPONSE = OpenApiResponse(
     RejectedRun, "The gold or the declaration was refused; nothing was kept."
 )
 operations.makes(
     DECLARE,
     "seasons/<slug:slug>/declared-tasks/",
     "declare_task",
-    answers=mirror_of_model(Task, "The task.", "id slug title", "DeclaredTask"),
-    responses={422: REFUSED_FILE},
+    answers=serializer_for_model(Task, "The task.", "id slug title", "DeclaredTask"),
+    responses={422: FILE_REFUSED_RESPONSE},
     is_upload=True,
 )
-DeclarationSerializer = serializer(
+DeclarationSerializer = build_serializer(
     "Declaration",
     "The files of a declared task's folder.",
     files=(dict[str, str], "Their texts, by name."),
 )
-DeclaredAnewSerializer = serializer(
+DeclaredAnewSerializer = build_serializer(
     "DeclaredAnew", "What follows.", is_scored_again=bool
 )
 
@@ -439,24 +456,26 @@ def declaration(request: Request, task: Task) -> dict[str, Any]:
     return {"files": task.declaration.files}
 
 
-operations.does(
+operations.register_act_operation(
     DECLARE_ANEW,
     "tasks/<int:pk>/declaration/",
     "declare_anew",
     role=task_to_organise,
     gives=lambda request, again: {"is_scored_again": again},
     answers=DeclaredAnewSerializer,
-    responses={422: REFUSED_FILE},
+    responses={422: FILE_REFUSED_RESPONSE},
 )
-operations.does(
+operations.register_act_operation(
     SEAL_GOLD,
     "gold/<int:pk>/seal/",
     answers=GoldVersionSerializer,
     name="seal-gold",
 )
-operations.does(DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold")
-RescoringSerializer = mirror(
-    Progress,
+operations.register_act_operation(
+    DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold"
+)
+RescoringSerializer = serializer_for_dataclass(
+    RescoringProgress,
     "How far the runs of a phase are scored against its newest gold.",
     "Rescoring",
     phase=serializers.IntegerField(source="phase.pk"),
@@ -465,7 +484,7 @@ RescoringSerializer = mirror(
     order=None,
     is_moving=serializers.BooleanField(),
 )
-QueuedSerializer = serializer(
+QueuedSerializer = build_serializer(
     "Queued",
     "What was put into the queue.",
     queued=(int, "0 where all of it was there or under way."),
@@ -475,28 +494,28 @@ QueuedSerializer = serializer(
 @operations.get(
     "phases/<int:pk>/rescore/", role=phase_to_organise, answers=RescoringSerializer
 )
-def rescoring(request: Request, phase: Phase) -> Progress:
+def rescoring(request: Request, phase: Phase) -> RescoringProgress:
     """Return the number of a phase's runs that are scored on the newest gold, for
     organisers.
     """
-    return progress(phase)
+    return rescoring_progress(phase)
 
 
-operations.does(
+operations.register_act_operation(
     RESCORE,
     "phases/<int:pk>/rescore/",
     "rescore",
-    gives=lambda request, order: progress(order.phase),
+    gives=lambda request, order: rescoring_progress(order.phase),
     answers=RescoringSerializer,
 )
-operations.does(
+operations.register_act_operation(
     STOP_RESCORING,
     "phases/<int:pk>/rescore/stop/",
     "stop_rescoring",
-    gives=lambda request, made: progress(made[0]),
+    gives=lambda request, made: rescoring_progress(made[0]),
     answers=RescoringSerializer,
 )
-DrawSerializer = mirror_of_model(
+DrawSerializer = serializer_for_model(
     Phase,
     "The draw of the public part of a phase.",
     "id public_part commitment",
@@ -505,14 +524,14 @@ DrawSerializer = mirror_of_model(
         source="draw_commitment", help_text="The SHA-256 that fixes the draw."
     ),
 )
-operations.does(
+operations.register_act_operation(
     DRAW_AGAIN,
     "phases/<int:pk>/draw/",
     "draw_again",
     answers=DrawSerializer,
 )
 queues = partial(
-    operations.does,
+    operations.register_act_operation,
     gives=lambda request, made: {"queued": made},
     answers=QueuedSerializer,
 )
@@ -524,4 +543,4 @@ queues(
 queues(COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
 operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
 operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")
-operations.does(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")
+operations.register_act_operation(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

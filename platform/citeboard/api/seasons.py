@@ -20,27 +20,34 @@ from citeboard.acts.declared import numbered
 from citeboard.api.operations import LetOutSerializer, get
 from citeboard.api.serializers import (
     Address,
-    address,
-    mirror_of_model,
-    serializer,
-    text_list,
-    typed,
+    build_absolute_address,
+    build_serializer,
+    serializer_for_model,
+    text_list_field,
+    typed_field,
 )
-from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
+from scoring.exchange.mounted import MountedArchive, mounted_archive, mounted_archives
 from scoring.models import Evaluation
-from scoring.results.board.exports import overall_values
-from scoring.results.board.open_gold import commitments_of, may_have_gold
+from scoring.results.board.exports import overall_ranking_values
+from scoring.results.board.open_gold import gold_commitments_of, may_have_gold
 from scoring.results.board.public_results import (
-    ABSENCES,
-    LAST,
-    Placing,
-    overall as overall_table,
+    ABSENCE_RULES,
+    ABSENCES_COUNT_LAST,
+    PublicPlacing,
+    overall_ranking_of_season as overall_table,
     public_first_places,
 )
-from scoring.results.publications.published import described_results, published_of
-from tasks.gold.early import kept_back
+from scoring.results.publications.published import (
+    described_results,
+    published_results_of,
+)
+from tasks.gold.early import embargo_clashes
 from tasks.gold.gold_files import has_kit
-from tasks.gold.secrecy import own_runs_show, with_gold, with_phases
+from tasks.gold.secrecy import (
+    annotate_gold_overlaps,
+    prefetch_phases_with_embargoes,
+    visible_detail_of_own_runs,
+)
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import (
     entered_teams,
@@ -48,7 +55,7 @@ from tasks.seasons.access import (
     season_for,
     season_to_organise,
 )
-from tasks.submissions.submit import quota
+from tasks.submissions.submit import remaining_quota
 
 
 def phase_for_reader(user: object, pk: int) -> Phase:
@@ -84,19 +91,19 @@ def _with_score_flag(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """
     scored = Evaluation.objects.filter(phase=OuterRef("pk"))
     return (
-        with_gold(phases)
+        annotate_gold_overlaps(phases)
         .select_related("task__season")
         .annotate(has_scores=Exists(scored))
     )
 
 
-LeaderSerializer = serializer(
+LeaderSerializer = build_serializer(
     "Leader",
     "The first row; of several the one that was there first.",
     submission=int,
     system=str,
     team=serializers.SlugField(source="team_slug", allow_null=True),
-    metric=typed(
+    metric=typed_field(
         str | None, "Null where ranks alone are shown.", source="column.metric"
     ),
     value=serializers.FloatField(source="cell.value", allow_null=True),
@@ -109,11 +116,11 @@ LeaderSerializer = serializer(
 )
 
 
-def leader(places: Sequence[Placing]) -> dict[str, Any] | None:
+def leader(places: Sequence[PublicPlacing]) -> dict[str, Any] | None:
     return LeaderSerializer(places[0]).data if places else None
 
 
-END = typed(dt.datetime | None, "Null where it has no end.", source="end")
+END_FIELD = typed_field(dt.datetime | None, "Null where it has no end.", source="end")
 
 
 class PhaseSerializer(serializers.ModelSerializer[Phase]):
@@ -137,11 +144,11 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         allow_null=True,
         help_text="From this instant others than organisers see the board as it stood then.",
     )
-    frozen_until = typed(
+    frozen_until = typed_field(
         dt.datetime | None,
         "Until then; where it is null, until an organiser reveals it.",
     )
-    closes = typed(END)
+    closes = typed_field(END_FIELD)
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(
         help_text="Who sees it from `board_from` on; empty where that is all."
@@ -150,10 +157,12 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         source="inputs_released_at",
         help_text="When the inputs are given out, and runs may be checked.",
     )
-    gold_from = typed(
+    gold_from = typed_field(
         dt.datetime | None, "Nobody downloads the gold before; null without an embargo."
     )
-    card_required = text_list("What a run card must say; runs without it are refused.")
+    card_required = text_list_field(
+        "What a run card must say; runs without it are refused."
+    )
     page = Address(
         "board",
         "task.season.slug",
@@ -171,7 +180,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         fields = [
             "id",
             "slug",
-            *Phase.settings_that("in_api"),
+            *Phase.settings_with_flag("in_api"),
             "is_open",
             "is_frozen",
             "kept_back",
@@ -183,18 +192,18 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
 
     @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))
     def get_own_scores(self, phase: Phase) -> str:
-        return own_runs_show(phase)
+        return visible_detail_of_own_runs(phase)
 
     @extend_schema_field(LetOutSerializer(many=True))
     def get_kept_back(self, phase: Phase) -> list[dict[str, object]]:
-        return [early.as_dict() for early in kept_back([phase])]
+        return [early.as_dict() for early in embargo_clashes([phase])]
 
     @extend_schema_field(LeaderSerializer(allow_null=True))
     def get_leader(self, phase: Phase) -> dict[str, Any] | None:
         return leader(public_first_places(phase) if phase.has_scores else ())  # type: ignore[attr-defined]
 
 
-GoldSerializer = mirror_of_model(
+GoldSerializer = serializer_for_model(
     Gold,
     "The version of the gold that runs are checked against now.",
     "number sha256 instances rows",
@@ -209,7 +218,7 @@ GoldSerializer = mirror_of_model(
         help_text="The public key: an HMAC-SHA-256, or the plain SHA-256 of gold from earlier releases.",
     ),
 )
-CommitmentsSerializer = serializer(
+CommitmentsSerializer = build_serializer(
     "Commitments",
     "What the site has committed itself to, and with the release of the gold what opens it.",
     gold=(str, "The HMAC-SHA-256 of the gold's plain digest."),
@@ -226,13 +235,13 @@ CommitmentsSerializer = serializer(
         "The secret of the draw; null until everybody may have the gold.",
     ),
 )
-ExtraTriesSerializer = mirror_of_model(
+ExtraTriesSerializer = serializer_for_model(
     ExtraTries,
     "Tries that organisers have given to one team.",
     "id team tries reason given_at",
     team=serializers.SlugField(source="team.slug"),
 )
-QuotaSerializer = serializer(
+QuotaSerializer = build_serializer(
     "Quota",
     "What a team may still send; null where there is no limit.",
     team=serializers.SlugField,
@@ -288,7 +297,7 @@ class PhaseDetail(PhaseSerializer):
 
     def _inputs(self, phase: Phase) -> str:
         names = phase.task.season.slug, phase.task.slug, phase.slug
-        return address(self.context["request"], "inputs", *names)
+        return build_absolute_address(self.context["request"], "inputs", *names)
 
     @staticmethod
     def _has_kit(phase: Phase) -> bool:
@@ -297,7 +306,7 @@ class PhaseDetail(PhaseSerializer):
 
     @extend_schema_field(CommitmentsSerializer(allow_null=True))
     def get_commitments(self, phase: Phase) -> dict[str, Any] | None:
-        return commitments_of(phase, phase.current_gold)  # type: ignore[attr-defined]
+        return gold_commitments_of(phase, phase.current_gold)  # type: ignore[attr-defined]
 
 
 class TaskSerializer(serializers.ModelSerializer[Task]):
@@ -307,12 +316,14 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         help_text="The task type, as the offline scorer calls it."
     )
     season = serializers.SlugField(source="season.slug")
-    rules = text_list("Names of rule sets; the first ranks.")
-    shown_measures = text_list("Metrics that boards show before others are asked for.")
+    rules = text_list_field("Names of rule sets; the first ranks.")
+    shown_measures = text_list_field(
+        "Metrics that boards show before others are asked for."
+    )
     metrics = serializers.SerializerMethodField(
         help_text="By rule set; the first ranks."
     )
-    dimensions = text_list(
+    dimensions = text_list_field(
         "What scores are broken down by.", source="task_type.dimensions", read_only=True
     )
     url = Address("api:task", "pk")
@@ -325,7 +336,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
             "id",
             "slug",
             "season",
-            *Task.settings_that("in_api"),
+            *Task.settings_with_flag("in_api"),
             "metrics",
             "dimensions",
             "url",
@@ -350,7 +361,7 @@ class SeasonSerializer(serializers.ModelSerializer[Season]):
 
     class Meta:
         model = Season
-        fields = ["slug", *Season.settings_that("in_api"), "url", "page"]
+        fields = ["slug", *Season.settings_with_flag("in_api"), "url", "page"]
 
 
 class SeasonDetail(SeasonSerializer):
@@ -375,7 +386,7 @@ def season(request: Request, slug: str) -> Season:
         Prefetch("tasks", _readable_tasks())
     )
     found = get_object_or_404(visible, slug=slug)
-    with_phases(found.tasks.all())
+    prefetch_phases_with_embargoes(found.tasks.all())
     return found
 
 
@@ -397,12 +408,12 @@ def phase(request: Request, phase: Phase) -> Phase:
     phase.quotas = [  # type: ignore[attr-defined]
         {"team": team.slug, "left": now.left, **vars(now)}
         for team in entered_teams(request.user, phase.task.season)
-        for now in [quota(phase, team)]
+        for now in [remaining_quota(phase, team)]
     ]
     return phase
 
 
-OverallBoardSerializer = serializer(
+OverallBoardSerializer = build_serializer(
     "OverallBoard",
     "A board that contributes.",
     phase=int,
@@ -410,7 +421,7 @@ OverallBoardSerializer = serializer(
     title=str,
     teams=(int, "How many are ranked on it."),
 )
-OverallPlaceSerializer = serializer(
+OverallPlaceSerializer = build_serializer(
     "OverallPlace",
     "A rank, and the ranks that the paired tests of the board leave open.",
     phase=int,
@@ -418,13 +429,13 @@ OverallPlaceSerializer = serializer(
     rank_low=int,
     rank_high=int,
 )
-OverallWithoutSerializer = serializer(
+OverallWithoutSerializer = build_serializer(
     "OverallWithout",
     "The rank that a team would have if the task of this phase were left out.",
     phase=int,
     rank=int,
 )
-OverallRowSerializer = serializer(
+OverallRowSerializer = build_serializer(
     "OverallRow",
     "A team; boards that it is not on are left out, unless absences count as last places.",
     rank=int,
@@ -449,10 +460,10 @@ OverallRowSerializer = serializer(
     places=OverallPlaceSerializer(many=True),
     without=OverallWithoutSerializer(many=True),
 )
-OverallSerializer = serializer(
+OverallSerializer = build_serializer(
     "Overall",
     "Best first.",
-    absences=serializers.ChoiceField(choices=ABSENCES),
+    absences=serializers.ChoiceField(choices=ABSENCE_RULES),
     boards=OverallBoardSerializer(many=True),
     rows=OverallRowSerializer(many=True),
 )
@@ -467,7 +478,7 @@ OverallSerializer = serializer(
         OpenApiParameter(
             "absences",
             str,
-            enum=ABSENCES,
+            enum=ABSENCE_RULES,
             description="`last`: a board that a team is not on counts as a last place.",
         )
     ],
@@ -478,13 +489,13 @@ def overall(request: Request, season: Season) -> Response:
     """
     if not season.shows_overall:
         raise Http404("This season does not rank teams over its tasks.")
-    counts_absences = request.query_params.get("absences") == LAST
+    counts_absences = request.query_params.get("absences") == ABSENCES_COUNT_LAST
     return Response(
-        overall_values(overall_table(season, counts_absences=counts_absences))
+        overall_ranking_values(overall_table(season, counts_absences=counts_absences))
     )
 
 
-PaperSerializer = serializer(
+PaperSerializer = build_serializer(
     "Paper",
     "Where figures come from.",
     key=serializers.SlugField,
@@ -496,7 +507,7 @@ PaperSerializer = serializer(
 )
 
 
-FigureSerializer = serializer(
+FigureSerializer = build_serializer(
     "Figure",
     "One printed number; it has no run and no signature, and is never ranked.",
     paper=serializers.SlugField,
@@ -515,7 +526,7 @@ FigureSerializer = serializer(
         "Why the figure is doubted, as when its row cannot be; null otherwise.",
     ),
 )
-PublishedSerializer = serializer(
+PublishedSerializer = build_serializer(
     "Published",
     "List the results that publications report for a task.",
     papers=PaperSerializer(many=True),
@@ -529,7 +540,7 @@ def published(request: Request, pk: int) -> Response:
     visible = Task.objects.filter(
         season__in=Season.objects.visible_to(request.user).values("pk")
     )
-    results = published_of(get_object_or_404(visible, pk=pk))
+    results = published_results_of(get_object_or_404(visible, pk=pk))
     if results.is_empty:
         raise NotFound("No published results are known of this task.")
     return Response(described_results(results))
@@ -553,22 +564,24 @@ class ArchiveSerializer(serializers.Serializer[Any]):
     page = Address("archive", "slug")
     boards = serializers.SerializerMethodField(help_text="Addresses of boards as JSON.")
 
-    def get_boards(self, mounted: Mounted) -> list[str]:
+    def get_boards(self, mounted: MountedArchive) -> list[str]:
         files = [f"boards/{name}.json" for name, _ in mounted.boards]
         return [
-            address(self.context["request"], "archive-file", mounted.slug, file)
+            build_absolute_address(
+                self.context["request"], "archive-file", mounted.slug, file
+            )
             for file in files
         ]
 
 
 @get("archives/", pages=ArchiveSerializer, is_open=True)
-def archives(request: Request) -> list[Mounted]:
+def archives(request: Request) -> list[MountedArchive]:
     """List the mounted archives of other sites' seasons."""
     return mounted_archives()
 
 
 @get("archives/<slug:slug>/", answers=ArchiveSerializer, is_open=True)
-def archive(request: Request, slug: str) -> Mounted:
+def archive(request: Request, slug: str) -> MountedArchive:
     """Return a mounted archive."""
     if (mounted := mounted_archive(slug)) is None:
         raise Http404("No archive is mounted here.")

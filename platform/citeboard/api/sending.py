@@ -13,65 +13,78 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.api.operations import fields_sent, post
+from citeboard.api.operations import post, request_field_names
 from citeboard.api.seasons import phase_for_reader
 from citeboard.api.serializers import (
-    REJECTED,
+    REJECTED_RUN_RESPONSE,
     ProblemSerializer,
-    address,
-    names_in,
-    optional_text,
-    serializer,
+    build_absolute_address,
+    build_serializer,
+    optional_text_field,
+    split_names,
 )
-from citeboard.core.api import FORBIDDEN, Closed
-from citeboard.core.plain_text import MAX_DESCRIPTION
+from citeboard.core.api import FORBIDDEN_RESPONSE, Closed
+from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
 from citeboard.teams.access import team_for_member
-from citeboard.teams.api import person
+from citeboard.teams.api import signed_in_user
 from citeboard.teams.models import Team
-from scoring.exchange.results import place
-from scoring.results.runs.team_view import as_told
-from scoring.worker.supply import supply_warnings
+from scoring.exchange.results import phase_slugs
+from scoring.results.runs.team_view import run_as_shown_to
+from scoring.worker.supply import warn_of_missing_requirements
 from tasks.models import LateReading, Phase, Season, Submission
-from tasks.models.run_cards import CARD
+from tasks.models.run_cards import CARD_FIELDS
 from tasks.seasons.access import (
     entered_teams,
     may_have_inputs,
     require_inputs,
     season_for,
 )
-from tasks.submissions.bundle_repairs import repaired_bundle
-from tasks.submissions.bundles import BundleRefused, parts_of, runs_of, submit_bundle
-from tasks.submissions.refusals import RunRejected
-from tasks.submissions.repairing import Repair, repaired, right_phase
-from tasks.submissions.run_card import (
-    EVERY,
-    MAX_KEY,
-    MAX_SYSTEM,
-    TEAM_KINDS,
-    checked_details,
-    unknown_fields,
+from tasks.submissions.bundle_repairs import repair_bundle
+from tasks.submissions.bundles import (
+    BundleRefused,
+    bundle_runs,
+    read_bundle_parts,
+    submit_bundle,
 )
-from tasks.submissions.submit import check_run, said_of, submit_run
-from tasks.submissions.uploads import Upload, received, received_if_any
+from tasks.submissions.refusals import RunRejected
+from tasks.submissions.repairing import (
+    RunRepair,
+    find_accepting_phase,
+    repair_refused_run,
+)
+from tasks.submissions.run_card import (
+    MAX_IDEMPOTENCY_KEY_LENGTH,
+    MAX_SYSTEM_CHARACTERS,
+    TEAM_MEASURES_BY_NAME,
+    TEAM_RUN_KINDS,
+    validate_run_details,
+    warn_of_unknown_fields,
+)
+from tasks.submissions.submit import check_run, submit_run, validate_run_metadata
+from tasks.submissions.uploads import (
+    UploadedRunFile,
+    receive_optional_upload,
+    receive_upload,
+)
 from tasks.types import Problem
 from tasks.types.guarded.encodings import ENCODINGS
 from tasks.types.problems import merged
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    {"type": "string", "maxLength": MAX_KEY},
+    {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY_LENGTH},
     OpenApiParameter.HEADER,
     description="Chosen by the sender, for one run of a team in a phase. Sent again with the same file, for "
     "instance after a broken connection, it answers with the run of the first time.",
 )
 
 
-def team_figure(name: str) -> serializers.FloatField:
+def build_team_figure_field(name: str) -> serializers.FloatField:
     """Return the serializer field for a number that a team may report about a run.
 
     The service checks which numbers the task type allows.
     """
-    measure = EVERY[name]
+    measure = TEAM_MEASURES_BY_NAME[name]
     return serializers.FloatField(
         required=False,
         allow_null=True,
@@ -81,12 +94,12 @@ def team_figure(name: str) -> serializers.FloatField:
     )
 
 
-def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
+def build_run_card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
     """Return the serializer field of a run card, which describes how a run was made.
 
     The service checks whether the phase requires the run card.
     """
-    known = CARD[name]
+    known = CARD_FIELDS[name]
     if known.choices:
         return serializers.ChoiceField(
             choices=list(known.choices),
@@ -102,13 +115,13 @@ def card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-NOT_CHECKED = "As it would be submitted; a check does not look at it."
+NOT_CHECKED_HELP_TEXT = "As it would be submitted; a check does not look at it."
 
 
 class CardForm(serializers.Serializer[Any]):
     """The run card: how a run was made."""
 
-    vars().update({name: card_field(name) for name in CARD})
+    vars().update({name: build_run_card_field(name) for name in CARD_FIELDS})
 
 
 class DescribedForm(CardForm):
@@ -121,8 +134,10 @@ class DescribedForm(CardForm):
         required=False,
         help_text="A file of ir_metadata, which fills what is left out of the rest.",
     )
-    description = optional_text(MAX_DESCRIPTION)
-    vars().update({name: team_figure(name) for name in EVERY})
+    description = optional_text_field(MAX_DESCRIPTION_LENGTH)
+    vars().update(
+        {name: build_team_figure_field(name) for name in TEAM_MEASURES_BY_NAME}
+    )
 
 
 class RepairedForm(DescribedForm):
@@ -147,18 +162,18 @@ class CheckForm(RepairedForm):
     phase requires a description.
     """
 
-    system = optional_text(None, NOT_CHECKED)
-    team = optional_text(None, NOT_CHECKED)
-    kind = optional_text(None, NOT_CHECKED)
-    priority = serializers.IntegerField(required=False, help_text=NOT_CHECKED)
-    seeds_of = optional_text(None, NOT_CHECKED)
+    system = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    team = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    kind = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    priority = serializers.IntegerField(required=False, help_text=NOT_CHECKED_HELP_TEXT)
+    seeds_of = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
 
 
 class SentForm(DescribedForm):
     """The fields that every submission of a run has."""
 
     system = serializers.CharField(
-        max_length=MAX_SYSTEM, help_text="What the board calls the system."
+        max_length=MAX_SYSTEM_CHARACTERS, help_text="What the board calls the system."
     )
     team = serializers.CharField(
         required=False,
@@ -166,10 +181,10 @@ class SentForm(DescribedForm):
         help_text="The team's slug; needed by members of several teams.",
     )
     kind = serializers.ChoiceField(
-        choices=TEAM_KINDS, required=False, default=Submission.Kind.PRIMARY.value
+        choices=TEAM_RUN_KINDS, required=False, default=Submission.Kind.PRIMARY.value
     )
-    seeds_of = optional_text(
-        MAX_SYSTEM,
+    seeds_of = optional_text_field(
+        MAX_SYSTEM_CHARACTERS,
         "The system of which the run is one seed, the same for each of its runs; the board ranks their mean.",
     )
 
@@ -191,11 +206,11 @@ class BundleForm(SentForm, RepairedForm):
     to each of the runs.
     """
 
-    phase = optional_text(
+    phase = optional_text_field(
         None,
         "The slug of the phases it is for; needed where a task has several open ones.",
     )
-    tasks = optional_text(
+    tasks = optional_text_field(
         None,
         "Slugs with commas between: enter these tasks alone. Without it the file enters every task "
         "whose format it carries.",
@@ -220,24 +235,24 @@ class AcceptedPart(Accepted):
     phase = serializers.IntegerField()
 
 
-AcceptedBundle = serializer(
+AcceptedBundle = build_serializer(
     "AcceptedBundle",
     "The runs of one file, one in each task that it entered.",
     id=int,
     page=(serializers.URLField, "Where its runs stand together, for people."),
     submissions=AcceptedPart(many=True),
 )
-Checked = serializer(
+Checked = build_serializer(
     "Checked", "A run that would be taken.", warnings=ProblemSerializer(many=True)
 )
 
 
-def card_in(sent: Mapping[str, Any]) -> dict[str, str]:
-    return {name: sent[name] for name in CARD if name in sent}
+def run_card_in_request(sent: Mapping[str, Any]) -> dict[str, str]:
+    return {name: sent[name] for name in CARD_FIELDS if name in sent}
 
 
-def figures_in(sent: Mapping[str, Any]) -> dict[str, object]:
-    return {name: sent[name] for name in EVERY if name in sent}
+def team_figures_in_request(sent: Mapping[str, Any]) -> dict[str, object]:
+    return {name: sent[name] for name in TEAM_MEASURES_BY_NAME if name in sent}
 
 
 def team_of_sender(user: object, season: Season, slug: str) -> Team:
@@ -256,13 +271,13 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
     return teams[0]
 
 
-SAID = ("system", "description", "kind", "seeds_of")
+RUN_DESCRIPTION_FIELDS = ("system", "description", "kind", "seeds_of")
 
 
 def _unknown_fields(
     request: Request, type_of_form: type[DescribedForm]
 ) -> list[Problem]:
-    return unknown_fields(fields_sent(request), type_of_form().fields)
+    return warn_of_unknown_fields(request_field_names(request), type_of_form().fields)
 
 
 @contextmanager
@@ -273,42 +288,48 @@ def _receive_run(
     type_of_form: type[SentForm],
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     key = request.headers.get("Idempotency-Key", "")
-    details = {name: form[name] for name in SAID} | {"idempotency_key": key}
+    details = {name: form[name] for name in RUN_DESCRIPTION_FIELDS} | {
+        "idempotency_key": key
+    }
     team = team_of_sender(request.user, season, form.get("team", ""))
     with (
-        received(form["run"]) as upload,
-        received_if_any(form.get("metadata")) as metadata,
+        receive_upload(form["run"]) as upload,
+        receive_optional_upload(form.get("metadata")) as metadata,
     ):
         facts: dict[str, Any] = {"upload": upload, "metadata": metadata, "team": team}
         facts |= {
-            "user": person(request),
+            "user": signed_in_user(request),
             "warnings": _unknown_fields(request, type_of_form),
         }
         yield (
-            {**facts, "card": card_in(form), "team_figures": figures_in(form)},
+            {
+                **facts,
+                "card": run_card_in_request(form),
+                "team_figures": team_figures_in_request(form),
+            },
             details,
         )
 
 
 @contextmanager
 def _repair_if_asked(
-    request: Request, phase: Phase, upload: Upload, form: Mapping[str, Any]
-) -> Iterator[tuple[Upload, list[Problem]]]:
+    request: Request, phase: Phase, upload: UploadedRunFile, form: Mapping[str, Any]
+) -> Iterator[tuple[UploadedRunFile, list[Problem]]]:
     """Yield the file of a run and a list of repairs that the request asked for.
 
     If the file is rejected, the error contains a possible repair.
     """
-    user, encoding = person(request), form["encoding"]
+    user, encoding = signed_in_user(request), form["encoding"]
     if form["repair"] or encoding:
-        with repaired(phase, upload, user, encoding=encoding) as repair:
+        with repair_refused_run(phase, upload, user, encoding=encoding) as repair:
             yield _repaired_upload(request, repair, upload, encoding)
         return
     try:
         yield upload, []
     except RunRejected as refused:
-        with repaired(phase, upload, user) as found:
-            repair = found or Repair(
-                phase=right_phase(
+        with repair_refused_run(phase, upload, user) as found:
+            repair = found or RunRepair(
+                phase=find_accepting_phase(
                     phase, upload, user, refused.problems, may_have_inputs
                 )
             )
@@ -318,18 +339,18 @@ def _repair_if_asked(
 
 @contextmanager
 def _readable_bundle(
-    request: Request, season: Season, upload: Upload, form: Mapping[str, Any]
-) -> Iterator[tuple[Upload, list[Problem]]]:
+    request: Request, season: Season, upload: UploadedRunFile, form: Mapping[str, Any]
+) -> Iterator[tuple[UploadedRunFile, list[Problem]]]:
     """Yield the file with runs for several tasks, and a list of repairs.
 
     If the file is rejected, the error contains possible repairs of the file.
     """
-    user, encoding, phase = person(request), form["encoding"], form["phase"]
+    user, encoding, phase = signed_in_user(request), form["encoding"], form["phase"]
     given: dict[str, Any] = {"season": season, "upload": upload, "by": user}
     if form["repair"] or encoding:
-        tasks = names_in(form["tasks"])
-        parts = parts_of(phase=phase, tasks=tasks, **given)
-        with repaired_bundle(
+        tasks = split_names(form["tasks"])
+        parts = read_bundle_parts(phase=phase, tasks=tasks, **given)
+        with repair_bundle(
             parts=parts, phase=phase, encoding=encoding, **given
         ) as repair:
             yield _repaired_upload(request, repair, upload, encoding)
@@ -337,20 +358,20 @@ def _readable_bundle(
     try:
         yield upload, []
     except BundleRefused as refused:
-        with repaired_bundle(parts=refused.parts, phase=phase, **given) as repair:
+        with repair_bundle(parts=refused.parts, phase=phase, **given) as repair:
             refused.repair = _repair_members(request, repair) if repair else None
         raise
 
 
-def _encoding_problem(encoding: str, upload: Upload) -> Problem:
+def _encoding_problem(encoding: str, upload: UploadedRunFile) -> Problem:
     return Problem(
         file=upload.filename, message=f"the file cannot be read as {encoding}"
     )
 
 
 def _repaired_upload(
-    request: Request, repair: Repair, upload: Upload, encoding: str
-) -> tuple[Upload, list[Problem]]:
+    request: Request, repair: RunRepair, upload: UploadedRunFile, encoding: str
+) -> tuple[UploadedRunFile, list[Problem]]:
     """Return the repaired file of a run and the list of repairs.
 
     Raises RunRejected if the requested encoding cannot decode the file.
@@ -364,7 +385,7 @@ def _repaired_upload(
     return repair.upload or upload, repair.warnings
 
 
-def _repair_members(request: Request, repair: Repair) -> dict[str, object]:
+def _repair_members(request: Request, repair: RunRepair) -> dict[str, object]:
     phase, upload = repair.phase, repair.upload
     return {
         "filename": upload and upload.filename,
@@ -372,9 +393,10 @@ def _repair_members(request: Request, repair: Repair) -> dict[str, object]:
         "content": repair.content(),
         "encodings": list(repair.encodings),
         "phase": phase and phase.pk,
-        "name": phase and "/".join(place(phase)),
-        "url": phase and address(request, "api:submit", phase.pk),
-        "page": phase and address(request, "upload", *place(phase)),
+        "name": phase and "/".join(phase_slugs(phase)),
+        "url": phase and build_absolute_address(request, "api:submit", phase.pk),
+        "page": phase
+        and build_absolute_address(request, "upload", *phase_slugs(phase)),
     }
 
 
@@ -386,14 +408,14 @@ def _run_members(request: Request, run: Submission) -> dict[str, Any]:
     return {
         "id": run.pk,
         "number": run.number,
-        "status": as_told(run, request.user).status,
-        "url": address(request, "api:submission", run.pk),
-        "page": address(request, "submission", run.pk),
+        "status": run_as_shown_to(run, request.user).status,
+        "url": build_absolute_address(request, "api:submission", run.pk),
+        "page": build_absolute_address(request, "submission", run.pk),
         "warnings": run.warnings,
     }
 
 
-REFUSALS = {403: FORBIDDEN, 422: REJECTED}
+REFUSAL_RESPONSES = {403: FORBIDDEN_RESPONSE, 422: REJECTED_RUN_RESPONSE}
 takes = partial(
     post,
     parameters=[IDEMPOTENCY_KEY],
@@ -414,7 +436,7 @@ takes = partial(
             Accepted, "No reader was free: the run is taken and checked in its turn."
         ),
         409: OpenApiResponse(Closed, "The phase accepts no runs now."),
-        **REFUSALS,
+        **REFUSAL_RESPONSES,
     },
 )
 def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse:
@@ -442,7 +464,7 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
             Closed,
             "The phase has no gold yet to check runs by, or its inputs are not released.",
         ),
-        **REFUSALS,
+        **REFUSAL_RESPONSES,
     },
     is_upload=True,
     warns_of_unknown=True,
@@ -454,21 +476,21 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     check does not count towards the limit on runs.
     """
     with (
-        received(form["run"]) as upload,
-        received_if_any(form.get("metadata")) as metadata,
+        receive_upload(form["run"]) as upload,
+        receive_optional_upload(form.get("metadata")) as metadata,
     ):
         require_inputs(request.user, phase)
-        said = said_of(
+        said = validate_run_metadata(
             phase.task.task_type,
             description=form["description"],
-            card=card_in(form),
-            figures=figures_in(form),
+            card=run_card_in_request(form),
+            figures=team_figures_in_request(form),
         )
         with _repair_if_asked(request, phase, upload, form) as (file, changes):
             findings = check_run(
                 phase=phase,
                 upload=file,
-                by=person(request),
+                by=signed_in_user(request),
                 said=said,
                 metadata=metadata,
             )
@@ -477,7 +499,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
     warnings = [
         *_unknown_fields(request, CheckForm),
         *changes,
-        *supply_warnings(phase.task),
+        *warn_of_missing_requirements(phase.task),
         *findings.problems,
     ]
     return Response({"warnings": [problem.as_dict() for problem in merged(warnings)]})
@@ -499,7 +521,7 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         409: OpenApiResponse(
             Closed, "A task that is named or carried accepts no runs now."
         ),
-        **REFUSALS,
+        **REFUSAL_RESPONSES,
     },
 )
 def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
@@ -516,17 +538,19 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
         made = submit_bundle(
             season=season,
             phase=form["phase"],
-            tasks=names_in(form["tasks"]),
-            details=checked_details(**details),
+            tasks=split_names(form["tasks"]),
+            details=validate_run_details(**details),
             **sent,
         )
-    page = address(request, "bundle", made.pk)
+    page = build_absolute_address(request, "bundle", made.pk)
     runs = [
         _run_members(request, run)
         | {"task": run.phase.task.slug, "phase": run.phase_id}
-        for run in runs_of(made)
+        for run in bundle_runs(made)
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
     return Response(
-        answer, status=_status_code_for(list(runs_of(made))), headers={"Location": page}
+        answer,
+        status=_status_code_for(list(bundle_runs(made))),
+        headers={"Location": page},
     )

@@ -24,18 +24,18 @@ from rest_framework.request import Request
 from citeboard.acts import declared
 from citeboard.acts.declared import ActForm
 from citeboard.core.instants import (
-    MAX_LENGTH,
-    WITHOUT_END,
-    NoInstant,
-    read_end,
+    ENDLESS_TIME,
+    MAX_TIME_LENGTH,
+    InvalidTimeText,
+    parse_phase_end,
     read_instant,
 )
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from tasks.types import Problem
 from tasks.types.guarded.json_reader import read_json
 
 AnySerializer = type[serializers.Serializer[Any]]
-BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
+FIELD_CLASSES_BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
     bool: serializers.BooleanField,
     int: serializers.IntegerField,
     float: serializers.FloatField,
@@ -43,10 +43,13 @@ BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
     dt.datetime: serializers.DateTimeField,
     dt.date: serializers.DateField,
 }
-HELP = "With an offset or a zone behind it, such as `2026-05-01 23:59 AoE`; UTC where it names none."
+MOMENT_HELP_TEXT = (
+    "With an offset or a zone behind it, such as `2026-05-01 23:59 AoE`; UTC where it "
+    "names none."
+)
 
 
-def address(request: Request, name: str, *arguments: object) -> str:
+def build_absolute_address(request: Request, name: str, *arguments: object) -> str:
     return request.build_absolute_uri(reverse(name, args=arguments))
 
 
@@ -65,10 +68,12 @@ class Address(serializers.CharField):
         arguments = [
             reduce(getattr, path.split("."), value) for path in self.attributes
         ]
-        return address(self.context["request"], self.route, *arguments)
+        return build_absolute_address(self.context["request"], self.route, *arguments)
 
 
-@extend_schema_field({"type": "string", "maxLength": MAX_LENGTH, "description": HELP})
+@extend_schema_field(
+    {"type": "string", "maxLength": MAX_TIME_LENGTH, "description": MOMENT_HELP_TEXT}
+)
 class MomentField(serializers.DateTimeField):
     """A serializer field for a date and time, in the same format as in forms and season
     files.
@@ -77,24 +82,28 @@ class MomentField(serializers.DateTimeField):
     read = staticmethod(read_instant)
 
     def to_internal_value(self, value: Any) -> dt.datetime:
-        if not isinstance(value, str) or len(value) > MAX_LENGTH:
+        if not isinstance(value, str) or len(value) > MAX_TIME_LENGTH:
             raise serializers.ValidationError(
-                f"Not a text of at most {MAX_LENGTH} characters. {HELP}"
+                f"Not a text of at most {MAX_TIME_LENGTH} characters. {MOMENT_HELP_TEXT}"
             )
         try:
             return self.read(value, ZoneInfo("UTC"))
-        except NoInstant as refused:
-            raise serializers.ValidationError(sentence(refused)) from refused
+        except InvalidTimeText as refused:
+            raise serializers.ValidationError(as_sentence(refused)) from refused
 
 
 @extend_schema_field(
-    {"type": "string", "maxLength": MAX_LENGTH, "description": f"{HELP} Null: no end."}
+    {
+        "type": "string",
+        "maxLength": MAX_TIME_LENGTH,
+        "description": f"{MOMENT_HELP_TEXT} Null: no end.",
+    }
 )
 class EndField(MomentField):
-    read = staticmethod(read_end)
+    read = staticmethod(parse_phase_end)
 
     def run_validation(self, data: Any = empty) -> Any:
-        return WITHOUT_END if data is None else super().run_validation(data)
+        return ENDLESS_TIME if data is None else super().run_validation(data)
 
 
 class ObjectField(serializers.JSONField):
@@ -115,11 +124,11 @@ class ObjectField(serializers.JSONField):
         return value
 
 
-def names_in(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def optional_text(
+def optional_text_field(
     max_length: int | None = None, help_text: str | None = None
 ) -> serializers.CharField:
     return serializers.CharField(
@@ -147,10 +156,12 @@ class LinesField(serializers.CharField):
 
 
 @cache
-def form_of(form: type[ActForm]) -> AnySerializer:
+def serializer_for_form(form: type[ActForm]) -> AnySerializer:
     """Return the serializer for a form, with the form's descriptions for the API."""
     fields = {
-        name: _field_of(field, form.api.get(name, {}), is_partial=form.mirrors)
+        name: _serializer_field_for(
+            field, form.api.get(name, {}), is_partial=form.mirrors
+        )
         for name, field in {**form.base_fields, **form.only_in_api}.items()
         if name not in form.only_on_pages or name in form.only_in_api
     }
@@ -158,7 +169,7 @@ def form_of(form: type[ActForm]) -> AnySerializer:
 
 
 #: SENT maps a form field's class to a serializer field's class and the shared options.
-SENT: dict[
+SERIALIZER_FIELDS_BY_FORM_FIELD: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
     declared.EndField: (EndField, ()),
@@ -180,11 +191,13 @@ SENT: dict[
 }
 
 
-def _field_of(
+def _serializer_field_for(
     field: forms.Field, described: str | Mapping[str, Any], *, is_partial: bool
 ) -> Any:
     kind, limits = next(
-        sent for known, sent in SENT.items() if isinstance(field, known)
+        sent
+        for known, sent in SERIALIZER_FIELDS_BY_FORM_FIELD.items()
+        if isinstance(field, known)
     )
     options = {name: getattr(field, name) for name in limits}
     if "choices" in options:
@@ -203,7 +216,9 @@ def _field_of(
     return kind(**{"required": field.required and not is_partial, **options, **other})
 
 
-def text_list(help_text: str | None = None, **options: Any) -> serializers.ListField:
+def text_list_field(
+    help_text: str | None = None, **options: Any
+) -> serializers.ListField:
     return serializers.ListField(
         child=serializers.CharField(), help_text=help_text, **options
     )
@@ -220,7 +235,7 @@ def _serializer_class(
     return cast("AnySerializer", type(name, (base,), members))
 
 
-def mirror_of_model(
+def serializer_for_model(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
     """Return a serializer class with fields of a model.
@@ -237,25 +252,25 @@ def mirror_of_model(
         meaning,
         serializers.ModelSerializer,
         Meta=meta,
-        **_fields(declared),
+        **_declared_fields(declared),
     )
 
 
-_MIRRORS: dict[Any, AnySerializer] = {}
+_SERIALIZERS_BY_DATACLASS: dict[Any, AnySerializer] = {}
 
 
-def serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
-    return _serializer_class(f"{name}Serializer", meaning, **_fields(fields))
+def build_serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
+    return _serializer_class(f"{name}Serializer", meaning, **_declared_fields(fields))
 
 
-def _fields(declared: Mapping[str, Any]) -> dict[str, Any]:
+def _declared_fields(declared: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: typed(*(kind if isinstance(kind, tuple) else (kind,)))
+        name: typed_field(*(kind if isinstance(kind, tuple) else (kind,)))
         for name, kind in declared.items()
     }
 
 
-def mirror(
+def serializer_for_dataclass(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
     """Return a serializer class with the fields of a dataclass.
@@ -273,11 +288,13 @@ def mirror(
         for field, other in given.items()
         if other is not None
     }
-    _MIRRORS[source] = made = serializer(name or source.__name__, meaning, **fields)
+    _SERIALIZERS_BY_DATACLASS[source] = made = build_serializer(
+        name or source.__name__, meaning, **fields
+    )
     return made
 
 
-def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
+def typed_field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if isinstance(hint, serializers.Field):
         # The copy is a new field, because REST framework sorts fields by creation time.
         return deepcopy(hint)
@@ -285,23 +302,23 @@ def typed(hint: Any, help_text: str | None = None, **options: Any) -> Any:
         [hint] = [part for part in get_args(hint) if part is not NoneType]
         options["allow_null"] = True
     options["help_text"] = help_text
-    if hint in _MIRRORS:
-        return _MIRRORS[hint](**options)
+    if hint in _SERIALIZERS_BY_DATACLASS:
+        return _SERIALIZERS_BY_DATACLASS[hint](**options)
     if get_origin(hint) is dict:
-        return serializers.DictField(child=typed(get_args(hint)[1]), **options)
+        return serializers.DictField(child=typed_field(get_args(hint)[1]), **options)
     if get_origin(hint) is not None:
         of = get_args(hint)[0]
-        if of in _MIRRORS:
-            return _MIRRORS[of](many=True, **options)
-        return serializers.ListField(child=typed(of), **options)
+        if of in _SERIALIZERS_BY_DATACLASS:
+            return _SERIALIZERS_BY_DATACLASS[of](many=True, **options)
+        return serializers.ListField(child=typed_field(of), **options)
     if issubclass(hint, serializers.Field):
         return hint(**options)
-    return next(field for kind, field in BY_TYPE.items() if issubclass(hint, kind))(
-        **options
-    )
+    return next(
+        field for kind, field in FIELD_CLASSES_BY_TYPE.items() if issubclass(hint, kind)
+    )(**options)
 
 
-ProblemSerializer = mirror(
+ProblemSerializer = serializer_for_dataclass(
     Problem,
     "One finding in a file: what was found, what was expected, and where.",
     quote="The beginning of the line, as it was sent.",
@@ -322,7 +339,7 @@ ProblemSerializer = mirror(
 )
 
 
-RejectedPart = serializer(
+RejectedPart = build_serializer(
     "RejectedPart",
     "What a file is to one task; a part without ``detail`` could have been taken.",
     task=serializers.SlugField,
@@ -331,7 +348,7 @@ RejectedPart = serializer(
     problems=list[Problem],
     more=serializers.IntegerField(min_value=0),
 )
-Repair = serializer(
+Repair = build_serializer(
     "Repair",
     "What can be done with a file that is refused: the repaired file, encodings to choose from, or the "
     "phase that takes it.",
@@ -355,7 +372,7 @@ Repair = serializer(
     ),
     page=serializers.URLField(allow_null=True, help_text="Where people send it."),
 )
-RejectedRun = serializer(
+RejectedRun = build_serializer(
     "RejectedRun",
     "A run that cannot be read or cannot be meant; nothing was stored and nothing counted.",
     detail=str,
@@ -370,4 +387,6 @@ RejectedRun = serializer(
     ),
     repair=Repair(required=False, help_text="Where something can be done with it."),
 )
-REJECTED = OpenApiResponse(RejectedRun, "The run was refused; it costs nothing.")
+REJECTED_RUN_RESPONSE = OpenApiResponse(
+    RejectedRun, "The run was refused; it costs nothing."
+)

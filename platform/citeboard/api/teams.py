@@ -16,25 +16,37 @@ from rest_framework.response import Response
 from citeboard.acts import teams as acts
 from citeboard.acts.merging import MERGE_TEAMS
 from citeboard.acts.registration import ASK_TO_JOIN
-from citeboard.api.operations import deletes, does, get, makes, post
-from citeboard.api.serializers import Address, address, mirror_of_model, serializer
+from citeboard.api.operations import deletes, get, makes, post, register_act_operation
+from citeboard.api.serializers import (
+    Address,
+    build_absolute_address,
+    build_serializer,
+    serializer_for_model,
+)
 from citeboard.teams.access import (
-    members_in_order,
+    memberships_by_role_and_time,
     team_for_lead,
     team_for_member,
     teams_of,
 )
-from citeboard.teams.api import person
-from citeboard.teams.membership import decline_mailed, mailed_invitation_for, secret_of
+from citeboard.teams.api import signed_in_user
+from citeboard.teams.membership import (
+    decline_mailed_invitation,
+    mailed_invitation_for,
+    secret_of,
+)
 from citeboard.teams.models import MailedInvitation, Membership, Team
-from scoring.results.board.public_results import public_system, public_team
+from scoring.results.board.public_results import (
+    public_results_of_system,
+    public_results_of_team,
+)
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
 from tasks.seasons.access import merge_proposals
 
-#: MAX_LINK is the maximum length of an invitation link, or of the token in the link.
-MAX_LINK = 400
-MemberSerializer = mirror_of_model(
+#: MAX_LINK_LENGTH is the maximum length of an invitation link, or of the token in the link.
+MAX_LINK_LENGTH = 400
+MemberSerializer = serializer_for_model(
     Membership,
     "Somebody's place in a team.",
     "id name role joined_at",
@@ -80,23 +92,26 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
         )
 
 
-InvitationSerializer = serializer(
+InvitationSerializer = build_serializer(
     "Invitation",
     "The one link that invites to a team.",
     link=serializers.URLField,
     expires_at=dt.datetime,
 )
-JoinForm = serializer(
+JoinForm = build_serializer(
     "JoinForm",
     "An invitation to be taken.",
     invitation=serializers.CharField(
-        max_length=MAX_LINK, help_text="The link, or the last part of it."
+        max_length=MAX_LINK_LENGTH, help_text="The link, or the last part of it."
     ),
 )
 
 
 def _own_teams(user: object) -> QuerySet[Team]:
-    related = (Prefetch("memberships", members_in_order()), "registrations__season")
+    related = (
+        Prefetch("memberships", memberships_by_role_and_time()),
+        "registrations__season",
+    )
     return teams_of(user).order_by("name").prefetch_related(*related)
 
 
@@ -115,7 +130,7 @@ def _new_team_response(request: Request, team: Team) -> Response:
     return Response(
         answer,
         status=201,
-        headers={"Location": address(request, "api:team", team.slug)},
+        headers={"Location": build_absolute_address(request, "api:team", team.slug)},
     )
 
 
@@ -135,7 +150,7 @@ makes(
     "teams/<slug:slug>/invitation/",
     "invitation",
     gives=lambda request, made: {
-        "link": address(request, "join", secret_of(made)),
+        "link": build_absolute_address(request, "join", secret_of(made)),
         "expires_at": made.expires_at,
     },
     answers=InvitationSerializer,
@@ -148,14 +163,15 @@ def join(request: Request, form: dict[str, Any]) -> Team:
     """Join the team to which an invitation invites you."""
     invitation = entries.any_invitation(_secret_in_link(form["invitation"]))
     return _own_team(
-        request, entries.join_team(invitation=invitation, user=person(request)).team
+        request,
+        entries.join_team(invitation=invitation, user=signed_in_user(request)).team,
     )
 
 
 @post("join/decline/", form=JoinForm, name="join-decline")
 def decline(request: Request, form: dict[str, Any]) -> None:
     """Decline an invitation that came by e-mail."""
-    decline_mailed(
+    decline_mailed_invitation(
         invitation=mailed_invitation_for(_secret_in_link(form["invitation"]))
     )
 
@@ -170,15 +186,15 @@ deletes(
     "remove_member",
     name="member",
 )
-does(
+register_act_operation(
     acts.HAND_OVER,
     "teams/<slug:slug>/members/<int:member>/lead/",
     gives=lambda request, member: _own_team(request, member.team),
     answers=TeamSerializer,
     name="lead",
 )
-does(acts.LEAVE, "teams/<slug:slug>/leave/", "leave")
-does(
+register_act_operation(acts.LEAVE, "teams/<slug:slug>/leave/", "leave")
+register_act_operation(
     acts.DESCRIBE_TEAM,
     "teams/<slug:slug>/description/",
     gives=_own_team,
@@ -187,7 +203,7 @@ does(
 )
 
 
-PlacingSerializer = serializer(
+PlacingSerializer = build_serializer(
     "Placing",
     "A row of a public board; numbers are null where ranks alone are shown, ranks where it has none.",
     season=serializers.SlugField(source="season.slug"),
@@ -218,7 +234,7 @@ PlacingSerializer = serializer(
     low=serializers.FloatField(source="placing.cell.low", allow_null=True),
     high=serializers.FloatField(source="placing.cell.high", allow_null=True),
 )
-TeamResultsSerializer = serializer(
+TeamResultsSerializer = build_serializer(
     "TeamResults",
     "A team as everybody may read of it.",
     slug=serializers.SlugField(source="team.slug"),
@@ -229,7 +245,7 @@ TeamResultsSerializer = serializer(
     results=PlacingSerializer(many=True, help_text="Newest phases first."),
     page=serializers.URLField,
 )
-SystemResultsSerializer = serializer(
+SystemResultsSerializer = build_serializer(
     "SystemResults",
     "A system of a team: what its newest run on a board says of it, and its rows.",
     slug=serializers.SlugField,
@@ -246,10 +262,10 @@ SystemResultsSerializer = serializer(
 @get("teams/<slug:slug>/results/", answers=TeamResultsSerializer, is_open=True)
 def team_results(request: Request, slug: str) -> dict[str, Any]:
     """Return the public page of a team, with its results over seasons."""
-    public = public_team(request.user, slug)
+    public = public_results_of_team(request.user, slug)
     seasons, page = (
         [season.slug for season in public.seasons],
-        address(request, "team-results", slug),
+        build_absolute_address(request, "team-results", slug),
     )
     return {**vars(public), "seasons": seasons, "page": page}
 
@@ -261,12 +277,15 @@ def team_results(request: Request, slug: str) -> dict[str, Any]:
 )
 def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
     """Return a system of a team with its results over seasons."""
-    public, results, newest = public_system(slug, system)
+    public, results, newest = public_results_of_system(slug, system)
     facts = {"slug": system, "team": public.team, "newest": newest, "results": results}
-    return {**facts, "page": address(request, "team-system", slug, system)}
+    return {
+        **facts,
+        "page": build_absolute_address(request, "team-system", slug, system),
+    }
 
 
-InvitedSerializer = mirror_of_model(
+InvitedSerializer = serializer_for_model(
     MailedInvitation,
     "Somebody who was invited by e-mail; whether they have an account is not said.",
     "id address state created_at expires_at",
@@ -294,7 +313,7 @@ deletes(
     "withdraw_invitation",
     name="invited",
 )
-JoinRequestSerializer = mirror_of_model(
+JoinRequestSerializer = serializer_for_model(
     JoinRequest,
     "Somebody who asks to join a team.",
     "id team season name affiliation address message asked_at",
@@ -330,13 +349,13 @@ def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
     return entries.waiting_requests(team).select_related("team")
 
 
-does(
+register_act_operation(
     acts.ANSWER_REQUEST,
     "teams/<slug:slug>/join-requests/<int:asked>/",
     "answer_request",
     name="join-request",
 )
-MergeProposalSerializer = mirror_of_model(
+MergeProposalSerializer = serializer_for_model(
     MergeProposal,
     "A team that would go into another; one whose name yours may not read has no slug, and a number.",
     "id season team into names proposed_at",
@@ -347,7 +366,7 @@ MergeProposalSerializer = mirror_of_model(
         child=serializers.CharField(), help_text="Of `team` and `into`."
     ),
 )
-MergedSerializer = serializer("Merged", "What a merge has moved.", runs=int)
+MergedSerializer = build_serializer("Merged", "What a merge has moved.", runs=int)
 
 
 @get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
@@ -364,7 +383,7 @@ makes(
     "propose_merge",
     answers=MergeProposalSerializer,
 )
-does(
+register_act_operation(
     acts.ANSWER_MERGE,
     "teams/<slug:slug>/merges/<int:proposal>/",
     "answer_merge",
@@ -387,7 +406,7 @@ def _teams_to_merge(
     }
 
 
-does(
+register_act_operation(
     MERGE_TEAMS,
     "seasons/<slug:slug>/merges/",
     takes=_teams_to_merge,

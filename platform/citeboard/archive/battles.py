@@ -10,11 +10,11 @@ from django.template.loader import render_to_string
 
 from scoring.offline.battles import SIGNATURE
 from scoring.results.board import exports
-from scoring.results.board.battles import BattleBoard, Line, battles_for
+from scoring.results.board.battles import BattleBoard, BattleBoardRow, battle_board_for
 from scoring.results.board.visibility import Audience
 from tasks.models import Phase, Season
 
-FOLDER = "battles"
+BATTLES_FOLDER = "battles"
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class ArchivedBattles:
         return self.board.phase
 
     @property
-    def _stem(self) -> str:
-        return f"{FOLDER}/{self.phase.task.slug}-{self.phase.slug}"
+    def _path_stem(self) -> str:
+        return f"{BATTLES_FOLDER}/{self.phase.task.slug}-{self.phase.slug}"
 
     @property
     def rows_path(self) -> str:
-        return f"{self._stem}.jsonl"
+        return f"{self._path_stem}.jsonl"
 
     @property
     def json_path(self) -> str:
-        return f"{self._stem}.json"
+        return f"{self._path_stem}.json"
 
     @property
     def page_path(self) -> str:
-        return f"{self._stem}.html"
+        return f"{self._path_stem}.html"
 
     @property
     def paths(self) -> dict[str, str]:
@@ -54,15 +54,15 @@ class ArchivedBattles:
         return {"rows": self.rows_path, "board": self.json_path}
 
     @property
-    def lines(self) -> list[tuple[Line, dict[str, Any]]]:
+    def lines(self) -> list[tuple[BattleBoardRow, dict[str, Any]]]:
         """Return each line of the board of battles with the numbers in its JSON file."""
         return list(zip(self.board.lines, self.board.facts["board"], strict=True))
 
     def write(self, base: Path, season: Season) -> None:
-        (base / FOLDER).mkdir(exist_ok=True)
+        (base / BATTLES_FOLDER).mkdir(exist_ok=True)
         context = {"season": season, "shown": self, "signature": SIGNATURE}
         texts = {
-            self.rows_path: self.board.as_rows(),
+            self.rows_path: self.board.battles_as_json_lines(),
             self.json_path: exports.json_text(self.board.facts) + "\n",
             self.page_path: render_to_string("archive/battles.html", context),
         }
@@ -72,5 +72,5 @@ class ArchivedBattles:
 
 def public_battles(phase: Phase) -> ArchivedBattles | None:
     """Return the public board of battles of a phase, or None without such a board."""
-    board = battles_for(phase, Audience.PUBLIC)
+    board = battle_board_for(phase, Audience.PUBLIC)
     return ArchivedBattles(board) if board is not None else None

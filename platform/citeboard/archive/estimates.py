@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core import storage
-from scoring.results.board.estimates import published_sheet
+from scoring.results.board.estimates import newest_published_estimate_sheet
 from tasks.models import Phase
 
 #: FOLDER is the archive's folder of the labels that people assigned to samples.
-FOLDER = "estimates"
+ESTIMATES_FOLDER = "estimates"
 
 
 def write_estimates(
@@ -22,10 +22,10 @@ def write_estimates(
     """
     entries = []
     for phase in phases:
-        sheet = published_sheet(phase)
+        sheet = newest_published_estimate_sheet(phase)
         if sheet is None:
             continue
-        path = archive / FOLDER / f"{sheet.pk}.jsonl"
+        path = archive / ESTIMATES_FOLDER / f"{sheet.pk}.jsonl"
         path.parent.mkdir(exist_ok=True)
         with storage.statistics.open(sheet.people) as kept:
             path.write_bytes(kept.read())
@@ -39,7 +39,7 @@ def write_estimates(
                 "seed": sheet.seed,
                 "rules": sheet.rules,
                 "gold": sheet.gold.digest,
-                "people": f"{FOLDER}/{path.name}",
+                "people": f"{ESTIMATES_FOLDER}/{path.name}",
                 "measures": {
                     name: {
                         "systems": [

@@ -25,11 +25,11 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext_noop
 
-from citeboard.api.own_runs import printed_evaluations
+from citeboard.api.own_runs import evaluations_as_printed
 from citeboard.api.receipts import receipts_of
 from citeboard.archive.battles import public_battles
 from citeboard.archive.estimates import write_estimates
-from citeboard.background.kinds import Outcome, told
+from citeboard.background.kinds import JobOutcome, record_progress
 from citeboard.core import storage
 from scoring.distribution.backend import wheel
 from scoring.exchange import linked_data, results
@@ -44,12 +44,18 @@ from scoring.models import (
 from scoring.offline import compare, verify
 from scoring.receipts import log
 from scoring.results.board import charts, exports, manual_scores
-from scoring.results.board.standings import Board, Cell, Row, run_rows, standings
+from scoring.results.board.standings import (
+    Board,
+    Cell,
+    Row,
+    compute_board,
+    expand_rows_to_runs,
+)
 from scoring.results.board.visibility import Audience, Visibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
-from scoring.worker.ledger import ledger_lines
-from tasks.gold.gold_files import open_archive
-from tasks.gold.secrecy import Kind, may_give_gold, secrecy_of
+from scoring.worker.ledger import judgement_file_lines
+from tasks.gold.gold_files import open_gold_archive
+from tasks.gold.secrecy import ContentKind, embargoes_of, may_disclose_gold
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
 from tasks.types.cited_reports.judgements import Rows, read_option
@@ -60,13 +66,13 @@ from tasks.types.positional_citations.parsing import file_parses
 from tasks.types.stored_judges import stored_judges
 
 #: The folder TASKS of an archive contains the files of declared tasks.
-TASKS = "tasks"
+TASKS_FOLDER = "tasks"
 #: The folder LEDGER of an archive contains the judgements of the season's judges.
-LEDGER = "ledger"
+LEDGER_FOLDER = "ledger"
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenArchive:
     """The contents of a season's archive.
 
     ``withheld`` contains the phases whose runs and gold are not in the archive.
@@ -81,7 +87,7 @@ class Written:
 
 def write_archive(
     season: Season, folder: Path, *, version: str, with_gold: bool
-) -> Written:
+) -> WrittenArchive:
     """Write the archive of a season to a new folder.
 
     ``with_gold`` is True if the organisers release the gold. Raises FileExistsError if
@@ -92,28 +98,30 @@ def write_archive(
             f"{folder} exists; an archive is written into a new folder"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    log.keep_up()
+    log.keep_log_current()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         base = Path(scratch) / "archive"
-        written = _Writing(season, base, with_gold=with_gold).write(version)
+        written = _ArchiveWriter(season, base, with_gold=with_gold).write(version)
         base.rename(folder)
     return written
 
 
-def prepared_archive(job: BackgroundJob) -> Outcome:
+def prepared_archive(job: BackgroundJob) -> JobOutcome:
     with tempfile.TemporaryDirectory(prefix="citeboard-archive-") as scratch:
-        told(job, 0, gettext_noop("writing the archive"))
+        record_progress(job, 0, gettext_noop("writing the archive"))
         folder = Path(scratch) / f"{job.season.slug}-archive"
         written = write_archive(job.season, folder, **job.given)
-        told(job, 0.8, gettext_noop("packing the archive"))
+        record_progress(job, 0.8, gettext_noop("packing the archive"))
         packed = Path(shutil.make_archive(str(folder), "zip", scratch, folder.name))
         with local_copies.storage_in_use(), packed.open("rb") as content:
-            name = storage.statistics.save(background.new_name("zip"), File(content))
+            name = storage.statistics.save(
+                background.new_storage_name("zip"), File(content)
+            )
         facts = {**asdict(written), "bytes": packed.stat().st_size}
-    return Outcome(lambda: facts, file=name)
+    return JobOutcome(lambda: facts, file=name)
 
 
-class _Writing:
+class _ArchiveWriter:
     def __init__(self, season: Season, base: Path, *, with_gold: bool) -> None:
         self.season, self.base, self.with_gold = season, base, with_gold
         self.tasks = list(season.tasks.prefetch_related("phases"))
@@ -126,7 +134,9 @@ class _Writing:
         self.battles = {pk: board for pk, board in battles.items() if board}
         # The archive contains only runs on public boards, as other runs are private.
         numbers = {
-            row.submission for board in self.shown for row in run_rows(board.board.rows)
+            row.submission
+            for board in self.shown
+            for row in expand_rows_to_runs(board.board.rows)
         }
         standing = Submission.objects.filter(pk__in=numbers).select_related(
             "team", "phase__task__season"
@@ -141,11 +151,11 @@ class _Writing:
             for phase in phases
             if phase.is_frozen()
             or not (phase.closes <= at or phase.shows_instances)
-            or not secrecy_of(phase).is_free(Kind.INSTANCES)
+            or not embargoes_of(phase).is_free(ContentKind.INSTANCES)
         ]
-        self.option_files = OptionFiles(base, season)
+        self.option_files = ArchivedOptionFiles(base, season)
 
-    def write(self, version: str) -> Written:
+    def write(self, version: str) -> WrittenArchive:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
         # Readers can verify the archive with the scorer, a Python wheel in the archive.
@@ -162,25 +172,28 @@ class _Writing:
                 "title": self.season.title,
                 "licence": self.season.licence,
             },
-            "tasks": [self._task(task) for task in self.tasks],
-            "runs": [self._run(run) for run in self.runs],
-            **self._judgements(),
-            **self._estimates(),
+            "tasks": [self._task_facts(task) for task in self.tasks],
+            "runs": [self._write_run(run) for run in self.runs],
+            **self._write_judgements(),
+            **self._write_estimates(),
         }
         for board in self.shown:
-            self._board(board)
+            self._write_board(board)
         for battles in self.battles.values():
             battles.write(self.base, self.season)
-        self._text(
-            verify.LOG, _json_with_newline({"head": log.head(), "keys": log.keys()})
+        self._write_text(
+            verify.LOG,
+            _json_with_newline(
+                {"head": log.head(), "keys": log.describe_signing_keys()}
+            ),
         )
-        self._about(facts, version)
+        self._write_description(facts, version)
         files = list(_files_with_digests(self.base))
-        self._text(
+        self._write_text(
             verify.CHECKSUMS,
             "".join(f"{digest}  {name}\n" for name, _, digest in files),
         )
-        return Written(
+        return WrittenArchive(
             boards=len(self.shown),
             runs=len(list((self.base / "runs").iterdir())),
             gold=len(list((self.base / "gold").iterdir())),
@@ -188,7 +201,7 @@ class _Writing:
             withheld=[f"{phase.task.slug}/{phase.slug}" for phase in self.withheld],
         )
 
-    def _about(self, facts: Mapping[str, Any], version: str) -> None:
+    def _write_description(self, facts: Mapping[str, Any], version: str) -> None:
         season, today = self.season, timezone.now().date()
         context = {
             "season": season,
@@ -196,25 +209,27 @@ class _Writing:
             "boards": self.shown,
             "battles": list(self.battles.values()),
         }
-        self._text("index.html", render_to_string("archive/index.html", context))
-        self._text("style.css", render_to_string("archive/style.css"))
-        self._text("README.md", render_to_string("archive/README.md", context))
-        self._text(verify.SEASON, _json_with_newline(facts))
-        self._text("CITATION.cff", citation(season, version, today))
-        self._text(".zenodo.json", _json_with_newline(zenodo(season, version, today)))
-        self._text(
+        self._write_text("index.html", render_to_string("archive/index.html", context))
+        self._write_text("style.css", render_to_string("archive/style.css"))
+        self._write_text("README.md", render_to_string("archive/README.md", context))
+        self._write_text(verify.SEASON, _json_with_newline(facts))
+        self._write_text("CITATION.cff", format_citation_file(season, version, today))
+        self._write_text(
+            ".zenodo.json", _json_with_newline(zenodo_metadata(season, version, today))
+        )
+        self._write_text(
             "ro-crate-metadata.json",
             _json_with_newline(
-                crate(season, list(_files_with_digests(self.base)), today)
+                ro_crate_metadata(season, list(_files_with_digests(self.base)), today)
             ),
         )
 
-    def _task(self, task: Task) -> dict[str, Any]:
+    def _task_facts(self, task: Task) -> dict[str, Any]:
         return {
             "slug": task.slug,
             "title": task.title,
             "type": task.type,
-            "folder": self._folder(task),
+            "folder": self._write_task_folder(task),
             "rules": task.rules,
             "phases": [
                 {
@@ -223,22 +238,24 @@ class _Writing:
                     "split": phase.split,
                     "opens": phase.opens.isoformat(),
                     "closes": phase.end and phase.end.isoformat(),
-                    "draw": self._draw(phase),
+                    "draw": self._sample_commitment(phase),
                     "boards": [board.json_path for board in self.boards[phase.pk]],
-                    **self._battles(phase),
+                    **self._battle_paths(phase),
                 }
                 for phase in task.phases.all()
             ],
             "gold": [
-                self._gold(task, gold) for gold in self.golds if gold.task_id == task.pk
+                self._write_gold(task, gold)
+                for gold in self.golds
+                if gold.task_id == task.pk
             ],
         }
 
-    def _battles(self, phase: Phase) -> dict[str, Any]:
+    def _battle_paths(self, phase: Phase) -> dict[str, Any]:
         board = self.battles.get(phase.pk)
         return {"battles": board.paths} if board else {}
 
-    def _folder(self, task: Task) -> str | None:
+    def _write_task_folder(self, task: Task) -> str | None:
         """Write the task card of a declared task, and its files that affect scores.
 
         The archive omits the example data of the task.
@@ -246,16 +263,16 @@ class _Writing:
         declared = task.task_type.declared
         if declared is None:
             return None
-        folder = f"{TASKS}/{task.slug}"
+        folder = f"{TASKS_FOLDER}/{task.slug}"
         (self.base / folder).mkdir(parents=True)
         files = declared.referenced
         if CARD in declared.files:
             files[CARD] = declared.files[CARD]
         for name, text in files.items():
-            self._text(f"{folder}/{name}", text)
+            self._write_text(f"{folder}/{name}", text)
         return folder
 
-    def _gold(self, task: Task, gold: Gold) -> dict[str, Any]:
+    def _write_gold(self, task: Task, gold: Gold) -> dict[str, Any]:
         name = f"gold/{task.slug}-{gold.split}-v{gold.number}{PurePosixPath(gold.file).suffix}"
         facts = {
             "split": gold.split,
@@ -269,7 +286,7 @@ class _Writing:
         }
         if not self._has_gold(gold):
             return {**facts, "file": None}
-        with open_archive(gold) as source, (self.base / name).open("wb") as file:
+        with open_gold_archive(gold) as source, (self.base / name).open("wb") as file:
             shutil.copyfileobj(source, file)
         opened = {
             "rows": gold.rows,
@@ -278,7 +295,7 @@ class _Writing:
         }
         return {**facts, **opened, "file": name}
 
-    def _judgements(self) -> dict[str, Any]:
+    def _write_judgements(self) -> dict[str, Any]:
         """Write the judgements of the season's judges.
 
         Judgements reveal gold, so archives without gold do not contain them.
@@ -286,13 +303,13 @@ class _Writing:
         judges = Judge.objects.filter(season=self.season, decided__gt=0).order_by("pk")
         if not all(map(self._has_gold, self.golds)) or not judges:
             return {}
-        (self.base / LEDGER).mkdir()
+        (self.base / LEDGER_FOLDER).mkdir()
         written = []
         for number, judge in enumerate(judges, start=1):
             # A model's name may contain characters that a file name may not contain.
-            name = f"{LEDGER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
+            name = f"{LEDGER_FOLDER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
             with (self.base / name).open("w", encoding="utf-8") as file:
-                file.writelines(ledger_lines([judge]))
+                file.writelines(judgement_file_lines([judge]))
             written.append(
                 {
                     "kind": judge.kind,
@@ -304,7 +321,7 @@ class _Writing:
             )
         return {"judgements": written}
 
-    def _estimates(self) -> dict[str, Any]:
+    def _write_estimates(self) -> dict[str, Any]:
         """Write the published estimated scores of phases.
 
         The board and the gold of each phase must be in the archive.
@@ -327,7 +344,7 @@ class _Writing:
         ]
         return write_estimates(self.base, given, {run.pk for run in self.runs})
 
-    def _draw(self, phase: Phase) -> dict[str, str] | None:
+    def _sample_commitment(self, phase: Phase) -> dict[str, str] | None:
         """Return the commitment to the random sample of a phase's public instances.
 
         If the archive contains the gold, the commitment includes the nonce.
@@ -355,23 +372,26 @@ class _Writing:
         phases = Phase.objects.filter(
             task=gold.task_id, split=gold.split
         ).select_related("task__season")
-        if any(may_give_gold(phase, gold.pk) for phase in phases):
+        if any(may_disclose_gold(phase, gold.pk) for phase in phases):
             return True
         free = (
-            secrecy_of(phase).is_free(Kind.INSTANCES, version=gold.pk)
+            embargoes_of(phase).is_free(ContentKind.INSTANCES, version=gold.pk)
             for phase in phases
         )
         return self.with_gold and all(free)
 
-    def _run(self, run: Submission) -> dict[str, Any]:
+    def _write_run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
-        printed = printed_evaluations(run, Audience.PUBLIC)
-        self._text(
-            scores, _json_with_newline([self._evaluation(*pair) for pair in printed])
+        printed = evaluations_as_printed(run, Audience.PUBLIC)
+        self._write_text(
+            scores,
+            _json_with_newline(
+                [self._evaluation_with_archive_paths(*pair) for pair in printed]
+            ),
         )
         suffix = PurePosixPath(run.filename).suffix.lower()
         receipts = f"receipts/{run.pk}.json"
-        self._text(
+        self._write_text(
             receipts,
             _json_with_newline(
                 receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)
@@ -388,17 +408,19 @@ class _Writing:
             "id": run.pk,
             "task": run.phase.task.slug,
             "phase": run.phase.slug,
-            "team": self._team(run),
+            "team": self._public_team_name(run),
             "system": run.system,
             "kind": run.kind,
             "description": run.description if self._is_named(run) else "",
-            "file": self._copied(storage.runs, run.file, name) if has_file else None,
+            "file": self._copy_stored_file(storage.runs, run.file, name)
+            if has_file
+            else None,
             "sha256": run.sha256,
             "scores": scores,
             "receipts": receipts,
         }
 
-    def _team(self, run: Submission) -> str | None:
+    def _public_team_name(self, run: Submission) -> str | None:
         if run.team is None or not run.phase.shows_teams:
             return None
         if self._is_named(run):
@@ -408,7 +430,7 @@ class _Writing:
     def _is_named(self, run: Submission) -> bool:
         return run.team is None or shows_teams(run.phase, Audience.PUBLIC)
 
-    def _evaluation(
+    def _evaluation_with_archive_paths(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the scorer's output for an evaluation, in which the paths of option
@@ -422,17 +444,19 @@ class _Writing:
         )
         return {**printed, "files": self.option_files.of(options) if is_given else {}}
 
-    def _board(self, board: ArchivedBoard) -> None:
+    def _write_board(self, board: ArchivedBoard) -> None:
         rows = board.board.rows
-        self._text(
+        self._write_text(
             board.json_path,
-            exports.as_json(board.board, rows, manual_scores.figures_of(rows)),
+            exports.board_as_json(
+                board.board, rows, manual_scores.team_figures_by_run(rows)
+            ),
         )
         tests = _pairwise_tests(board.board) | _tests_of_means(board.board)
-        self._text(verify.tests_of(board.json_path), _json_with_newline(tests))
+        self._write_text(verify.tests_of(board.json_path), _json_with_newline(tests))
         has_chart = board.board.ranking is not None
         if has_chart:
-            self._text(board.chart_path, board.chart())
+            self._write_text(board.chart_path, board.chart())
         context = {
             "season": self.season,
             "shown": board,
@@ -440,14 +464,18 @@ class _Writing:
             "chart": PurePosixPath(board.chart_path).name,
             "has_chart": has_chart,
         }
-        self._text(board.page_path, render_to_string("archive/board.html", context))
+        self._write_text(
+            board.page_path, render_to_string("archive/board.html", context)
+        )
 
-    def _copied(self, kept: storage.FolderStorage, name: str, path: str) -> str:
+    def _copy_stored_file(
+        self, kept: storage.FolderStorage, name: str, path: str
+    ) -> str:
         with kept.open(name) as source, (self.base / path).open("wb") as file:
             shutil.copyfileobj(source, file)
         return path
 
-    def _text(self, name: str, text: str) -> None:
+    def _write_text(self, name: str, text: str) -> None:
         (self.base / name).write_text(text, encoding="utf-8")
 
 
@@ -473,7 +501,7 @@ def _tests_of_means(board: Board) -> dict[str, Any]:
     The mapping is empty if the board has no means over random seeds. In each test,
     ``first`` and ``second`` are runs that represent the two compared systems.
     """
-    if not board.has_means or board.ranking is None:
+    if not board.has_seed_means or board.ranking is None:
         return {}
     ranked = [row for row in board.rows if row.rank is not None]
     of_digest = {row.system_digest: row.submission for row in ranked}
@@ -534,7 +562,7 @@ class ArchivedBoard:
                 row,
                 [_cell_text(row.scores.get(column.name)) for column in board.columns],
             )
-            for row in board.with_runs
+            for row in board.rows_with_seed_runs
         ]
 
     def chart(self) -> str:
@@ -553,14 +581,14 @@ def _cell_text(cell: Cell | None) -> str:
 
 def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
     for rules in phase.task.rules:
-        board = standings(phase, AnonymousUser(), rules, audience=Audience.PUBLIC)
+        board = compute_board(phase, AnonymousUser(), rules, audience=Audience.PUBLIC)
         if board.visibility == Visibility.SCORES and board.rows:
             yield ArchivedBoard(board, f"{phase.task.slug}-{phase.slug}-{rules}")
 
 
-ROCRATE = "https://w3id.org/ro/crate/1.1"
+ROCRATE_PROFILE = "https://w3id.org/ro/crate/1.1"
 #: The JSON-LD context of this RO-Crate version lacks the schema.org term `sha256`.
-CHECKSUM = {"sha256": "https://schema.org/sha256"}
+CHECKSUM_CONTEXT = {"sha256": "https://schema.org/sha256"}
 MEDIA_TYPES = {
     ".jsonl": "application/jsonl",
     ".md": "text/markdown",
@@ -569,7 +597,7 @@ MEDIA_TYPES = {
 }
 
 
-def citation(season: Season, version: str, on: dt.date) -> str:
+def format_citation_file(season: Season, version: str, on: dt.date) -> str:
     lines = {
         "cff-version": "1.2.0",
         "message": exports.json_text("If you use this archive, please cite it."),
@@ -583,7 +611,7 @@ def citation(season: Season, version: str, on: dt.date) -> str:
     return "".join(f"{name}: {value}\n" for name, value in lines.items())
 
 
-def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
+def zenodo_metadata(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
     return {
         "title": f"{season.title}: runs, boards and scores",
         "upload_type": "dataset",
@@ -596,7 +624,7 @@ def zenodo(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
     }
 
 
-def crate(
+def ro_crate_metadata(
     season: Season, files: Sequence[tuple[str, int, str]], on: dt.date
 ) -> Mapping[str, Any]:
     organisers = {
@@ -624,7 +652,7 @@ def crate(
     about = {
         "@id": "ro-crate-metadata.json",
         "@type": "CreativeWork",
-        "conformsTo": {"@id": ROCRATE},
+        "conformsTo": {"@id": ROCRATE_PROFILE},
         "about": {"@id": "./"},
     }
     parts = [
@@ -641,12 +669,12 @@ def crate(
         for name, size, digest in files
     ]
     return {
-        "@context": [f"{ROCRATE}/context", CHECKSUM],
+        "@context": [f"{ROCRATE_PROFILE}/context", CHECKSUM_CONTEXT],
         "@graph": [about, root, organisers, licence, *parts],
     }
 
 
-FOLDER = "labels"
+LABELS_FOLDER = "labels"
 
 
 def _check_option(name: str, path: str) -> None:
@@ -660,7 +688,7 @@ def _check_option(name: str, path: str) -> None:
         read_option(JUDGED[name], path, Rows(JUDGED[name]))
 
 
-class OptionFiles:
+class ArchivedOptionFiles:
     def __init__(self, archive: Path, season: Season) -> None:
         self._archive, self._season = archive, season
         self._written: dict[tuple[str, str], str | None] = {}
@@ -669,7 +697,7 @@ class OptionFiles:
         paths = {}
         for name, value in options.items():
             if (name, value) not in self._written:
-                lines = self._lines(name, value)
+                lines = self._option_file_lines(name, value)
                 self._written[name, value] = (
                     None if lines is None else self._write_lines(lines)
                 )
@@ -677,14 +705,14 @@ class OptionFiles:
                 paths[name] = path
         return paths
 
-    def _lines(self, name: str, value: str) -> Iterator[bytes] | None:
+    def _option_file_lines(self, name: str, value: str) -> Iterator[bytes] | None:
         for judge in stored_judges({name: value}):
             deciding = list(
                 Judge.objects.deciding(judge.name, self._season, judge.kind)
                 .filter(imports__isnull=False)
                 .distinct()
             )
-            lines = entailment_labels.archived_label_lines(deciding)
+            lines = entailment_labels.label_file_lines_with_withdrawn(deciding)
             return (line.encode() for line in lines) if deciding else None
         # Only option files of a parser or of judgements can belong to a season.
         if name not in (PARSER.name, *JUDGED) or not Path(value).is_file():
@@ -703,8 +731,8 @@ class OptionFiles:
             for line in lines:
                 digest.update(line)
                 file.write(line)
-        name = f"{FOLDER}/{digest.hexdigest()[:16]}.jsonl"
-        (self._archive / FOLDER).mkdir(exist_ok=True)
+        name = f"{LABELS_FOLDER}/{digest.hexdigest()[:16]}.jsonl"
+        (self._archive / LABELS_FOLDER).mkdir(exist_ok=True)
         shutil.move(file.name, self._archive / name)
         (self._archive / name).chmod(0o644)
         return name

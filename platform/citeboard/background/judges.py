@@ -1,20 +1,20 @@
 """The background job that asks an LLM judge or estimates the cost."""
 
-from citeboard.background.kinds import Outcome
+from citeboard.background.kinds import JobOutcome
 from scoring.models import BackgroundJob
-from scoring.worker.judge_jobs import estimated, judged
+from scoring.worker.judge_jobs import ask_judge_for_job, estimate_judging_cost
 from scoring.worker.judging import ask_for_judging
 
 
-def prepared_judging(job: BackgroundJob) -> Outcome:
+def prepare_judging(job: BackgroundJob) -> JobOutcome:
     if job.given.get("dry_run"):
-        estimate = estimated(job)
-        return Outcome(lambda: estimate)
-    done = judged(job)
+        estimate = estimate_judging_cost(job)
+        return JobOutcome(lambda: estimate)
+    done = ask_judge_for_job(job)
 
-    def ask_again() -> None:
+    def queue_waiting_judging() -> None:
         # Runs that began to wait just before the job's end need another judging job.
         if done.has_more():
             ask_for_judging(done.row)
 
-    return Outcome(lambda: done.numbers, after=ask_again)
+    return JobOutcome(lambda: done.numbers, after=queue_waiting_judging)

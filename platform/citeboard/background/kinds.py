@@ -22,187 +22,217 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.background.outcomes import (
-    imported_labels,
-    judging_outcome,
-    old_runs_outcome,
+    judging_result_text,
+    label_import_text,
+    old_runs_result_text,
 )
 from citeboard.core import storage
 from citeboard.core.release import release
-from citeboard.core.words import counted, listed
+from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import User
 from scoring.exchange import figure_files, overview_paper
 from scoring.exchange.overview_paper import OverviewPaper
 from scoring.human import disagreements, estimates, pairs
-from scoring.human.claim_review import judged_evaluation, keep_file, read_agreement
-from scoring.human.pair_plans import Division
-from scoring.human.sheets import SheetRefused, draw_sheet, keep_sheet, runs_on_board
+from scoring.human.claim_review import (
+    compute_file_agreement,
+    evaluation_with_claims,
+    store_judgement_file,
+)
+from scoring.human.pair_plans import PlanDivision
+from scoring.human.sheets import (
+    SheetRefused,
+    runs_on_board,
+    sample_sheet,
+    save_rating_sheet,
+)
 from scoring.models import BackgroundJob, EstimateSheet
 from scoring.results.board import visibility
 from scoring.results.board.formatting import shown
-from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.standings import Board, Row, compute_board
 from scoring.worker import background
-from scoring.worker.background import Kind, State, ask, new_name
+from scoring.worker.background import (
+    Kind,
+    State,
+    new_storage_name,
+    queue_background_job,
+)
 from scoring.worker.child import RunFailed
 from scoring.worker.dry_runs import dry_score
-from scoring.worker.entailment_labels import go_on
-from scoring.worker.ledger import GivenRows, Imported, read_file, store
+from scoring.worker.entailment_labels import resume_jobs_after_import
+from scoring.worker.ledger import (
+    ImportResult,
+    ParsedJudgements,
+    read_judgement_file,
+    store_judgements,
+)
 from scoring.worker.local_copies import storage_in_use
-from scoring.worker.release import ranking_of
-from tasks.gold.secrecy import secrecy_of
+from scoring.worker.release import ranking_metric_name
+from tasks.gold.secrecy import embargoes_of
 from tasks.jobs import engine, interruptions, queue_choice, work
 from tasks.jobs.interruptions import DATABASE_ERRORS
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_help, may_organise
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import Problem
 
 
-def prepared_sheet(job: BackgroundJob, by: User) -> Outcome:
+def prepare_sheet(job: BackgroundJob, by: User) -> JobOutcome:
     assert job.phase is not None
     if "estimates" in job.given:
-        return prepared_estimate_sheet(job, by)
+        return prepare_estimate_sheet(job, by)
     if "disagreements" in job.given:
-        return prepared_disagreements(job, by)
+        return prepare_disagreement_sheet(job, by)
     if "estimate_sheet" in job.given:
-        return prepared_estimates(job, by)
+        return prepare_estimates(job, by)
     battles = job.given.get("battles")
-    choice = pairs.candidates if battles else runs_on_board
+    choice = pairs.comparable_runs if battles else runs_on_board
     on_board = {run.pk: run for run in choice(job.phase, by)}
     if gone := [number for number in job.given["runs"] if number not in on_board]:
         raise SheetRefused(
             f"a chosen run does not stand on the board any more: {len(gone)} of them"
         )
-    drawn = draw_sheet(
+    drawn = sample_sheet(
         phase=job.phase,
         runs=[on_board[number] for number in job.given["runs"]],
         instances=job.given["instances"],
         seed=job.given["seed"],
-        tell=partial(told, job),
+        tell=partial(record_progress, job),
     )
     if battles:
         asked = job.given.get("division")
-        division = Division(**asked) if asked else None
-        return Outcome(
-            lambda: {"pairs": pairs.keep_pairs(drawn, battles, division, by=by).pk}
+        division = PlanDivision(**asked) if asked else None
+        return JobOutcome(
+            lambda: {"pairs": pairs.save_pair_sheet(drawn, battles, division, by=by).pk}
         )
-    return Outcome(lambda: {"sheet": keep_sheet(drawn, by=by).pk})
+    return JobOutcome(lambda: {"sheet": save_rating_sheet(drawn, by=by).pk})
 
 
-def prepared_estimate_sheet(job: BackgroundJob, by: User) -> Outcome:
+def prepare_estimate_sheet(job: BackgroundJob, by: User) -> JobOutcome:
     assert job.phase is not None
-    told(job, 0, gettext_noop("drawing the sample"))
-    sampling = estimates.drawn_sampling(
+    record_progress(job, 0, gettext_noop("drawing the sample"))
+    sampling = estimates.new_sampling(
         job.phase, job.given["estimates"], job.given["labels"], by
     )
-    drawn = estimates.stored(estimates.draw(sampling))
-    return Outcome(
-        lambda: {"estimates": estimates.keep_sheet(sampling, drawn, by=by).pk},
-        discard=partial(estimates.discard, drawn),
+    drawn = estimates.store_sheet_file(estimates.draw_sample(sampling))
+    return JobOutcome(
+        lambda: {"estimates": estimates.save_estimate_sheet(sampling, drawn, by=by).pk},
+        discard=partial(estimates.delete_unused_sheet_file, drawn),
     )
 
 
-def prepared_disagreements(job: BackgroundJob, by: User) -> Outcome:
+def prepare_disagreement_sheet(job: BackgroundJob, by: User) -> JobOutcome:
     assert job.phase is not None
-    told(job, 0, gettext_noop("drawing the sample"))
-    asked = disagreements.Asked(
+    record_progress(job, 0, gettext_noop("drawing the sample"))
+    asked = disagreements.DisagreementRequest(
         phase=job.phase,
         judge=job.given["disagreements"],
         pairs=job.given["pairs"],
         seed=job.given["seed"],
     )
-    found = disagreements.drawn(asked, by)
-    lines = estimates.stored(disagreements.lines_of(asked, found))
-    return Outcome(
+    found = disagreements.sample_disagreements(asked, by)
+    lines = estimates.store_sheet_file(disagreements.lines_to_label(asked, found))
+    return JobOutcome(
         lambda: {
-            "estimates": disagreements.keep(asked, found, lines, by=by).pk,
+            "estimates": disagreements.save_disagreement_sheet(
+                asked, found, lines, by=by
+            ).pk,
             "pairs_found": lines.rows,
         },
-        discard=partial(estimates.discard, lines),
+        discard=partial(estimates.delete_unused_sheet_file, lines),
     )
 
 
-def prepared_estimates(job: BackgroundJob, by: User) -> Outcome:
+def prepare_estimates(job: BackgroundJob, by: User) -> JobOutcome:
     sheets = EstimateSheet.objects.select_related("phase__task__season", "gold")
     sheet = sheets.filter(pk=job.given["estimate_sheet"]).first()
     if sheet is None:
         raise SheetRefused("the sheet was deleted meanwhile")
-    told(job, 0, gettext_noop("reading the labels"))
+    record_progress(job, 0, gettext_noop("reading the labels"))
     if not sheet.corrects_scores:
-        with sent_file(job) as path:
-            labels = disagreements.labels_of(sheet, path, job.filename, by)
-        return _stored_in_ledger(job, labels, by)
-    with sent_file(job) as path:
+        with copy_uploaded_file(job) as path:
+            labels = disagreements.read_people_labels(sheet, path, job.filename, by)
+        return _outcome_storing_labels(job, labels, by)
+    with copy_uploaded_file(job) as path:
         found = estimates.computed(sheet, path, job.filename)
-    people = estimates.stored(found.rows)
+    people = estimates.store_sheet_file(found.rows)
 
     def keep() -> Mapping[str, Any]:
-        estimates.keep_labels(sheet, found.result, people, by=by)
+        estimates.save_people_labels(sheet, found.result, people, by=by)
         return {"estimates": sheet.pk}
 
-    return Outcome(keep, discard=partial(estimates.discard, people))
+    return JobOutcome(keep, discard=partial(estimates.delete_unused_sheet_file, people))
 
 
-def ask_for_labels(
-    *, season: Season, model: str, upload: Upload, by: User
+def queue_label_import(
+    *, season: Season, model: str, upload: UploadedRunFile, by: User
 ) -> BackgroundJob:
-    return ask(Kind.LABELS, season, {"model": model}, by=by, upload=upload)
+    return queue_background_job(
+        Kind.LABELS, season, {"model": model}, by=by, upload=upload
+    )
 
 
-def ask_for_ledger(
-    *, season: Season, judge: str, upload: Upload, by: User
+def queue_ledger_import(
+    *, season: Season, judge: str, upload: UploadedRunFile, by: User
 ) -> BackgroundJob:
-    return ask(Kind.LEDGER, season, {"model": judge}, by=by, upload=upload)
+    return queue_background_job(
+        Kind.LEDGER, season, {"model": judge}, by=by, upload=upload
+    )
 
 
-def prepared_labels(job: BackgroundJob, by: User) -> Outcome:
-    told(job, 0, gettext_noop("reading the file"))
-    with sent_file(job) as path:
-        given = read_file(path, job.filename, job.given["model"], by)
-    return _stored_in_ledger(job, given, by)
+def prepare_labels(job: BackgroundJob, by: User) -> JobOutcome:
+    record_progress(job, 0, gettext_noop("reading the file"))
+    with copy_uploaded_file(job) as path:
+        given = read_judgement_file(path, job.filename, job.given["model"], by)
+    return _outcome_storing_labels(job, given, by)
 
 
-def _stored_in_ledger(job: BackgroundJob, given: GivenRows, by: User) -> Outcome:
-    told(job, 0.5, f"keeping {given.summary.rows} labels")
-    stored: list[Imported] = []
+def _outcome_storing_labels(
+    job: BackgroundJob, given: ParsedJudgements, by: User
+) -> JobOutcome:
+    record_progress(job, 0.5, f"keeping {given.summary.rows} labels")
+    stored: list[ImportResult] = []
 
     def keep() -> Mapping[str, Any]:
-        labels = store(given, season=job.season, by=by)
+        labels = store_judgements(given, season=job.season, by=by)
         stored.append(labels)
         return {
             "judge": labels.judge.name,
             "added": labels.added,
             "known": labels.known,
-            "resumed": go_on(labels, given),
+            "resumed": resume_jobs_after_import(labels, given),
         }
 
     # Runs that began to wait during the import are queued again for the new labels.
-    return Outcome(keep, after=lambda: [go_on(labels, given) for labels in stored])
+    return JobOutcome(
+        keep,
+        after=lambda: [resume_jobs_after_import(labels, given) for labels in stored],
+    )
 
 
-def prepared_judgements(job: BackgroundJob, by: User) -> Outcome:
+def prepare_judgements(job: BackgroundJob, by: User) -> JobOutcome:
     submission = job.submission
     assert submission is not None
-    told(job, 0, gettext_noop("reading the file"))
-    with sent_file(job) as path:
-        read_agreement(submission, path, job.filename, by)
-    told(job, 0.5, gettext_noop("storing the judgements"))
+    record_progress(job, 0, gettext_noop("reading the file"))
+    with copy_uploaded_file(job) as path:
+        compute_file_agreement(submission, path, job.filename, by)
+    record_progress(job, 0.5, gettext_noop("storing the judgements"))
 
     def keep() -> Mapping[str, Any]:
-        with sent_file(job) as path:
+        with copy_uploaded_file(job) as path:
             return {
-                "judged": keep_file(
+                "judged": store_judgement_file(
                     submission=submission, path=path, filename=job.filename, by=by
                 ).pk
             }
 
-    return Outcome(keep)
+    return JobOutcome(keep)
 
 
 #: A dry run of scoring first scores the BEST best runs and the baselines of each phase.
-BEST = 5
+BEST_RUNS_SCORED_FIRST = 5
 
 
-def ask_for_dry_runs(
+def queue_dry_runs(
     season: Season, scorings: Sequence[Mapping[str, Any]], by: User
 ) -> list[BackgroundJob]:
     """Queue a job that scores the best runs and baselines without storing the scores,
@@ -210,32 +240,39 @@ def ask_for_dry_runs(
     """
     parts = ("best", "rest") if scorings else ()
     return [
-        ask(Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by)
+        queue_background_job(
+            Kind.DRY_RUN, season, {"part": part, "scorings": list(scorings)}, by=by
+        )
         for part in parts
     ]
 
 
-def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
+def prepare_dry_run(job: BackgroundJob, by: User) -> JobOutcome:
     tried: list[tuple[Mapping[str, Any], Board, Row]] = []
     for scoring in job.given["scorings"]:
-        board = standings(
+        board = compute_board(
             Phase.objects.select_related("task__season").get(pk=scoring["phase"]), by
         )
         competing = [row for row in board.systems if row.competes]
-        best = [*competing[:BEST], *(row for row in board.systems if row.is_baseline)]
-        rows = best if job.given["part"] == "best" else competing[BEST:]
+        best = [
+            *competing[:BEST_RUNS_SCORED_FIRST],
+            *(row for row in board.systems if row.is_baseline),
+        ]
+        rows = (
+            best if job.given["part"] == "best" else competing[BEST_RUNS_SCORED_FIRST:]
+        )
         tried += [(scoring, board, row) for row in rows]
     runs = Submission.objects.select_related("phase__task").in_bulk(
         [row.submission for *_of, row in tried]
     )
     scores: list[dict[str, Any]] = []
     for index, (scoring, board, row) in enumerate(tried):
-        told(job, index / len(tried), gettext_noop("scoring runs"))
+        record_progress(job, index / len(tried), gettext_noop("scoring runs"))
         ranking, after, why = board.ranking, None, ""
         try:
             metrics = dry_score(runs[row.submission], scoring)
-            after = metrics[ranking_of(metrics, scoring["rank_by"])]["value"]
-        except (RunFailed, work.JobWaits, work.JobDied) as reason:
+            after = metrics[ranking_metric_name(metrics, scoring["rank_by"])]["value"]
+        except (RunFailed, work.JobWaitsForDependency, work.JobProcessDied) as reason:
             why = str(reason)
         scale = ranking.scale if ranking else 1.0
         sign = -1 if ranking and ranking.higher_is_better is False else 1
@@ -265,11 +302,11 @@ def prepared_dry_run(job: BackgroundJob, by: User) -> Outcome:
             if value is not None and other > value
         ]
         score["place"] = "" if value is None else str(1 + len(better))
-    return Outcome(lambda: {"scores": scores})
+    return JobOutcome(lambda: {"scores": scores})
 
 
 @contextmanager
-def sent_file(job: BackgroundJob) -> Iterator[Path]:
+def copy_uploaded_file(job: BackgroundJob) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citeboard-sent-") as folder:
         with storage_in_use():
             path = storage.local_copy(storage.statistics, job.file, Path(folder))
@@ -279,55 +316,60 @@ def sent_file(job: BackgroundJob) -> Iterator[Path]:
 def ask_for_archive(
     *, season: Season, version: str, with_gold: bool, by: User
 ) -> BackgroundJob:
-    return ask(
+    return queue_background_job(
         Kind.ARCHIVE, season, {"version": version, "with_gold": bool(with_gold)}, by=by
     )
 
 
-def archives_of(season: Season) -> QuerySet[BackgroundJob]:
+def finished_archives_of(season: Season) -> QuerySet[BackgroundJob]:
     return season.background_jobs.filter(kind=Kind.ARCHIVE, job__state=State.DONE)
 
 
-#: An outdated archive is available for STILL_GIVEN to people who may see its contents.
-STILL_GIVEN = dt.timedelta(hours=1)
+#: An outdated archive is available for OUTDATED_ARCHIVE_KEPT to people who may see its contents.
+OUTDATED_ARCHIVE_KEPT = dt.timedelta(hours=1)
 
 
-def ask_for_paper(paper: OverviewPaper) -> BackgroundJob:
+def current_or_queued_paper(paper: OverviewPaper) -> BackgroundJob:
     """Return the stored overview paper if it is current, or else a job that writes a
     new paper.
     """
-    if (found := kept_paper(paper)) and is_current(found, paper):
+    if (found := stored_paper_job(paper)) and is_current(found, paper):
         return found
-    if (moving := moving_paper(paper)) is not None:
+    if (moving := unfinished_paper_job(paper)) is not None:
         # Only one job at a time writes a paper, with the data at the start of the job.
         return moving
-    return ask(
-        Kind.PAPER, paper.season, {"state": state_of(paper)}, by=_viewer_of_paper(paper)
+    return queue_background_job(
+        Kind.PAPER,
+        paper.season,
+        {"state": paper_state_digest(paper)},
+        by=_viewer_of_paper(paper),
     )
 
 
-def kept_paper(paper: OverviewPaper) -> BackgroundJob | None:
+def stored_paper_job(paper: OverviewPaper) -> BackgroundJob | None:
     made = (
         _jobs_of_papers(paper)
         .filter(job__state=State.DONE)
         .order_by("-finished_at", "-pk")
     )
-    rights, state = rights_of(paper), state_of(paper)
+    rights, state = paper_rights_digest(paper), paper_state_digest(paper)
     allowed = [job for job in made if job.result["rights"] == rights and job.file]
     exact = next((job for job in allowed if job.result["state"] == state), None)
     recent = (
         job
         for job in allowed
-        if job.finished_at and timezone.now() - job.finished_at < STILL_GIVEN
+        if job.finished_at and timezone.now() - job.finished_at < OUTDATED_ARCHIVE_KEPT
     )
     return exact or next(recent, None)
 
 
 def is_current(job: BackgroundJob, paper: OverviewPaper) -> bool:
-    return job.state == State.DONE and bool(job.result["state"] == state_of(paper))
+    return job.state == State.DONE and bool(
+        job.result["state"] == paper_state_digest(paper)
+    )
 
 
-def moving_paper(paper: OverviewPaper) -> BackgroundJob | None:
+def unfinished_paper_job(paper: OverviewPaper) -> BackgroundJob | None:
     return _jobs_of_papers(paper).filter(finished_at=None).first()
 
 
@@ -342,31 +384,31 @@ def paper_of(job: BackgroundJob) -> OverviewPaper:
     return OverviewPaper.for_viewer(job.season, job.asked_by)
 
 
-def prepared_paper(job: BackgroundJob) -> Outcome:
+def prepare_paper(job: BackgroundJob) -> JobOutcome:
     paper = paper_of(job)
     # The job reads the state first, so that later changes make the archive outdated.
-    facts = {"rights": rights_of(paper), "state": state_of(paper)}
-    content = paper.archive(partial(told, job))
-    told(job, 1, gettext_noop("storing the archive"))
+    facts = {"rights": paper_rights_digest(paper), "state": paper_state_digest(paper)}
+    content = paper.archive(partial(record_progress, job))
+    record_progress(job, 1, gettext_noop("storing the archive"))
     with storage_in_use():
-        name = storage.statistics.save(new_name("zip"), ContentFile(content))
-    return Outcome(lambda: {**facts, "bytes": len(content)}, file=name)
+        name = storage.statistics.save(new_storage_name("zip"), ContentFile(content))
+    return JobOutcome(lambda: {**facts, "bytes": len(content)}, file=name)
 
 
-def rights_of(paper: OverviewPaper) -> str:
+def paper_rights_digest(paper: OverviewPaper) -> str:
     rights = []
     for phase in _phases_of_paper(paper):
         audience = visibility.audience_of(phase, paper.viewer)
         classes = (
             1
             if visibility.may_see_instances(phase, audience)
-            else secrecy_of(phase).min_class_size
+            else embargoes_of(phase).min_class_size
         )
         shown = (
             visibility.shows_teams(phase, audience),
             visibility.shows_run_counts(phase, audience),
         )
-        stood = str(visibility.frozen_at(phase, audience) or "")
+        stood = str(visibility.freeze_time_for(phase, audience) or "")
         rights.append(
             (
                 phase.pk,
@@ -381,7 +423,7 @@ def rights_of(paper: OverviewPaper) -> str:
     runs = Submission.objects.filter(gone, phase__task__season=paper.season).order_by(
         "pk"
     )
-    return _digest_of_paper(
+    return _digest_facts(
         rights,
         paper.season.shows_overall,
         list(runs.values_list("pk", flat=True)),
@@ -389,7 +431,7 @@ def rights_of(paper: OverviewPaper) -> str:
     )
 
 
-def state_of(paper: OverviewPaper) -> str:
+def paper_state_digest(paper: OverviewPaper) -> str:
     season = paper.season
     tasks = {phase.task_id: phase.task for phase in _phases_of_paper(paper)}
     facts = [
@@ -399,8 +441,8 @@ def state_of(paper: OverviewPaper) -> str:
         ]
         for row in (season, *tasks.values(), *_phases_of_paper(paper))
     ]
-    return _digest_of_paper(
-        rights_of(paper), facts, release(), figure_files.file_forms()
+    return _digest_facts(
+        paper_rights_digest(paper), facts, release(), figure_files.image_formats()
     )
 
 
@@ -416,22 +458,22 @@ def _viewer_of_paper(paper: OverviewPaper) -> User | None:
     return paper.viewer if isinstance(paper.viewer, User) else None
 
 
-def _digest_of_paper(*facts: object) -> str:
+def _digest_facts(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-#: The worker renews a lease BEATS times within the duration of the lease.
-BEATS = 4
+#: The worker renews a lease RENEWALS_PER_LEASE times within the duration of the lease.
+RENEWALS_PER_LEASE = 4
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """The outcome of a background job, with the work that follows the job.
 
     `record` stores the results in the transaction that ends the job, and returns the
     values that the job's page shows. ``problems`` lists findings that did not make the
     job fail, and ``record`` may append findings. If the transaction of ``record``
-    fails, ``discard`` deletes the files with the job's results.
+    fails, ``delete_unused_sheet_file`` deletes the files with the job's results.
     """
 
     record: Callable[[], Mapping[str, Any]]
@@ -441,34 +483,36 @@ class Outcome:
     discard: Callable[[], object] = lambda: None
 
 
-def told(job: BackgroundJob, share: float, doing: str) -> None:
+def record_progress(job: BackgroundJob, share: float, doing: str) -> None:
     """Record the progress of a background job, as a share between 0 and 1.
 
     Raises JobLost if another worker has taken the job, and Stopping if the worker must
     end.
     """
-    interruptions.check()
-    if not background.tell(job, share, doing):
+    interruptions.raise_if_stop_requested()
+    if not background.update_progress(job, share, doing):
         raise engine.JobLost
 
 
 @contextmanager
-def heartbeat(job: BackgroundJob) -> Iterator[None]:
+def renew_lease_during(job: BackgroundJob) -> Iterator[None]:
     """Renew the lease of a background job until the block ends.
 
     The lease must be renewed, because a job that reads a large file can take minutes.
     """
     ended = threading.Event()
 
-    def renew() -> None:
-        while not ended.wait(background.BACKGROUND.lease / BEATS):
+    def renew_lease_until_ended() -> None:
+        while not ended.wait(background.BACKGROUND.lease / RENEWALS_PER_LEASE):
             # The next renewal of the lease may succeed after a database error.
             # If all renewals fail, the lease expires and another worker takes the job.
             with suppress(*DATABASE_ERRORS):
-                engine.heartbeat(job.job)
+                engine.renew_lease(job.job)
             connection.close()
 
-    beating = threading.Thread(target=renew, name="heartbeat", daemon=True)
+    beating = threading.Thread(
+        target=renew_lease_until_ended, name="heartbeat", daemon=True
+    )
     beating.start()
     try:
         yield
@@ -477,7 +521,7 @@ def heartbeat(job: BackgroundJob) -> Iterator[None]:
         beating.join()
 
 
-def job_for(user: object, number: int) -> BackgroundJob:
+def visible_job_or_404(user: object, number: int) -> BackgroundJob:
     related = ("job", "season", "phase", "submission", "asked_by")
     job = BackgroundJob.objects.select_related(*related).filter(pk=number).first()
     if job is not None:
@@ -526,7 +570,7 @@ def run_to_judge(user: object, number: int) -> Submission:
     if (
         run is None
         or not is_theirs
-        or not (hasattr(run, "judged") or judged_evaluation(run))
+        or not (hasattr(run, "judged") or evaluation_with_claims(run))
     ):
         raise Http404(
             _("There is no run with claims for you to organise at this address.")
@@ -534,20 +578,20 @@ def run_to_judge(user: object, number: int) -> Submission:
     return run
 
 
-def waits_for(job: BackgroundJob) -> str:
+def waiting_reason_of_job(job: BackgroundJob) -> str:
     if job.state != State.QUEUED:
         return ""
     if job.reason:
         return job.reason
-    if cause := queue_choice.why_unserved(job.job.queue):
+    if cause := queue_choice.explain_unserved_queue(job.job.queue):
         return _("It waits because %(cause)s.") % {"cause": cause}
     return _("A worker takes it within a few seconds.")
 
 
-def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
+def _sheet_result_text(job: BackgroundJob) -> tuple[str, str]:
     made, season = job.result, job.season.slug
     if "added" in made:
-        return imported_labels(made, ""), reverse("organise-estimates", args=[season])
+        return label_import_text(made, ""), reverse("organise-estimates", args=[season])
     if "estimates" in made:
         page = reverse("organise-estimates", args=[season])
         if "disagreements" in job.given:
@@ -555,7 +599,7 @@ def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
                 "The sheet is created, with %(pairs)s. People label them, and you upload "
                 "the file."
             )
-            words %= {"pairs": counted(made["pairs_found"], "pair")}
+            words %= {"pairs": count_with_noun(made["pairs_found"], "pair")}
         elif "estimates" in job.given:
             words = _("The sheet is created. People label it, and you upload the file.")
         else:
@@ -570,42 +614,44 @@ def _outcome_of_sheet(job: BackgroundJob) -> tuple[str, str]:
     return _("The sheet is created. Say now who rates it."), page
 
 
-def outcome_of(job: BackgroundJob) -> tuple[str, str]:
+def job_result_text(job: BackgroundJob) -> tuple[str, str]:
     made, season = job.result, job.season.slug
     if job.kind == Kind.SHEET:
-        return _outcome_of_sheet(job)
+        return _sheet_result_text(job)
     if job.kind in (Kind.LABELS, Kind.LEDGER):
-        return imported_labels(made, job.given["model"]), begun_from(job)
+        return label_import_text(made, job.given["model"]), page_of_origin(job)
     if job.kind == Kind.JUDGEMENTS:
         return _("The judgements are stored."), reverse(
             "submission-judgements", args=[job.submission_id]
         )
     if job.kind == Kind.JUDGE:
-        return judging_outcome(made), begun_from(job)
+        return judging_result_text(made), page_of_origin(job)
     if job.kind == Kind.OLD_RUNS:
-        return old_runs_outcome(made), reverse("organise-runs", args=[season])
+        return old_runs_result_text(made), reverse("organise-runs", args=[season])
     if job.kind == Kind.DRY_RUN:
         words = _("%(runs)s scored; no result is stored.")
-        return words % {"runs": counted(len(made["scores"]), "run")}, ""
+        return words % {"runs": count_with_noun(len(made["scores"]), "run")}, ""
     if job.kind == Kind.ARCHIVE:
         words = _("The archive is ready, with %(boards)s, %(runs)s and %(gold)s.")
-        counts = {"gold": counted(made["gold"], "version of gold", "versions of gold")}
+        counts = {
+            "gold": count_with_noun(made["gold"], "version of gold", "versions of gold")
+        }
         words %= {
             **counts,
-            "boards": counted(made["boards"], "board"),
-            "runs": counted(made["runs"], "run"),
+            "boards": count_with_noun(made["boards"], "board"),
+            "runs": count_with_noun(made["runs"], "run"),
         }
         if made["withheld"]:
             left_out = _(
                 "Without runs and gold of what is not over or still secret: %(phases)s."
             )
-            words = f"{words} {left_out % {'phases': listed(made['withheld'])}}"
+            words = f"{words} {left_out % {'phases': join_names(made['withheld'])}}"
         return words, reverse("organise-archive-zip", args=[season, job.pk])
     view = "" if job.asked_by_id else "?as=everybody"
     return _("The zip is created."), reverse("overview-paper-zip", args=[season]) + view
 
 
-def begun_from(job: BackgroundJob) -> str:
+def page_of_origin(job: BackgroundJob) -> str:
     season = job.season.slug
     if job.kind == Kind.JUDGEMENTS:
         return reverse("submission-judgements", args=[job.submission_id])

@@ -6,33 +6,35 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from citeboard.background.kinds import Outcome, sent_file, told
+from citeboard.background.kinds import JobOutcome, copy_uploaded_file, record_progress
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.exchange.bundles.scored_again import (
-    finish,
     phase_for_old_runs,
     queue_old_runs,
+    save_old_scores,
 )
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
-from scoring.worker.background import Kind, ask
+from scoring.worker.background import Kind, queue_background_job
 from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase
-from tasks.submissions.uploads import Upload
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import InputRefused
 
 
-def ask_for_old_runs(phase: Phase, upload: Upload, by: User) -> BackgroundJob:
+def ask_for_old_runs(phase: Phase, upload: UploadedRunFile, by: User) -> BackgroundJob:
     """Queue the job that scores a phase's runs from another platform.
 
-    Raises NotScoredAgain if the phase cannot have runs of another platform.
+    Raises OldRunsRefused if the phase cannot have runs of another platform.
     """
     season = phase_for_old_runs(phase).task.season
-    return ask(Kind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload)
+    return queue_background_job(
+        Kind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload
+    )
 
 
-def prepared_old_runs(job: BackgroundJob, by: User) -> Outcome:
+def prepare_old_runs(job: BackgroundJob, by: User) -> JobOutcome:
     """Check and queue the runs of another platform, each in its own transaction.
 
     If the job starts again, idempotency keys identify the runs that are already queued.
@@ -40,24 +42,24 @@ def prepared_old_runs(job: BackgroundJob, by: User) -> Outcome:
     phase = job.phase
     if phase is None:
         raise Phase.DoesNotExist
-    told(job, 0, gettext_noop("reading the file"))
+    record_progress(job, 0, gettext_noop("reading the file"))
     try:
-        with sent_file(job) as path:
+        with copy_uploaded_file(job) as path:
             done = queue_old_runs(
                 phase=phase,
                 path=path,
                 filename=job.filename,
                 by=by,
                 order=str(job.pk),
-                tell=partial(told, job),
+                tell=partial(record_progress, job),
             )
     except InputRefused as refused:
         raise FileRefused(refused.problems) from refused
     except Refused as refused:
         raise SheetRefused(str(refused)) from refused
 
-    def record() -> Mapping[str, Any]:
-        finish(phase, done, job.filename, by)
+    def finish_old_runs() -> Mapping[str, Any]:
+        save_old_scores(phase, done, job.filename, by)
         return {
             "runs": [
                 {"run": run.pk, "team": str(run.team), "system": run.system}
@@ -68,4 +70,4 @@ def prepared_old_runs(job: BackgroundJob, by: User) -> Outcome:
             "measures": done.measures,
         }
 
-    return Outcome(record, problems=done.problems)
+    return JobOutcome(finish_old_runs, problems=done.problems)

@@ -5,29 +5,29 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted, listed
+from citeboard.core.words import count_with_noun, join_names
 
 
-def imported_labels(made: Mapping[str, Any], model: str) -> str:
+def label_import_text(made: Mapping[str, Any], model: str) -> str:
     facts = {
-        "labels": counted(made["added"], "label"),
+        "labels": count_with_noun(made["added"], "label"),
         "model": made.get("judge") or model,
     }
     message = _("%(labels)s of %(model)s added.") % facts
     if made["known"]:
-        facts["others"] = counted(made["known"], "other")
+        facts["others"] = count_with_noun(made["known"], "other")
         message = _("%(labels)s of %(model)s added, %(others)s were there.") % facts
     if not made["resumed"]:
         return message
     resumed = _("%(scorings)s continued.") % {
-        "scorings": counted(made["resumed"], "scoring")
+        "scorings": count_with_noun(made["resumed"], "scoring")
     }
     return f"{message} {resumed}"
 
 
-def judging_outcome(made: Mapping[str, Any]) -> str:
+def judging_result_text(made: Mapping[str, Any]) -> str:
     if "questions" in made:
-        questions = counted(made["questions"], "question")
+        questions = count_with_noun(made["questions"], "question")
         if not made["currency"]:
             return _("%(questions)s would be asked, without a price.") % {
                 "questions": questions
@@ -36,37 +36,39 @@ def judging_outcome(made: Mapping[str, Any]) -> str:
             "%(questions)s would be asked, for about %(cost)s and at most %(most)s %(currency)s."
         ) % {**made, "questions": questions}
     sentences = [
-        _("%(labels)s stored.") % {"labels": counted(made.get("labels", 0), "label")}
+        _("%(labels)s stored.")
+        % {"labels": count_with_noun(made.get("labels", 0), "label")}
     ]
     if made.get("unlabelled"):
         sentences.append(
             _("%(questions)s had no single answer in two replies.")
-            % {"questions": counted(made["unlabelled"], "question")}
+            % {"questions": count_with_noun(made["unlabelled"], "question")}
         )
     if made.get("failed"):
         sentences.append(
             _("%(questions)s had no reply.")
-            % {"questions": counted(made["failed"], "question")}
+            % {"questions": count_with_noun(made["failed"], "question")}
         )
     if made.get("is_over_budget"):
         sentences.append(_("The budget does not suffice for the next question."))
     return " ".join(sentences)
 
 
-def old_runs_outcome(made: Mapping[str, Any]) -> str:
+def old_runs_result_text(made: Mapping[str, Any]) -> str:
     sentences = [
-        _("%(queued)s queued.") % {"queued": counted(len(made["runs"]), "run")}
+        _("%(queued)s queued.") % {"queued": count_with_noun(len(made["runs"]), "run")}
     ]
     if made["present"]:
         sentences.append(
-            _("%(runs)s were there before.") % {"runs": counted(made["present"], "run")}
+            _("%(runs)s were there before.")
+            % {"runs": count_with_noun(made["present"], "run")}
         )
     if made["refused"]:
         sentences.append(
-            _("%(runs)s not taken.") % {"runs": counted(made["refused"], "run")}
+            _("%(runs)s not taken.") % {"runs": count_with_noun(made["refused"], "run")}
         )
     if made["measures"]:
         sentences.append(
-            _("Beside the board: %(names)s.") % {"names": listed(made["measures"])}
+            _("Beside the board: %(names)s.") % {"names": join_names(made["measures"])}
         )
     return " ".join(sentences)

@@ -13,19 +13,19 @@ from scoring.worker import background, child, local_copies
 from scoring.worker.background import background_job
 from scoring.worker.judge_jobs import JudgingStops
 from tasks.jobs import engine, interruptions
-from tasks.jobs.work import JobWaits, take_jobs
+from tasks.jobs.work import JobWaitsForDependency, take_jobs
 from tasks.models import Job
 from tasks.seasons.access import may_organise
 
 Kind = BackgroundJob.Kind
 
-PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
-    Kind.SHEET: kinds.prepared_sheet,
-    Kind.LABELS: kinds.prepared_labels,
-    Kind.LEDGER: kinds.prepared_labels,
-    Kind.JUDGEMENTS: kinds.prepared_judgements,
-    Kind.DRY_RUN: kinds.prepared_dry_run,
-    Kind.OLD_RUNS: old_runs.prepared_old_runs,
+PREPARE_FUNCTIONS: dict[Kind, Callable[[BackgroundJob, User], kinds.JobOutcome]] = {
+    Kind.SHEET: kinds.prepare_sheet,
+    Kind.LABELS: kinds.prepare_labels,
+    Kind.LEDGER: kinds.prepare_labels,
+    Kind.JUDGEMENTS: kinds.prepare_judgements,
+    Kind.DRY_RUN: kinds.prepare_dry_run,
+    Kind.OLD_RUNS: old_runs.prepare_old_runs,
     # The package `archive` imports this package, so a direct import would be circular.
     Kind.ARCHIVE: lambda job, by: import_string(
         "citeboard.archive.write.prepared_archive"
@@ -33,9 +33,11 @@ PREPARED: dict[Kind, Callable[[BackgroundJob, User], kinds.Outcome]] = {
 }
 
 #: The database stores messages in English, and the page of a job translates them.
-FILE_REFUSED = gettext_noop("This file cannot be taken. Nothing was stored.")
-LEFT = gettext_noop("Whoever asked for it has no account any more; nothing was stored.")
-DEMOTED = gettext_noop(
+FILE_REFUSED_MESSAGE = gettext_noop("This file cannot be taken. Nothing was stored.")
+ACCOUNT_GONE_MESSAGE = gettext_noop(
+    "Whoever asked for it has no account any more; nothing was stored."
+)
+NO_LONGER_ORGANISER_MESSAGE = gettext_noop(
     "Whoever asked for it does not organise the season any more; nothing was stored."
 )
 
@@ -46,11 +48,11 @@ do_job = take_jobs
 def do(claimed: Job) -> None:
     job = background_job(claimed)
     try:
-        with kinds.heartbeat(job):
+        with kinds.renew_lease_during(job):
             outcome = _prepare_job(job)
             is_done = False
             try:
-                is_done = background.complete(
+                is_done = background.complete_background_job(
                     job,
                     outcome.record,
                     file=outcome.file,
@@ -66,25 +68,25 @@ def do(claimed: Job) -> None:
         outcome.after()
     except (SheetRefused, JudgingStops) as refused:
         interruptions.retry_on_database_error(
-            background.fail, job, words.sentence(refused)
+            background.fail_background_job, job, words.as_sentence(refused)
         )
     except local_copies.FileRefused as refused:
         interruptions.retry_on_database_error(
-            background.fail, job, FILE_REFUSED, refused.problems
+            background.fail_background_job, job, FILE_REFUSED_MESSAGE, refused.problems
         )
     except (child.ScorerWaits, PoolFull) as reason:
-        raise JobWaits(words.sentence(reason)) from reason
+        raise JobWaitsForDependency(words.as_sentence(reason)) from reason
 
 
-def _prepare_job(job: BackgroundJob) -> kinds.Outcome:
+def _prepare_job(job: BackgroundJob) -> kinds.JobOutcome:
     kind = Kind(job.kind)
     if kind == Kind.PAPER:
-        return kinds.prepared_paper(job)
+        return kinds.prepare_paper(job)
     if kind == Kind.JUDGE:
         # A judging job covers all waiting runs, whichever user started the job.
-        return judges.prepared_judging(job)
+        return judges.prepare_judging(job)
     if job.asked_by is None:
-        raise SheetRefused(LEFT)
+        raise SheetRefused(ACCOUNT_GONE_MESSAGE)
     if not may_organise(job.asked_by, job.season):
-        raise SheetRefused(DEMOTED)
-    return PREPARED[kind](job, job.asked_by)
+        raise SheetRefused(NO_LONGER_ORGANISER_MESSAGE)
+    return PREPARE_FUNCTIONS[kind](job, job.asked_by)

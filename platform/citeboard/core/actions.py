@@ -9,17 +9,17 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _
 
-from citeboard.core.instants import instants_in_words
-from citeboard.core.words import counted, cut
+from citeboard.core.instants import format_times_in_fact
+from citeboard.core.words import count_with_noun, truncate_text
 
 #: The sentence of a history entry has at most MAX_WORDS characters.
-MAX_WORDS = 400
+MAX_SENTENCE_LENGTH = 400
 
-#: The history names OPERATOR as the actor of commands without a signed-in user.
-OPERATOR = _("The site's operator")
-INVITED = _("Somebody invited")
+#: The history names OPERATOR_ACTOR_NAME as the actor of commands without a signed-in user.
+OPERATOR_ACTOR_NAME = _("The site's operator")
+INVITED_ACTOR_NAME = _("Somebody invited")
 
-ACTIONS = {
+ACTION_SENTENCES = {
     # Teams
     "team-described": _("changed what the team says of itself"),
     "invitation-renewed/first": _("made an invitation link"),
@@ -251,46 +251,50 @@ ACTIONS = {
     "sheet/removed": _("took a human evaluation off the board"),
 }
 #: Pages translate the facts in _TRANSLATED, which the database stores in English.
-_TRANSLATED = ("audience", "then", "group")
-#: Facts in _INSTANTS contain times in UTC, which pages format for the reader.
-_INSTANTS = ("instant", "first", "last", "before", "after")
+_TRANSLATED_FACTS = ("audience", "then", "group")
+#: Facts in _TIME_FACTS contain times in UTC, which pages format for the reader.
+_TIME_FACTS = ("instant", "first", "last", "before", "after")
 #: Pages add a noun to each fact in _COUNTED, which the database stores as a number.
-_COUNTED: dict[str, Callable[[int], str]] = {
-    "lines": lambda number: counted(number, "line"),
-    "mails": lambda number: counted(number, "e-mail"),
-    "scores": lambda number: counted(number, "score"),
-    "instances": lambda number: counted(number, "instance"),
-    "runs": lambda number: counted(number, "run"),
-    "ratings": lambda number: counted(number, "rating"),
-    "judgements": lambda number: counted(number, "judgement"),
-    "pairs": lambda number: counted(number, "pair"),
-    "decisions": lambda number: counted(number, "thing to decide", "things to decide"),
-    "tries": lambda number: counted(number, "more try", "more tries"),
+_COUNTED_FACTS: dict[str, Callable[[int], str]] = {
+    "lines": lambda number: count_with_noun(number, "line"),
+    "mails": lambda number: count_with_noun(number, "e-mail"),
+    "scores": lambda number: count_with_noun(number, "score"),
+    "instances": lambda number: count_with_noun(number, "instance"),
+    "runs": lambda number: count_with_noun(number, "run"),
+    "ratings": lambda number: count_with_noun(number, "rating"),
+    "judgements": lambda number: count_with_noun(number, "judgement"),
+    "pairs": lambda number: count_with_noun(number, "pair"),
+    "decisions": lambda number: count_with_noun(
+        number, "thing to decide", "things to decide"
+    ),
+    "tries": lambda number: count_with_noun(number, "more try", "more tries"),
 }
-#: The value of the fact VARIANT selects one of several sentences for an action.
-VARIANT = "variant"
+#: The value of the fact VARIANT_FACT selects one of several sentences for an action.
+VARIANT_FACT = "variant"
 
 
-def worded(action: str, facts: Mapping[str, Any]) -> str:
-    sentence = ACTIONS[f"{action}/{facts[VARIANT]}" if VARIANT in facts else action]
+def describe_action(action: str, facts: Mapping[str, Any]) -> str:
+    sentence = ACTION_SENTENCES[
+        f"{action}/{facts[VARIANT_FACT]}" if VARIANT_FACT in facts else action
+    ]
     parts = {
-        name: _COUNTED[name](fact)
-        if name in _COUNTED
+        name: _COUNTED_FACTS[name](fact)
+        if name in _COUNTED_FACTS
         else gettext(fact)
-        if name in _TRANSLATED
-        else instants_in_words(fact)
-        if name in _INSTANTS
+        if name in _TRANSLATED_FACTS
+        else format_times_in_fact(fact)
+        if name in _TIME_FACTS
         else fact
         for name, fact in facts.items()
     }
     words = gettext(sentence) % parts + (
         f": {facts['reason']}" if facts.get("reason") else ""
     )
-    return cut(words, MAX_WORDS)
+    return truncate_text(words, MAX_SENTENCE_LENGTH)
 
 
-def actor(name: str) -> str:
+def translate_actor_name(name: str) -> str:
     what, _space, number = name.rpartition(" ")
     if what == "deleted account" and number.isdecimal():
         return gettext("deleted account %(number)s") % {"number": number}
-    return gettext(name) if name in (OPERATOR, INVITED) else name
+    return gettext(name) if name in (OPERATOR_ACTOR_NAME, INVITED_ACTOR_NAME) else name

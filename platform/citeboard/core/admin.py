@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from citeboard.core import audit, words
 from citeboard.core.audit import NotRestored, restore
 from citeboard.core.models import AuditEntry
-from citeboard.core.query import whole_number
+from citeboard.core.query import parse_whole_number
 
 if TYPE_CHECKING:
     RowsAdmin = admin.ModelAdmin[Any]
@@ -23,14 +23,14 @@ else:
     RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
 
 
-class CreatedElsewhere(RowsAdmin):
+class NoAddAdmin(RowsAdmin):
     """Admin of models whose rows only services create."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
-class NotedAdmin(CreatedElsewhere):
+class AuditedAdmin(NoAddAdmin):
     def place_of(self, row: Any) -> Model:
         assert isinstance(row, Model)
         return row
@@ -58,19 +58,19 @@ class NotedAdmin(CreatedElsewhere):
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        audit.delete(row=obj, place=self.place_of(obj), by=request.user)
+        audit.delete_and_record(row=obj, place=self.place_of(obj), by=request.user)
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         for row in queryset:
             self.delete_model(request, row)
 
 
-class OrMore(int):
+class LowerBoundCount(int):
     def __str__(self) -> str:
         return f"{int(self)}+"
 
 
-class FactsAdmin(CreatedElsewhere):
+class ReadOnlyAdmin(NoAddAdmin):
     show_full_result_count = False
 
     def get_paginator(
@@ -84,10 +84,12 @@ class FactsAdmin(CreatedElsewhere):
         """Return a paginator that counts at most the rows up to nine pages after the
         current page.
         """
-        most = per_page * (max(whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9)
+        most = per_page * (
+            max(parse_whole_number(request.GET.get(PAGE_VAR, "")), 1) + 9
+        )
         number = queryset.order_by()[: most + 1].count()
         paginator = super().get_paginator(request, queryset, per_page, *args, **options)
-        paginator.count = number if number <= most else OrMore(most)
+        paginator.count = number if number <= most else LowerBoundCount(most)
         return paginator
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -98,7 +100,7 @@ class FactsAdmin(CreatedElsewhere):
 
 
 @admin.register(AuditEntry)
-class AuditEntryAdmin(FactsAdmin):
+class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ["at", "actor_name", "words", "subject", "place_type", "place_id"]
     list_filter = ["action", "place_type"]
     search_fields = ["actor_name", "text", "facts", "subject"]
@@ -115,4 +117,4 @@ class AuditEntryAdmin(FactsAdmin):
             try:
                 self.restore(entry, request.user)
             except NotRestored as refused:
-                self.message_user(request, words.sentence(refused), messages.ERROR)
+                self.message_user(request, words.as_sentence(refused), messages.ERROR)

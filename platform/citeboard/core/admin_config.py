@@ -1,5 +1,5 @@
 from django.contrib.admin.apps import AdminConfig
 
 
-class OwnAdminConfig(AdminConfig):
+class SiteAdminConfig(AdminConfig):
     default_site = "citeboard.core.admin_site.OwnAdminSite"

@@ -6,7 +6,7 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 
-OURS = ("citeboard.", "tasks.", "scoring.")
+OWN_MODULE_PREFIXES = ("citeboard.", "tasks.", "scoring.")
 
 
 class OwnAdminSite(AdminSite):
@@ -25,5 +25,7 @@ class OwnAdminSite(AdminSite):
     def register(
         self, model_or_iterable: Any, admin_class: Any = None, **options: Any
     ) -> None:
-        if admin_class is not None and admin_class.__module__.startswith(OURS):
+        if admin_class is not None and admin_class.__module__.startswith(
+            OWN_MODULE_PREFIXES
+        ):
             super().register(model_or_iterable, admin_class, **options)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     # REST framework's views import this module, so a direct import would be circular.
     from rest_framework.views import APIView
 
-from citeboard.core.query import Listed
+from citeboard.core.query import CountedQueryset
 
 #: A read-only view accepts GET and HEAD requests.
-READ = ["GET", "HEAD"]
+READ_METHODS = ["GET", "HEAD"]
 
 
 class SingleFormatNegotiation(DefaultContentNegotiation):
@@ -48,7 +48,7 @@ class SingleFormatNegotiation(DefaultContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
-class Methods(BaseMetadata):
+class AllowedMethodsMetadata(BaseMetadata):
     def determine_metadata(
         self, request: Request, view: "APIView"
     ) -> dict[str, list[str]]:
@@ -69,7 +69,7 @@ def require_length(request: Request) -> None:
         raise LengthRequired
 
 
-JSON = "application/json"
+JSON_CONTENT_TYPE = "application/json"
 
 
 class Error(serializers.Serializer[Any]):
@@ -123,20 +123,26 @@ class Closed(serializers.Serializer[Any]):
     )
 
 
-INVALID = OpenApiResponse(
+INVALID_FIELDS_RESPONSE = OpenApiResponse(
     InvalidFields, "The request cannot be read, or a field cannot be meant."
 )
-SIGN_IN = OpenApiResponse(Error, "No token was sent, or one that is not known.")
-FORBIDDEN = OpenApiResponse(Error, "This is not allowed to you.")
-ABSENT = OpenApiResponse(Error, "There is no such thing, or you may not see it.")
-CONFLICT = OpenApiResponse(
+UNAUTHENTICATED_RESPONSE = OpenApiResponse(
+    Error, "No token was sent, or one that is not known."
+)
+FORBIDDEN_RESPONSE = OpenApiResponse(Error, "This is not allowed to you.")
+NOT_FOUND_RESPONSE = OpenApiResponse(
+    Error, "There is no such thing, or you may not see it."
+)
+CONFLICT_RESPONSE = OpenApiResponse(
     Closed, "As things stand this cannot be done; the sentence says why."
 )
-TOO_LARGE = OpenApiResponse(Error, "The file is larger than the site takes.")
-TOO_MANY = OpenApiResponse(TooManyRequests, "Too many requests, or no runs are left.")
+TOO_LARGE_RESPONSE = OpenApiResponse(Error, "The file is larger than the site takes.")
+TOO_MANY_REQUESTS_RESPONSE = OpenApiResponse(
+    TooManyRequests, "Too many requests, or no runs are left."
+)
 
 
-class Pages(PageNumberPagination):
+class LinkedPagination(PageNumberPagination):
     """Paginate lists, and link to the first, previous, next and last page.
 
     The header `Link` of the response contains the URLs of the first, previous, next and
@@ -172,7 +178,7 @@ PAGE_PARAMETERS = [
 ]
 
 
-def paged(
+def build_page_serializer(
     serializer: type[serializers.BaseSerializer[Any]],
 ) -> serializers.Serializer[Any]:
     return inline_serializer(
@@ -186,20 +192,26 @@ def paged(
     )
 
 
-def paged_answer(
+def paginated_response(
     request: Request,
-    rows: QuerySet[Any] | Listed,
+    rows: QuerySet[Any] | CountedQueryset,
     serializer: type[serializers.BaseSerializer[Any]],
 ) -> Response:
-    pages = Pages()
+    pages = LinkedPagination()
     page = pages.paginate_queryset(rows, request)  # type: ignore[arg-type]  # (Listed supports count() and slices)
     return pages.get_paginated_response(
         serializer(page, many=True, context={"request": request}).data
     )
 
 
-def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    shape = {"content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
+def add_default_error_responses(
+    result: dict[str, Any], **kwargs: Any
+) -> dict[str, Any]:
+    shape = {
+        "content": {
+            JSON_CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}
+        }
+    }
     for operations in result["paths"].values():
         for operation in operations.values():
             responses = operation["responses"]
@@ -213,7 +225,7 @@ def every_operation_may_fail(result: dict[str, Any], **kwargs: Any) -> dict[str,
     return result
 
 
-WINDOW = 60
+RATE_WINDOW_SECONDS = 60
 
 
 class MinuteThrottle(BaseThrottle):
@@ -228,11 +240,16 @@ class MinuteThrottle(BaseThrottle):
         raise NotImplementedError
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        minute, passed = divmod(time.time(), WINDOW)
-        self.rest = WINDOW - passed
+        minute, passed = divmod(time.time(), RATE_WINDOW_SECONDS)
+        self.rest = RATE_WINDOW_SECONDS - passed
         key = f"throttle:{self.scope}:{self.who(request)}:{int(minute)}"
         rate = self.rate(request)
-        return counted(key, step=max(1, rate // (STEPS * settings.WEB_WORKERS))) <= rate
+        return (
+            count_request(
+                key, step=max(1, rate // (COUNT_STEPS_PER_LIMIT * settings.WEB_WORKERS))
+            )
+            <= rate
+        )
 
     def wait(self) -> float:
         return self.rest
@@ -259,22 +276,22 @@ class UploadThrottle(MinuteThrottle):
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
-#: _COUNTS caches the shared count of requests and this process's requests since then.
-_COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
-_COUNTING = Lock()
-MAX_COUNTS = 10_000
+#: _REQUEST_COUNTS caches the shared count of requests and this process's requests since then.
+_REQUEST_COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
+_REQUEST_COUNTS_LOCK = Lock()
+MAX_CACHED_COUNTS = 10_000
 #: A web process adds its share of a rate limit to the shared count in STEPS steps.
-STEPS = 25
+COUNT_STEPS_PER_LIMIT = 25
 
 
-def counted(key: str, *, step: int = 1) -> int:
-    with _COUNTING:
-        shared_count, since = _COUNTS.pop(key, (0, 0))
+def count_request(key: str, *, step: int = 1) -> int:
+    with _REQUEST_COUNTS_LOCK:
+        shared_count, since = _REQUEST_COUNTS.pop(key, (0, 0))
         since += 1
         is_due = since >= step or not shared_count
-        _COUNTS[key] = shared_count, 0 if is_due else since
-        if len(_COUNTS) > MAX_COUNTS:
-            _COUNTS.popitem(last=False)
+        _REQUEST_COUNTS[key] = shared_count, 0 if is_due else since
+        if len(_REQUEST_COUNTS) > MAX_CACHED_COUNTS:
+            _REQUEST_COUNTS.popitem(last=False)
     if not is_due:
         return shared_count + since
     try:
@@ -282,11 +299,11 @@ def counted(key: str, *, step: int = 1) -> int:
     except ValueError:
         shared_count = (
             since
-            if cache.add(key, since, timeout=2 * WINDOW)
+            if cache.add(key, since, timeout=2 * RATE_WINDOW_SECONDS)
             else cache.incr(key, since)
         )
-    with _COUNTING:
-        _COUNTS[key] = shared_count, _COUNTS.get(key, (0, 0))[1]
+    with _REQUEST_COUNTS_LOCK:
+        _REQUEST_COUNTS[key] = shared_count, _REQUEST_COUNTS.get(key, (0, 0))[1]
     return shared_count
 
 
@@ -294,13 +311,15 @@ P = ParamSpec("P")
 R = TypeVar("R", bound=HttpResponseBase)
 
 
-def readable_anywhere(
+def allow_any_origin(
     view: Callable[Concatenate[HttpRequest, P], R],
 ) -> Callable[Concatenate[HttpRequest, P], R]:
     """Add CORS headers to responses to anonymous GET and HEAD requests."""
 
     @wraps(view)
-    def answered(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def respond_with_cors_headers(
+        request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         response = view(request, *args, **kwargs)
         has_credentials = (
             "Authorization" in request.headers
@@ -313,4 +332,4 @@ def readable_anywhere(
             )
         return response
 
-    return answered
+    return respond_with_cors_headers

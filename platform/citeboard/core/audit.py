@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import actions, middleware
 from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
-from citeboard.core.words import cut
+from citeboard.core.words import truncate_text
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Change:
 
 
 @contextmanager
-def in_english() -> Iterator[None]:
+def render_in_english() -> Iterator[None]:
     """Render texts in English in the block, because the history is stored in English."""
     # With `translation.override` as a decorator, all threads would share one instance.
-    with translation.override(middleware.ENGLISH):
+    with translation.override(middleware.ENGLISH_CODE):
         yield
 
 
-@in_english()
+@render_in_english()
 def record(
     key: str,
     *,
@@ -53,20 +53,20 @@ def record(
 ) -> AuditEntry:
     """Add a user action to the history, in the database transaction of the action.
 
-    ``key`` is the name of the action in `actions.ACTIONS`.
+    ``key`` is the name of the action in `actions.ACTION_SENTENCES`.
     """
     action, _slash, variant = key.partition("/")
     stored = {
         name: fact if isinstance(fact, int) else str(fact)
         for name, fact in (facts or {}).items()
     }
-    stored |= {actions.VARIANT: variant} if variant else {}
+    stored |= {actions.VARIANT_FACT: variant} if variant else {}
     where = {
         "subject_type": _model_label(subject),
         "subject_id": subject.pk,
         "place_type": _model_label(place),
     }
-    where |= {"subject": cut(str(subject), MAX_SUBJECT), "place_id": place.pk}
+    where |= {"subject": truncate_text(str(subject), MAX_SUBJECT), "place_id": place.pk}
     return _create_entry(
         actor, called or name_of(actor), action, stored, changes, **where
     )
@@ -85,7 +85,7 @@ def _create_entry(
         actor_name=called,
         action=action,
         facts=facts,
-        text=actions.worded(action, facts),
+        text=actions.describe_action(action, facts),
         changes=[change.as_json() for change in changes],
         **where,
     )
@@ -112,18 +112,20 @@ def set_fields(
     return changes
 
 
-def history(place: Model) -> QuerySet[AuditEntry]:
+def history_of_place(place: Model) -> QuerySet[AuditEntry]:
     return AuditEntry.objects.filter(place_type=_model_label(place), place_id=place.pk)
 
 
-def about(*subjects: Model) -> QuerySet[AuditEntry]:
+def history_of_subjects(*subjects: Model) -> QuerySet[AuditEntry]:
     numbers = [subject.pk for subject in subjects]
     return AuditEntry.objects.filter(
         subject_type=_model_label(subjects[0]), subject_id__in=numbers
     )
 
 
-def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
+def replace_name_in_entry(
+    entry: AuditEntry, written: re.Pattern[str], called: str
+) -> None:
     entry.text = written.sub(lambda _: called, entry.text)
     if entry.facts is not None:
         entry.facts = {
@@ -133,7 +135,9 @@ def replace(entry: AuditEntry, written: re.Pattern[str], called: str) -> None:
 
 
 def name_of(actor: Any) -> str:
-    return cut(str(actor) if actor is not None else actions.OPERATOR, MAX_NAME)
+    return truncate_text(
+        str(actor) if actor is not None else actions.OPERATOR_ACTOR_NAME, MAX_NAME
+    )
 
 
 def as_json(value: Any) -> Any:
@@ -148,7 +152,7 @@ def _model_label(thing: Model) -> str:
 
 DELETED, RESTORED = "deleted", "restored"
 #: A history entry stores deleted rows as a change with the key ROWS.
-ROWS = "rows"
+DELETED_ROWS_KEY = "rows"
 
 
 class NotRestored(Exception):
@@ -157,7 +161,7 @@ class NotRestored(Exception):
     """
 
 
-def delete(*, row: Model, place: Model, by: Any) -> None:
+def delete_and_record(*, row: Model, place: Model, by: Any) -> None:
     """Delete a row and all rows that depend on the row, and store the deleted rows.
 
     Raises ProtectedError if a dependent row is protected.
@@ -185,13 +189,13 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
             for part in serializers.serialize("python", rows)
         ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
-        has_sentence = f"{DELETED}/{kind}" in actions.ACTIONS
+        has_sentence = f"{DELETED}/{kind}" in actions.ACTION_SENTENCES
         facts: dict[str, object] = (
             {"name": present} if has_sentence else {"name": present, "kind": kind}
         )
         key, changes = (
             f"{DELETED}/{kind}" if has_sentence else DELETED,
-            [Change(ROWS, stored, None)],
+            [Change(DELETED_ROWS_KEY, stored, None)],
         )
         record(
             key, actor=by, subject=present, place=place, facts=facts, changes=changes
@@ -199,7 +203,7 @@ def delete(*, row: Model, place: Model, by: Any) -> None:
         present.delete()
 
 
-def may_be_restored(entry: AuditEntry) -> bool:
+def can_restore(entry: AuditEntry) -> bool:
     later = AuditEntry.objects.filter(action=RESTORED, pk__gt=entry.pk)
     same = later.filter(subject_type=entry.subject_type, subject_id=entry.subject_id)
     return entry.action == DELETED and not same.exists()
@@ -211,9 +215,13 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
     The function does nothing if the rows were restored already. Raises NotRestored if
     the rows cannot be restored.
     """
-    if not may_be_restored(entry):
+    if not can_restore(entry):
         return
-    rows = next(change["before"] for change in entry.changes if change["key"] == ROWS)
+    rows = next(
+        change["before"]
+        for change in entry.changes
+        if change["key"] == DELETED_ROWS_KEY
+    )
     try:
         with transaction.atomic():
             for row in serializers.deserialize("python", rows, ignorenonexistent=True):
@@ -224,7 +232,7 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
                 row.save(force_insert=True)
             names = ("subject_type", "subject_id", "subject", "place_type", "place_id")
             where = {name: getattr(entry, name) for name in names}
-            change = Change(ROWS, None, len(rows))
+            change = Change(DELETED_ROWS_KEY, None, len(rows))
             _create_entry(
                 by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where
             )

@@ -30,7 +30,7 @@ from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
 PATIENCE, PAUSE = 1.0, 5.0
 
 
-class SharedCache(BaseCache):
+class RedisFallbackCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
@@ -62,7 +62,7 @@ class SharedCache(BaseCache):
 
 
 for _method in ("get", "set", "add", "touch", "incr", "delete", "clear"):
-    setattr(SharedCache, _method, partialmethod(SharedCache.ask, _method))
+    setattr(RedisFallbackCache, _method, partialmethod(RedisFallbackCache.ask, _method))
 
 
 class ObjectCache(LocMemCache):
@@ -104,30 +104,30 @@ class ObjectCache(LocMemCache):
     add = set  # type: ignore[assignment]  # noqa: A003
 
 
-#: Each insertion deletes at most MAX_EXPIRED expired rows.
-MAX_EXPIRED = 200
+#: Each insertion deletes at most MAX_EXPIRED_ROWS_DELETED expired rows.
+MAX_EXPIRED_ROWS_DELETED = 200
 #: Rows that never expire have the expiry time NEVER.
-NEVER = 1e12
+NEVER_EXPIRES_AT = 1e12
 
-TABLE = "core_limit"
-INCREASE = """
+LIMITS_TABLE = "core_limit"
+INCREASE_SQL = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
 #: ADD inserts a cache row or replaces an expired row, and returns a written row.
-ADD = """
+ADD_SQL = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
     WHERE {table}.expires_at <= %s RETURNING key
 """
-REMOVE_EXPIRED = """
+REMOVE_EXPIRED_SQL = """
     DELETE FROM {table} WHERE key IN (
         SELECT key FROM {table} WHERE expires_at <= %s LIMIT %s {lock}
     ) RETURNING key
 """
 
 
-class LimitsCache(BaseCache):
+class RateLimitCache(BaseCache):
     """A database cache for rate limits.
 
     Each cache operation is one SQL statement, so that concurrent processes lose no
@@ -139,7 +139,7 @@ class LimitsCache(BaseCache):
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         rows = Limit.objects.filter(
-            pk=self._key(key, version), expires_at__gt=time.time()
+            pk=self._build_key(key, version), expires_at__gt=time.time()
         )
         value = rows.values_list("value", flat=True).first()
         return default if value is None else json.loads(value)
@@ -152,7 +152,7 @@ class LimitsCache(BaseCache):
         version: int | None = None,
     ) -> None:
         row = Limit(
-            self._key(key, version), json.dumps(value), self._expires_at(timeout)
+            self._build_key(key, version), json.dumps(value), self._expires_at(timeout)
         )
         Limit.objects.bulk_create(
             [row],
@@ -169,12 +169,12 @@ class LimitsCache(BaseCache):
         version: int | None = None,
     ) -> bool:
         values = [
-            self._key(key, version),
+            self._build_key(key, version),
             json.dumps(value),
             self._expires_at(timeout),
             time.time(),
         ]
-        is_new = self._row(ADD, values) is not None
+        is_new = self._fetch_row(ADD_SQL, values) is not None
         if is_new:
             # PostgreSQL skips expired rows that another process is deleting.
             lock = (
@@ -182,33 +182,36 @@ class LimitsCache(BaseCache):
                 if connection.features.has_select_for_update_skip_locked
                 else ""
             )
-            self._row(
-                REMOVE_EXPIRED.replace("{lock}", lock), [time.time(), MAX_EXPIRED]
+            self._fetch_row(
+                REMOVE_EXPIRED_SQL.replace("{lock}", lock),
+                [time.time(), MAX_EXPIRED_ROWS_DELETED],
             )
         return is_new
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        row = self._row(INCREASE, [delta, self._key(key, version), time.time()])
+        row = self._fetch_row(
+            INCREASE_SQL, [delta, self._build_key(key, version), time.time()]
+        )
         if row is None:
             raise ValueError(f"There is no number under {key}.")
         return int(row[0])
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        return bool(Limit.objects.filter(pk=self._key(key, version)).delete()[0])
+        return bool(Limit.objects.filter(pk=self._build_key(key, version)).delete()[0])
 
     def clear(self) -> None:
         Limit.objects.all().delete()
 
-    def _key(self, key: str, version: int | None) -> str:
+    def _build_key(self, key: str, version: int | None) -> str:
         return str(self.make_and_validate_key(key, version=version))
 
     def _expires_at(self, timeout: float | None) -> float:
         seconds = self.get_backend_timeout(timeout)
-        return NEVER if seconds is None else seconds
+        return NEVER_EXPIRES_AT if seconds is None else seconds
 
-    def _row(self, statement: str, values: list[Any]) -> Any:
+    def _fetch_row(self, statement: str, values: list[Any]) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(
-                statement.format(table=connection.ops.quote_name(TABLE)), values
+                statement.format(table=connection.ops.quote_name(LIMITS_TABLE)), values
             )
             return cursor.fetchone()

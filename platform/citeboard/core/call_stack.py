@@ -9,10 +9,10 @@ Result = TypeVar("Result")
 
 #: The first call frame has ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
 #: Nested calls use the rest of the 1 MB chunk that CPython allocates for the stack.
-ENTRIES = 1 << 16
+FIRST_FRAME_ENTRIES = 1 << 16
 
 
-def with_room_for_calls(function: Callable[..., Result]) -> Callable[..., Result]:
+def preallocate_call_stack(function: Callable[..., Result]) -> Callable[..., Result]:
     """Return a wrapper of a function whose nested calls share one chunk of stack
     memory.
 
@@ -22,8 +22,10 @@ def with_room_for_calls(function: Callable[..., Result]) -> Callable[..., Result
     first frame makes CPython allocate one large chunk for the whole request.
     """
 
-    def call(*args: object, **kwargs: object) -> Result:
+    def call_with_large_frame(*args: object, **kwargs: object) -> Result:
         return function(*args, **kwargs)
 
-    call.__code__ = call.__code__.replace(co_stacksize=ENTRIES)
-    return call
+    call_with_large_frame.__code__ = call_with_large_frame.__code__.replace(
+        co_stacksize=FIRST_FRAME_ENTRIES
+    )
+    return call_with_large_frame

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning as Caution, register
 
-# Only the tests read the environment variables in _NAMES_FOR_TESTS.
-_NAMES_FOR_TESTS = (
+# Only the tests read the environment variables in _TEST_VARIABLE_SUFFIXES.
+_TEST_VARIABLE_SUFFIXES = (
     "AXE SHARED TEST_CHANGED TEST_DATABASE_URL TEST_ONLY TEST_PROOFS TEST_REDIS_URL "
     "TEST_ROOT TEST_SINCE"
 )
-#: Environment variables with the prefix KEYS_OF_JUDGES contain API keys of LLM judges.
+#: Environment variables with the prefix JUDGE_KEY_PREFIX contain API keys of LLM judges.
 #: The file of judges, not the settings, names the variables that contain API keys.
-KEYS_OF_JUDGES = "CITEBOARD_JUDGE_KEY_"
-FOR_TESTS = tuple(f"CITEBOARD_{name}" for name in _NAMES_FOR_TESTS.split())
+JUDGE_KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
+TEST_VARIABLES = tuple(f"CITEBOARD_{name}" for name in _TEST_VARIABLE_SUFFIXES.split())
 
 
 @register("environment")
@@ -40,26 +40,30 @@ def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 @register("environment")
 def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    return unknown_names(os.environ, list(settings.ENVIRONMENT.declared))
+    return warn_about_unknown_names(os.environ, list(settings.ENVIRONMENT.declared))
 
 
-PREFIX = "CITEBOARD_"
+VARIABLE_PREFIX = "CITEBOARD_"
 
 
-def unknown_names(names: Iterable[str], declared: list[str]) -> list[CheckMessage]:
+def warn_about_unknown_names(
+    names: Iterable[str], declared: list[str]
+) -> list[CheckMessage]:
     """Warn about variables that begin with `CITEBOARD_` but are not settings.
 
     The warning about an unknown variable suggests a setting with a similar name.
     """
     warnings: list[CheckMessage] = []
-    own_parts = {name.removeprefix(PREFIX): name for name in declared}
+    own_parts = {name.removeprefix(VARIABLE_PREFIX): name for name in declared}
     for name in sorted(names):
         if (
-            name.startswith(PREFIX)
-            and not name.startswith(KEYS_OF_JUDGES)
-            and name not in {*declared, *FOR_TESTS}
+            name.startswith(VARIABLE_PREFIX)
+            and not name.startswith(JUDGE_KEY_PREFIX)
+            and name not in {*declared, *TEST_VARIABLES}
         ):
-            alike = get_close_matches(name.removeprefix(PREFIX), own_parts, n=1)
+            alike = get_close_matches(
+                name.removeprefix(VARIABLE_PREFIX), own_parts, n=1
+            )
             close = [own_parts[part] for part in alike]
             hint = (
                 f"Did you mean {close[0]}?"

@@ -22,7 +22,7 @@ def after_commit(action: Callable[..., object], *given: object) -> None:
     `partial` that fails.
     """
 
-    def call() -> None:
+    def run_action() -> None:
         try:
             action(*given)
         except Exception as reason:
@@ -32,4 +32,4 @@ def after_commit(action: Callable[..., object], *given: object) -> None:
             else:
                 log.exception("%s failed after a commit", name)
 
-    transaction.on_commit(call)
+    transaction.on_commit(run_action)

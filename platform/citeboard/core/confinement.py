@@ -10,22 +10,24 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.confined import UPLOAD, probe, rights, turns
-from citeboard.core.confined.limits import Limits
+from citeboard.core.confined import UPLOAD_FILE_NAME, probe, rights, turns
+from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confined.pool import (
-    Done,
+    FinishedWork,
+    ForkServerSetup,
     LimitExceeded,
-    Pool,
     ProgramFailed,
-    Setup,
-    Work,
+    SandboxedWork,
+    SandboxPool,
 )
-from citeboard.core.connections import give_back_connections
+from citeboard.core.connections import return_connections_to_pool
 
 #: Sandboxed processes may read the folders in CODE, which contain the site's code.
-#: The fork server imports the modules in PRELOAD when it starts.
-CODE = tuple(settings.BASE_DIR / name for name in ("platform", "tasks", "scoring"))
-PRELOAD = (
+#: The fork server imports the modules in PRELOADED_MODULES when it starts.
+CODE_FOLDERS = tuple(
+    settings.BASE_DIR / name for name in ("platform", "tasks", "scoring")
+)
+PRELOADED_MODULES = (
     "tasks.types.*",
     "tasks.submissions.reading",
     "tasks.gold.packing",
@@ -39,11 +41,11 @@ PRELOAD = (
     "scoring.offline.trivial",
     "citeboard.core.confined.probe",
 )
-PROBE = "citeboard.core.confined.probe:attempt"
+PROBE_PROGRAM = "citeboard.core.confined.probe:attempt"
 #: If the kernel lacks a feature, clients may send a file again after UNDECIDED seconds.
-UNDECIDED = 300
-#: Reading an organiser's file may take PATIENCE_WITH_ORGANISERS times as long as a run.
-PATIENCE_WITH_ORGANISERS = 6
+UNDECIDED_RETRY_SECONDS = 300
+#: Reading an organiser's file may take ORGANISER_TIME_FACTOR times as long as a run.
+ORGANISER_TIME_FACTOR = 6
 _FAILURE_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "
     "log; the file may be fine"
@@ -63,33 +65,33 @@ def means() -> tuple[str, ...]:
 
 
 @cache
-def still_open() -> tuple[str, ...]:
+def find_unprotected_resources() -> tuple[str, ...]:
     """Return the resources that a sandboxed process on this machine can still reach.
     Each process of the site runs this test once.
     """
-    return tuple(probe.self_test())
+    return tuple(probe.find_reachable_resources())
 
 
-def why_nothing_is_read() -> str:
+def reason_for_refusing_uploads() -> str:
     """Return the reason why the site reads no uploads, or an empty text.
 
     The site reads no uploads if the kernel lacks required features, until the operator
     decides how to proceed.
     """
-    if settings.CONFINEMENT != "required" or not still_open():
+    if settings.CONFINEMENT != "required" or not find_unprotected_resources():
         return ""
     return _(
         "this site reads no files until its operator has decided how: the kernel leaves open what readers of "
         "files must not reach (%(what)s)"
-    ) % {"what": ", ".join(still_open())}
+    ) % {"what": ", ".join(find_unprotected_resources())}
 
 
-def closes_all() -> bool:
+def is_fully_confined() -> bool:
     """Return True if sandboxed programs can reach none of the tested resources."""
-    return bool(means()) and not still_open()
+    return bool(means()) and not find_unprotected_resources()
 
 
-def pool() -> Pool:
+def pool() -> SandboxPool:
     return _create_pool(
         settings.CHECKS,
         settings.DATA_DIR / "checks",
@@ -101,17 +103,19 @@ def pool() -> Pool:
 @cache
 def _create_pool(
     size: int, folder: Path, hourly_seconds: int, means: tuple[str, ...]
-) -> Pool:
+) -> SandboxPool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
-    setup = Setup(path=path, readable=CODE, preload=PRELOAD, means=means)
-    pool = Pool(
+    setup = ForkServerSetup(
+        path=path, readable=CODE_FOLDERS, preload=PRELOADED_MODULES, means=means
+    )
+    pool = SandboxPool(
         size=size, work_folder=folder, setup=setup, hourly_seconds=hourly_seconds
     )
     atexit.register(pool.close)
     return pool
 
 
-def limits_for_runs() -> Limits:
+def limits_for_runs() -> ResourceLimits:
     return _limits_per_process(
         settings.CHECK_SECONDS,
         settings.CHECK_MEMORY_MB,
@@ -121,16 +125,18 @@ def limits_for_runs() -> Limits:
     )
 
 
-def limits_for_organisers() -> Limits:
-    seconds = PATIENCE_WITH_ORGANISERS * settings.CHECK_SECONDS
+def limits_for_organisers() -> ResourceLimits:
+    seconds = ORGANISER_TIME_FACTOR * settings.CHECK_SECONDS
     bounds = {"file_mb": 1024, "total_mb": 4096, "total_files": 50_000}
     return _limits_per_process(seconds, settings.SCORING_MEMORY_MB, **bounds)
 
 
-def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> Limits:
+def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> ResourceLimits:
     # The limit of wall-clock time includes the wait for processors on a busy machine.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
-    return Limits(**times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds)
+    return ResourceLimits(
+        **times, memory_mb=memory_mb, max_files=64, max_processes=0, **bounds
+    )
 
 
 @contextmanager
@@ -140,10 +146,10 @@ def read_upload(
     arguments: Mapping[str, Any],
     *,
     owner: object,
-    limits: Limits | None = None,
+    limits: ResourceLimits | None = None,
     files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
-) -> Iterator[Done]:
+) -> Iterator[FinishedWork]:
     """Run a program on an uploaded file in a sandboxed process, and yield the result.
 
     The function also yields the working folder, which exists until the end of the
@@ -153,20 +159,20 @@ def read_upload(
     site's own files. By default, the limits for files of runs apply. Raises
     UploadUnreadable, or PoolFull, which the site answers with status 503.
     """
-    inputs: dict[str, Path | bytes] = {UPLOAD: path, **(files or {})}
+    inputs: dict[str, Path | bytes] = {UPLOAD_FILE_NAME: path, **(files or {})}
     facts: dict[str, Any] = {
         "limits": limits or limits_for_runs(),
         "is_ours": "runs_measures" not in arguments,
     }
-    work = Work(
+    work = SandboxedWork(
         program=program, arguments=arguments, files=inputs, shared=shared, **facts
     )
-    if program != PROBE and (reason := why_nothing_is_read()):
-        raise turns.PoolFull(reason, retry_after=UNDECIDED)
-    sender = owner if isinstance(owner, turns.Sender) else None
+    if program != PROBE_PROGRAM and (reason := reason_for_refusing_uploads()):
+        raise turns.PoolFull(reason, retry_after=UNDECIDED_RETRY_SECONDS)
+    sender = owner if isinstance(owner, turns.UploadSender) else None
     if owner is not None and sender is None:
-        sender = turns.Sender(account=str(getattr(owner, "pk", owner)))
-    give_back_connections()
+        sender = turns.UploadSender(account=str(getattr(owner, "pk", owner)))
+    return_connections_to_pool()
     try:
         with pool().done(work, sender=sender) as done:
             yield done

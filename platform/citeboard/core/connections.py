@@ -6,13 +6,13 @@ from django.conf import settings
 from django.db import connections
 
 #: A request waits at most PATIENCE seconds for a connection to the database.
-PATIENCE = 3.0
+CONNECTION_WAIT_SECONDS = 3.0
 #: The pool tries for RECONNECT_SECONDS to reconnect to an unavailable database server.
 #: The next request for a connection starts a new attempt to reconnect.
 RECONNECT_SECONDS = 2.0
 
 
-def share_connections() -> None:
+def enable_connection_pool() -> None:
     """Let the threads of this process share a pool of connections to PostgreSQL.
 
     Call this function before any thread connects to the database.
@@ -20,14 +20,14 @@ def share_connections() -> None:
     for alias in connections:
         config = connections.settings[alias]
         if config["ENGINE"] == "citeboard.core.postgres":
-            config.update(_with_pool(config))
+            config.update(_build_pool_settings(config))
 
 
-def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
+def _build_pool_settings(config: dict[str, Any]) -> dict[str, Any]:
     pool = {
         "min_size": 1,
         "max_size": settings.DATABASE_CONNECTIONS,
-        "timeout": PATIENCE,
+        "timeout": CONNECTION_WAIT_SECONDS,
         "reconnect_timeout": RECONNECT_SECONDS,
     }
     # Each request returns its connection to the pool.
@@ -39,7 +39,7 @@ def _with_pool(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def give_back_connections() -> None:
+def return_connections_to_pool() -> None:
     """Return this thread's connections to the pool while the thread waits.
 
     A connection with an open transaction stays with its thread.

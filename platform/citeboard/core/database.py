@@ -18,7 +18,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from citeboard.core.instants import utc_minute
+from citeboard.core.instants import format_utc_minute
 from citeboard.core.models import SchemaEpoch
 
 _CLOCK_SQL = {
@@ -27,7 +27,7 @@ _CLOCK_SQL = {
 }
 
 
-def from_now(seconds: float = 0) -> CombinedExpression:
+def database_time_after(seconds: float = 0) -> CombinedExpression:
     """Return an expression for the database's current time plus ``seconds``."""
     return Now() + dt.timedelta(seconds=seconds)
 
@@ -49,18 +49,18 @@ def update_statistics(table: str) -> None:
             cursor.execute(f"ANALYZE {connection.ops.quote_name(table)}")
 
 
-LARGEST_SKEW = 2.0  # seconds; each machine checks deadlines by its own clock
+MAX_CLOCK_SKEW_SECONDS = 2.0  # seconds; each machine checks deadlines by its own clock
 
 
-def skew() -> float:
+def measure_clock_skew() -> float:
     before = timezone.now().timestamp()
     database_time = database_now().timestamp()
     return max(before - database_time, database_time - timezone.now().timestamp(), 0.0)
 
 
 #: The site's advisory lock in PostgreSQL has a number that no other program uses.
-KEY = 0x63697465
-WAITING = "Another process migrates the database; waiting for it to end."
+MIGRATION_LOCK_KEY = 0x63697465
+WAITING_MESSAGE = "Another process migrates the database; waiting for it to end."
 
 
 @contextmanager
@@ -69,28 +69,28 @@ def migration_lock(
 ) -> Iterator[None]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", [KEY])
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
             if not cursor.fetchone()[0]:
-                say(WAITING)
-                cursor.execute("SELECT pg_advisory_lock(%s)", [KEY])
+                say(WAITING_MESSAGE)
+                cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
         try:
             yield
         finally:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [KEY])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK_KEY])
         return
     # All processes that use SQLite share one data folder, so a locked file is enough.
     with (settings.DATA_DIR / "migrate.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(WAITING)
+            say(WAITING_MESSAGE)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-#: This release works with a database whose schema epoch is at most EPOCH.
-EPOCH = 2
+#: This release works with a database whose schema epoch is at most SCHEMA_EPOCH.
+SCHEMA_EPOCH = 2
 
 
 class UnusableSchema(Exception):
@@ -137,11 +137,13 @@ def refuse_unusable_schema() -> None:
         )
     if SchemaEpoch._meta.db_table not in tables:  # noqa: SLF001  (public by name)
         return
-    newer = SchemaEpoch.objects.filter(number__gt=EPOCH).order_by("-number").first()
+    newer = (
+        SchemaEpoch.objects.filter(number__gt=SCHEMA_EPOCH).order_by("-number").first()
+    )
     if newer is not None:
         raise UnusableSchema(
-            f"The database was upgraded to schema epoch {newer.number} on {utc_minute(newer.since)}, "
-            f"and this release works with {EPOCH}: start the release that it was upgraded to."
+            f"The database was upgraded to schema epoch {newer.number} on {format_utc_minute(newer.since)}, "
+            f"and this release works with {SCHEMA_EPOCH}: start the release that it was upgraded to."
         )
 
 

@@ -11,11 +11,11 @@ from dj_database_url import DBConfig, parse
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-#: A Markdown file that a setting names has at most MAX_MARKDOWN bytes.
-MAX_MARKDOWN = 100_000
+#: A Markdown file that a setting names has at most MAX_MARKDOWN_BYTES bytes.
+MAX_MARKDOWN_BYTES = 100_000
 
-TRUE = ("1", "true", "yes", "on")
-FALSE = ("0", "false", "no", "off")
+TRUE_WORDS = ("1", "true", "yes", "on")
+FALSE_WORDS = ("0", "false", "no", "off")
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Setting:
     about: str
 
 
-class Environment:
+class EnvironmentReader:
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
         self.declared: dict[str, Setting] = {}
@@ -39,12 +39,15 @@ class Environment:
         ``shown`` describes the default value in the documentation of the settings.
         """
         self._declare(name, "text", shown or default or "none", about)
-        return self._raw(name) or default
+        return self._raw_value(name) or default
 
     def boolean(self, name: str, default: bool, about: str) -> bool:
         self._declare(name, "yes or no", "yes" if default else "no", about)
-        return self._read(
-            name, default, _parse_boolean, f"one of {', '.join(TRUE + FALSE)}"
+        return self._convert_value(
+            name,
+            default,
+            _parse_boolean,
+            f"one of {', '.join(TRUE_WORDS + FALSE_WORDS)}",
         )
 
     def choice(
@@ -58,10 +61,12 @@ class Environment:
     ) -> str:
         self._declare(name, " or ".join(choices), shown or default, about)
 
-        def pick(text: str) -> str:
+        def parse_choice(text: str) -> str:
             return choices[[c.lower() for c in choices].index(text.lower())]
 
-        return self._read(name, default, pick, f"one of {', '.join(choices)}")
+        return self._convert_value(
+            name, default, parse_choice, f"one of {', '.join(choices)}"
+        )
 
     def integer(
         self,
@@ -77,25 +82,29 @@ class Environment:
         self._declare(name, kind, str(default), about)
         bounds = f"from {low} to {high}" if high is not None else f"of at least {low}"
 
-        def within(text: str) -> int:
+        def parse_bounded_integer(text: str) -> int:
             number = int(text)
             if number < low or (high is not None and number > high):
                 raise ValueError
             return number
 
-        return self._read(name, default, within, f"a {kind} {bounds}")
+        return self._convert_value(
+            name, default, parse_bounded_integer, f"a {kind} {bounds}"
+        )
 
     def proxies(self, name: str, about: str) -> int:
         self._declare(name, "yes, no or a number", "no", about)
 
-        def count(text: str) -> int:
+        def parse_proxy_count(text: str) -> int:
             return (
                 int(text)
                 if text.isdecimal() and int(text) < 10
                 else int(_parse_boolean(text))
             )
 
-        return self._read(name, 0, count, "yes, no or a number of proxies below 10")
+        return self._convert_value(
+            name, 0, parse_proxy_count, "yes, no or a number of proxies below 10"
+        )
 
     def seconds(self, name: str, default: int, about: str, *, low: int = 1) -> int:
         return self.integer(name, default, about, low=low, unit="seconds")
@@ -103,13 +112,15 @@ class Environment:
     def folder(self, name: str, default: Path, about: str, *, shown: str) -> Path:
         self._declare(name, "absolute path", shown, about)
 
-        def absolute(text: str) -> Path:
+        def parse_absolute_path(text: str) -> Path:
             path = Path(text).expanduser()
             if not path.is_absolute():
                 raise ValueError
             return path
 
-        return self._read(name, default, absolute, "an absolute path")
+        return self._convert_value(
+            name, default, parse_absolute_path, "an absolute path"
+        )
 
     def markdown(self, name: str, about: str) -> str:
         self._declare(name, "absolute path", "none", about)
@@ -121,11 +132,11 @@ class Environment:
             except OSError as missing:
                 raise ValueError from missing
             decoded = content.decode("utf-8-sig")
-            if not decoded.strip() or len(content) > MAX_MARKDOWN:
+            if not decoded.strip() or len(content) > MAX_MARKDOWN_BYTES:
                 raise ValueError
             return decoded
 
-        return self._read(
+        return self._convert_value(
             name,
             "",
             content,
@@ -136,7 +147,7 @@ class Environment:
         self, name: str, default: Sequence[str], about: str, *, shown: str = "none"
     ) -> list[str]:
         self._declare(name, "names, separated by commas", shown, about)
-        raw = self._raw(name)
+        raw = self._raw_value(name)
         return (
             list(default)
             if raw is None
@@ -158,20 +169,20 @@ class Environment:
                 raise ValueError
             return text.rstrip("/")
 
-        return self._read(
+        return self._convert_value(
             name, default, address, "an address such as https://board.example.org"
         )
 
     def hexadecimal(self, name: str, digits: int, about: str, *, shown: str) -> str:
         self._declare(name, f"{digits} hexadecimal digits", shown, about)
 
-        def exactly(text: str) -> str:
+        def parse_hexadecimal(text: str) -> str:
             if len(bytes.fromhex(text)) * 2 != digits or len(text) != digits:
                 raise ValueError
             return text
 
-        return self._read(
-            name, "", exactly, f"{digits} hexadecimal digits", secret=True
+        return self._convert_value(
+            name, "", parse_hexadecimal, f"{digits} hexadecimal digits", secret=True
         )
 
     def redis_address(self, name: str, about: str) -> str:
@@ -182,7 +193,7 @@ class Environment:
                 raise ValueError
             return text
 
-        return self._read(
+        return self._convert_value(
             name,
             "",
             address,
@@ -190,15 +201,15 @@ class Environment:
             secret=True,
         )
 
-    def bucket(self, name: str, about: str, *, shown: str) -> "Bucket | None":
+    def bucket(self, name: str, about: str, *, shown: str) -> "BucketAddress | None":
         self._declare(name, "address", shown, about)
         expected = "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"  # noqa: E501
-        return self._read(name, None, bucket_at, expected, secret=True)
+        return self._convert_value(name, None, parse_bucket_url, expected, secret=True)
 
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:
         self._declare(name, "address", shown, about)
         expected = "a SQLite or PostgreSQL address such as postgres://user:password@host:5432/name"
-        return self._read(
+        return self._convert_value(
             name, parse(default), _parse_database_url, expected, secret=True
         )
 
@@ -209,10 +220,10 @@ class Environment:
             name=name, kind=kind, default=default, about=about
         )
 
-    def _raw(self, name: str) -> str | None:
+    def _raw_value(self, name: str) -> str | None:
         return self.values.get(name, "").strip() or None
 
-    def _read(
+    def _convert_value(
         self,
         name: str,
         default: T,
@@ -221,7 +232,7 @@ class Environment:
         *,
         secret: bool = False,
     ) -> T:
-        raw = self._raw(name)
+        raw = self._raw_value(name)
         if raw is None:
             return default
         try:
@@ -234,9 +245,9 @@ class Environment:
 
 def _parse_boolean(text: str) -> bool:
     word = text.lower()
-    if word not in TRUE + FALSE:
+    if word not in TRUE_WORDS + FALSE_WORDS:
         raise ValueError
-    return word in TRUE
+    return word in TRUE_WORDS
 
 
 def _parse_database_url(text: str) -> DBConfig:
@@ -251,16 +262,16 @@ def _parse_database_url(text: str) -> DBConfig:
     return config
 
 
-MAX_WAIT = 20  # seconds that a writer waits for another writer
+MAX_WRITER_WAIT_SECONDS = 20  # seconds that a writer waits for another writer
 #: The unit of connect_timeout is a second, and of tcp_user_timeout a millisecond.
 #: With SERVER's timeouts, pages report an unavailable database within five seconds.
-SERVER = {"connect_timeout": 3, "tcp_user_timeout": 4000}
+SERVER_TIMEOUTS = {"connect_timeout": 3, "tcp_user_timeout": 4000}
 #: Opening SQLite's file takes four times as long as rendering a cached board.
 #: Connections to SQLite stay open, and Django checks each connection before reuse.
-KEPT = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+PERSISTENT_CONNECTION_SETTINGS = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
-def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
+def configure_for_many_writers(config: DBConfig) -> dict[str, Any]:
     """Return connection settings that let web processes and workers share the database.
 
     With SQLite's write-ahead log, a transaction that reads first and writes later fails
@@ -268,20 +279,25 @@ def ready_for_many_writers(config: DBConfig) -> dict[str, Any]:
     that begins as IMMEDIATE waits for the write lock.
     """
     if config["ENGINE"] != "django.db.backends.sqlite3":
-        options = {**SERVER, **config.get("OPTIONS", {})}
+        options = {**SERVER_TIMEOUTS, **config.get("OPTIONS", {})}
         return {
             **config,
-            **KEPT,
+            **PERSISTENT_CONNECTION_SETTINGS,
             "ENGINE": "citeboard.core.postgres",
             "OPTIONS": options,
         }
     options = {
         **config.get("OPTIONS", {}),
         "transaction_mode": "IMMEDIATE",
-        "timeout": MAX_WAIT,
+        "timeout": MAX_WRITER_WAIT_SECONDS,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
-    return {**config, **KEPT, "ENGINE": "citeboard.core.sqlite", "OPTIONS": options}
+    return {
+        **config,
+        **PERSISTENT_CONNECTION_SETTINGS,
+        "ENGINE": "citeboard.core.sqlite",
+        "OPTIONS": options,
+    }
 
 
 def database_settings(address: str) -> dict[str, Any]:
@@ -290,7 +306,7 @@ def database_settings(address: str) -> dict[str, Any]:
     Raises ValueError, whose message omits the URL, because URLs may contain passwords.
     """
     try:
-        return ready_for_many_writers(_parse_database_url(address))
+        return configure_for_many_writers(_parse_database_url(address))
     except (ValueError, KeyError):
         raise ValueError(
             "expected an address such as postgres://user:password@host:5432/name"
@@ -298,7 +314,7 @@ def database_settings(address: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bucket:
+class BucketAddress:
     name: str
     prefix: str = ""
     endpoint: str | None = None
@@ -309,7 +325,7 @@ class Bucket:
         return f"s3://{self.name}{'/' if self.prefix else ''}{self.prefix}"
 
 
-def bucket_at(address: str) -> Bucket:
+def parse_bucket_url(address: str) -> BucketAddress:
     """Parse the URL of a bucket for backups or files.
 
     In ``s3://NAME/PREFIX?endpoint=URL&region=NAME&addressing=path``, all parts except
@@ -333,15 +349,17 @@ def bucket_at(address: str) -> Bucket:
     )
     if not is_sound:
         raise ValueError
-    return Bucket(name=parts.netloc, prefix=prefix, **options)
+    return BucketAddress(name=parts.netloc, prefix=prefix, **options)
 
 
-def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
+def build_storage_settings(
+    bucket: BucketAddress | None, folder: Path
+) -> dict[str, Any]:
     options: dict[str, Any]
     if bucket is None:
         options = {"location": folder, "base_url": None}
         options |= {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
-        return {"BACKEND": "citeboard.core.storage.Disk", "OPTIONS": options}
+        return {"BACKEND": "citeboard.core.storage.DiskStorage", "OPTIONS": options}
     options = {
         "bucket_name": bucket.name,
         "location": bucket.prefix,
@@ -354,14 +372,14 @@ def backend(bucket: Bucket | None, folder: Path) -> dict[str, Any]:
     }
 
 
-PARTS = ("files", "incoming", "static")
-SHORTEST = 50
+DATA_SUBFOLDERS = ("files", "incoming", "static")
+MIN_SECRET_KEY_LENGTH = 50
 
 
-def data_folder(path: Path) -> Path:
+def create_data_folder(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for part in PARTS:
+        for part in DATA_SUBFOLDERS:
             (path / part).mkdir(mode=0o700, exist_ok=True)
     except OSError as reason:
         raise ImproperlyConfigured(
@@ -377,7 +395,7 @@ def default_work_folder(data: Path) -> Path:
     return Path("/var/tmp") / f"citeboard-{os.geteuid()}-{digest[:8]}"  # noqa: S108  (checked when it is used)
 
 
-def private_folder(path: Path) -> Path:
+def create_private_folder(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = path.lstat()
     is_ours = (
@@ -393,7 +411,7 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def secret_key_from(path: Path) -> str:
+def load_or_create_secret_key(path: Path) -> str:
     """Return the site's secret key, which the file ``path`` contains.
 
     At the first start, each process writes a draft file with a key. The key of the
@@ -412,7 +430,7 @@ def secret_key_from(path: Path) -> str:
         finally:
             draft.unlink()
     key = path.read_text(encoding="ascii").strip()
-    if len(key) < SHORTEST:
+    if len(key) < MIN_SECRET_KEY_LENGTH:
         raise ImproperlyConfigured(
             f"{path} holds no usable secret key; remove it and a new key is made (everyone signs in anew)"
         )

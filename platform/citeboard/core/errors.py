@@ -40,14 +40,14 @@ from rest_framework.views import (
 from citeboard.core import outages, refusals
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.query import InvalidParameters
-from citeboard.core.words import one_line, sentence
+from citeboard.core.words import as_sentence, one_line
 
 log = logging.getLogger(__name__)
 
-ADDRESS = "/api/"
+API_PATH_PREFIX = "/api/"
 
 
-class Refusal(exceptions.APIException):
+class ApiRefusal(exceptions.APIException):
     #: REST framework copies `wait` to the response header `Retry-After`, in seconds.
     wait: float | None = None
 
@@ -63,10 +63,12 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
             Response(error.answer(), status=error.status), context["request"]
         )
     if isinstance(error, PoolFull):
-        busy = Refusal(sentence(error), error.status, retry_after=error.retry_after)
+        busy = ApiRefusal(
+            as_sentence(error), error.status, retry_after=error.retry_after
+        )
         busy.wait, error = error.retry_after, busy
     elif isinstance(error, RequestDataTooBig):
-        error = Refusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
+        error = ApiRefusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     elif isinstance(error, InvalidParameters):
         error = exceptions.ValidationError(
             {name: [words] for name, words in error.errors.items()}
@@ -85,20 +87,21 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     return _as_problem_response(response, context["request"])
 
 
-PROBLEM = "application/problem+json"
+PROBLEM_CONTENT_TYPE = "application/problem+json"
 
 
 def _as_problem_response(response: Response, request: Request) -> Response:
     if _accepts_problems(request._request):  # noqa: SLF001  # what Django reads
         response.data = _problem_members(response.data, response.status_code)
-        response.content_type = PROBLEM
+        response.content_type = PROBLEM_CONTENT_TYPE
     patch_vary_headers(response, ["Accept"])
     return response
 
 
 def _accepts_problems(request: HttpRequest) -> bool:
     return any(
-        f"{accepted.main_type}/{accepted.sub_type}" == PROBLEM and accepted.quality
+        f"{accepted.main_type}/{accepted.sub_type}" == PROBLEM_CONTENT_TYPE
+        and accepted.quality
         for accepted in request.accepted_types
     )
 
@@ -158,8 +161,8 @@ def _with_full_stop(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
-def is_for_programs(request: HttpRequest) -> bool:
-    return request.path.startswith(ADDRESS)
+def is_api_request(request: HttpRequest) -> bool:
+    return request.path.startswith(API_PATH_PREFIX)
 
 
 def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
@@ -169,7 +172,9 @@ def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
     }
     if _accepts_problems(request):
         return JsonResponse(
-            _problem_members(members, code), status=code, content_type=PROBLEM
+            _problem_members(members, code),
+            status=code,
+            content_type=PROBLEM_CONTENT_TYPE,
         )
     return JsonResponse(members, status=code)
 
@@ -183,7 +188,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if outage is not None:
         status, detail = outage.status, outage.sentence(request)
     response: HttpResponse
-    if is_for_programs(request):
+    if is_api_request(request):
         response = json_error(request, detail, status)
     else:
         context = {
@@ -198,14 +203,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
         if outage.is_busy:
             log.info("A request is answered %s: %s", status, message)
         else:
-            outages.note_outage(outages.REQUESTS, message)
+            outages.note_outage(outages.FAILED_REQUESTS, message)
         # `_has_been_logged` suppresses Django's log message about the response.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if is_for_programs(request):
+    if is_api_request(request):
         return json_error(
             request, "The request cannot be answered as it was sent.", 400
         )

@@ -15,13 +15,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from citeboard.core import confinement, outages, storage, words
-from citeboard.core.database import LARGEST_SKEW, schema_state, skew
+from citeboard.core.database import (
+    MAX_CLOCK_SKEW_SECONDS,
+    measure_clock_skew,
+    schema_state,
+)
 from citeboard.core.writability import write_problem
 
 WEB, WORKER = "web", "worker"
-PARTS = (WEB, WORKER)
-#: PARTS_ASKED contains all possible values of the attribute `Missing.what`.
-PARTS_ASKED = {
+SITE_COMPONENTS = (WEB, WORKER)
+#: CHECKED_REQUIREMENTS contains all possible values of the attribute `Missing.what`.
+CHECKED_REQUIREMENTS = {
     "database",
     "writes",
     "clock",
@@ -34,12 +38,12 @@ PARTS_ASKED = {
     "cache",
 }
 #: The health check of Redis times out after PATIENCE seconds.
-PATIENCE = 1.0
+REDIS_TIMEOUT_SECONDS = 1.0
 GIGABYTE = 1 << 30
-#: An upload or a scoring needs at least LEAST_FREE bytes of free disk space.
-LEAST_FREE = GIGABYTE // 4
-#: _IN_ORDER contains requirements that cannot fail after they were met once.
-_IN_ORDER: set[str] = set()
+#: An upload or a scoring needs at least MIN_FREE_BYTES bytes of free disk space.
+MIN_FREE_BYTES = GIGABYTE // 4
+#: _REQUIREMENTS_MET_ONCE contains requirements that cannot fail after they were met once.
+_REQUIREMENTS_MET_ONCE: set[str] = set()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +57,9 @@ class Missing:
         return asdict(self)
 
 
-def missing(clock: float | None, request: HttpRequest | None = None) -> list[Missing]:
+def find_missing_requirements(
+    clock: float | None, request: HttpRequest | None = None
+) -> list[Missing]:
     """Return the requirements that the site does not meet.
 
     ``clock`` is the difference in seconds between this machine's clock and the
@@ -67,35 +73,37 @@ def missing(clock: float | None, request: HttpRequest | None = None) -> list[Mis
 
 
 def _release_problems(request: HttpRequest | None) -> Iterator[Missing]:
-    if "schema" not in _IN_ORDER:
+    if "schema" not in _REQUIREMENTS_MET_ONCE:
         if behind := len(schema_state().missing):
             reason = f"the database is {behind} migration(s) behind this release"
-            yield Missing(what="schema", reason=reason, stops=PARTS)
+            yield Missing(what="schema", reason=reason, stops=SITE_COMPONENTS)
             return
-        _IN_ORDER.add("schema")
-    if request is not None and "pages" not in _IN_ORDER:
+        _REQUIREMENTS_MET_ONCE.add("schema")
+    if request is not None and "pages" not in _REQUIREMENTS_MET_ONCE:
         try:
             render_to_string("404.html", request=request)
         except Exception as fault:  # noqa: BLE001  (every page fails with the same error)
             reason = f"pages cannot be made ({type(fault).__name__}: {fault})"
             yield Missing(what="pages", reason=reason, stops=(WEB,))
         else:
-            _IN_ORDER.add("pages")
+            _REQUIREMENTS_MET_ONCE.add("pages")
 
 
 def _missing_services(clock: float | None) -> Iterator[Missing]:
     if clock is None:
         yield Missing(
-            what="database", reason="the database does not answer", stops=PARTS
+            what="database",
+            reason="the database does not answer",
+            stops=SITE_COMPONENTS,
         )
-    elif clock > LARGEST_SKEW:
+    elif clock > MAX_CLOCK_SKEW_SECONDS:
         reason = f"this machine and the database differ by {clock:.1f} s"
-        yield Missing(what="clock", reason=reason, stops=PARTS)
+        yield Missing(what="clock", reason=reason, stops=SITE_COMPONENTS)
     if clock is not None and (problem := write_problem()) is not None:
         yield Missing(
             what="writes",
             reason=problem.reason,
-            stops=() if problem.is_busy else PARTS,
+            stops=() if problem.is_busy else SITE_COMPONENTS,
             lacks="uploads, sign-ins and scores",
         )
     try:
@@ -107,15 +115,15 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
         yield Missing(what="storage", reason=reason, stops=(WORKER,), lacks=lacks)
     try:
         free = shutil.disk_usage(settings.DATA_DIR).free
-        if free < LEAST_FREE:
+        if free < MIN_FREE_BYTES:
             reason = f"{free / GIGABYTE:.2f} GB are free in the data folder"
             yield Missing(
                 what="disk", reason=reason, lacks="room for uploads and scores"
             )
     except OSError as fault:
         reason = f"the data folder is not there ({fault.strerror})"
-        yield Missing(what="disk", reason=reason, stops=PARTS)
-    if reason := confinement.why_nothing_is_read():
+        yield Missing(what="disk", reason=reason, stops=SITE_COMPONENTS)
+    if reason := confinement.reason_for_refusing_uploads():
         lacks = "reading of uploads: they are taken, and wait"
         yield Missing(what="confinement", reason=reason, stops=(WORKER,), lacks=lacks)
     if trouble := _redis_error(settings.REDIS_URL):
@@ -136,14 +144,17 @@ def _missing_services(clock: float | None) -> Iterator[Missing]:
 
 def clock_skew() -> float | None:
     try:
-        return skew()
+        return measure_clock_skew()
     except DatabaseTrouble:
         connection.close()
         return None
 
 
 def _redis_error(address: str) -> str:
-    patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
+    patience = {
+        "socket_timeout": REDIS_TIMEOUT_SECONDS,
+        "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
+    }
     try:
         if address:
             with redis.from_url(address, **patience) as server:
@@ -155,7 +166,7 @@ def _redis_error(address: str) -> str:
 
 @never_cache
 @require_safe
-def live(request: HttpRequest) -> JsonResponse:
+def respond_to_liveness_probe(request: HttpRequest) -> JsonResponse:
     """Respond to a liveness probe, which succeeds as long as the process can answer
     requests.
     """
@@ -164,25 +175,27 @@ def live(request: HttpRequest) -> JsonResponse:
 
 @never_cache
 @require_safe
-def ready(request: HttpRequest) -> JsonResponse:
+def respond_to_readiness_probe(request: HttpRequest) -> JsonResponse:
     """Return the requirements that the site does not meet. The status is 503 if the
     requested component cannot work.
     """
     part_asked = request.GET.get("for", WEB)
-    if part_asked not in PARTS:
-        return JsonResponse({"detail": f"There are {words.listed(PARTS)}."}, status=400)
+    if part_asked not in SITE_COMPONENTS:
+        return JsonResponse(
+            {"detail": f"There are {words.join_names(SITE_COMPONENTS)}."}, status=400
+        )
     clock = clock_skew()
-    lacking = missing(clock, request)
+    lacking = find_missing_requirements(clock, request)
     facts: dict[str, object] = {
         part: "waiting" if any(part in lack.stops for lack in lacking) else "ready"
-        for part in PARTS
+        for part in SITE_COMPONENTS
     }
     status = facts[part_asked]
     facts |= {"clock_seconds": clock, "missing": [lack.as_dict() for lack in lacking]}
     # Health probes are frequent, so only the start and end of an outage are logged.
     for lack in lacking:
         outages.note_outage(lack.what, lack.reason)
-    for what in PARTS_ASKED - {lack.what for lack in lacking}:
+    for what in CHECKED_REQUIREMENTS - {lack.what for lack in lacking}:
         outages.note_recovery(what)
     reasons = [("reason", lack.reason) for lack in lacking if part_asked in lack.stops]
     code = 200 if status == "ready" else 503

@@ -12,10 +12,15 @@ from django.utils.translation import gettext as _, pgettext_lazy as in_context
 #: Anywhere on Earth (AoE), a day ends when the westernmost time zone ends the day.
 AOE = "AoE"
 _AOE_ZONE = "Etc/GMT+12"
-_FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%d %b %Y, %H:%M", "%d %b %Y %H:%M")
-#: _STORED matches a time such as 2026-05-01 23:59 in a fact of the history.
-_STORED = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
-_WRITTEN = re.compile(
+_TIME_FORMATS = (
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+    "%d %b %Y, %H:%M",
+    "%d %b %Y %H:%M",
+)
+#: _STORED_TIME_PATTERN matches a time such as 2026-05-01 23:59 in a fact of the history.
+_STORED_TIME_PATTERN = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
+_TIME_AND_ZONE_PATTERN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
 )
 MONTHS = (
@@ -32,19 +37,19 @@ MONTHS = (
     in_context("month", "Nov"),
     in_context("month", "Dec"),
 )
-MAX_LENGTH = 80
+MAX_TIME_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
-_NEVER = "2099"
-#: The history adds the suffix WITHOUT_AN_END to facts about a phase without an end.
-WITHOUT_AN_END = " without an end"
-WITHOUT_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+_ENDLESS_YEAR = "2099"
+#: The history adds the suffix ENDLESS_FACT_SUFFIX to facts about a phase without an end.
+ENDLESS_FACT_SUFFIX = " without an end"
+ENDLESS_TIME = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
 
-class NoInstant(ValueError):
+class InvalidTimeText(ValueError):
     pass
 
 
-def zone_of(name: str) -> ZoneInfo:
+def parse_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
     except (KeyError, ValueError, OSError) as unknown:
@@ -57,7 +62,7 @@ def zone_name(name: str) -> str:
 
 
 def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """Parse a time and return it in UTC. Raises NoInstant if the text is not a time.
+    """Parse a time and return it in UTC. Raises InvalidTimeText if the text is not a time.
 
     ``zone`` is the time zone of a text that names neither a zone nor an offset.
 
@@ -65,32 +70,32 @@ def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
     '2026-05-02 11:59:00+00:00'
     """
     if isinstance(text, dt.datetime):
-        return in_utc(text) if text.tzinfo else on_clocks(text, zone)
+        return in_utc(text) if text.tzinfo else local_time_to_utc(text, zone)
     if _means_no_end(text):
-        raise NoInstant(_no_instant_message(text))
-    written = _WRITTEN.fullmatch(text.strip()[:MAX_LENGTH])
+        raise InvalidTimeText(_no_instant_message(text))
+    written = _TIME_AND_ZONE_PATTERN.fullmatch(text.strip()[:MAX_TIME_LENGTH])
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
     if named and not clock:
-        raise NoInstant(_no_instant_message(text))
+        raise InvalidTimeText(_no_instant_message(text))
     if named:
         try:
-            zone = zone_of("UTC" if named == "Z" else named)
+            zone = parse_zone("UTC" if named == "Z" else named)
         except ValueError as unknown:
-            raise NoInstant(str(unknown)) from unknown
+            raise InvalidTimeText(str(unknown)) from unknown
     at = _parse_clock(clock)
     if at.tzinfo is None:
-        return on_clocks(at, zone)
+        return local_time_to_utc(at, zone)
     if named:
-        raise NoInstant(
+        raise InvalidTimeText(
             _("“%(text)s” names both an offset and a zone") % {"text": text}
         )
     return in_utc(at)
 
 
-def read_end(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    at = WITHOUT_END if _means_no_end(text) else read_instant(text, zone)
-    return WITHOUT_END if is_no_end("closes", at) else at
+def parse_phase_end(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
+    at = ENDLESS_TIME if _means_no_end(text) else read_instant(text, zone)
+    return ENDLESS_TIME if is_no_end("closes", at) else at
 
 
 def _means_no_end(text: object) -> bool:
@@ -102,11 +107,11 @@ def is_no_end(key: str, value: object) -> bool:
     never ends. ``value`` has the format of the history, the season file or the API.
     """
     return key.rpartition(".")[2] == "closes" and (
-        value is None or str(value) >= _NEVER
+        value is None or str(value) >= _ENDLESS_YEAR
     )
 
 
-def as_told(key: str, value: Any) -> Any:
+def setting_value_for_api(key: str, value: Any) -> Any:
     """Return a setting's value for the API, which is None if the setting is the end of
     a phase that never ends.
     """
@@ -117,29 +122,29 @@ def in_utc(at: dt.datetime) -> dt.datetime:
     try:
         return at.astimezone(dt.UTC)
     except OverflowError as beyond:
-        raise NoInstant(
+        raise InvalidTimeText(
             _("%(instant)s is beyond the calendar") % {"instant": at}
         ) from beyond
 
 
-def on_clocks(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
+def local_time_to_utc(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
     first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     if first.astimezone(zone).replace(tzinfo=None) != at:
         message = _("the clocks of %(zone)s skip %(instant)s")
-        raise NoInstant(message % {"zone": zone_name(zone.key), "instant": at})
+        raise InvalidTimeText(message % {"zone": zone_name(zone.key), "instant": at})
     if first != second:
         message = _(
             "%(instant)s comes twice in %(zone)s; write its offset, such as +02:00"
         )
-        raise NoInstant(message % {"instant": at, "zone": zone_name(zone.key)})
+        raise InvalidTimeText(message % {"instant": at, "zone": zone_name(zone.key)})
     return first
 
 
-def written_end(at: dt.datetime, zone: ZoneInfo) -> str:
-    return _("no end") if at >= WITHOUT_END else written_instant(at, zone)
+def format_phase_end(at: dt.datetime, zone: ZoneInfo) -> str:
+    return _("no end") if at >= ENDLESS_TIME else format_parsable_time(at, zone)
 
 
-def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
+def format_parsable_time(at: dt.datetime, zone: ZoneInfo) -> str:
     """Format a time for a form field or a file, so that `read_instant` can parse the
     text.
     """
@@ -150,13 +155,13 @@ def written_instant(at: dt.datetime, zone: ZoneInfo) -> str:
 # -- Functions that format dates on pages, in e-mails and in messages
 
 
-def written_day(at: dt.datetime) -> str:
+def format_day(at: dt.datetime) -> str:
     """Format a date in the reader's language, such as `28 Nov 2026`."""
     parts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year}
     return _("%(day)d %(month)s %(year)d") % parts
 
 
-def day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
+def format_day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
     """Format a time in a time zone, without the name of the zone."""
     local = at.astimezone(zone)
     parts = {
@@ -168,31 +173,31 @@ def day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
     return _("%(day)d %(month)s %(year)d, %(time)s") % parts
 
 
-def utc_minute(at: dt.datetime) -> str:
-    return _("no end") if at >= WITHOUT_END else f"{day_and_time(at)} UTC"
+def format_utc_minute(at: dt.datetime) -> str:
+    return _("no end") if at >= ENDLESS_TIME else f"{format_day_and_time(at)} UTC"
 
 
-def stored_minute(at: dt.datetime) -> str:
+def format_for_history(at: dt.datetime) -> str:
     """Format a time for a fact of a history entry in the database.
 
-    `instants_in_words` formats the stored time for readers.
+    `format_times_in_fact` formats the stored time for readers.
     """
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-def instants_in_words(fact: str) -> str:
+def format_times_in_fact(fact: str) -> str:
     """Return a fact of a history entry, with stored times replaced by times in the
     reader's format.
 
-    >>> instants_in_words("2026-05-01 23:59 UTC")
+    >>> format_times_in_fact("2026-05-01 23:59 UTC")
     '1 May 2026, 23:59 UTC'
     """
 
-    def in_words(stored: re.Match[str]) -> str:
-        return day_and_time(dt.datetime.fromisoformat(f"{stored[0]}Z"))
+    def format_stored_time(stored: re.Match[str]) -> str:
+        return format_day_and_time(dt.datetime.fromisoformat(f"{stored[0]}Z"))
 
-    opens, endless, _after = fact.partition(WITHOUT_AN_END)
-    words = _STORED.sub(in_words, opens)
+    opens, endless, _after = fact.partition(ENDLESS_FACT_SUFFIX)
+    words = _STORED_TIME_PATTERN.sub(format_stored_time, opens)
     return _("%(opens)s without an end") % {"opens": words} if endless else words
 
 
@@ -208,12 +213,12 @@ def _parse_clock(text: str) -> dt.datetime:
 
 
 def _parse_other_format(text: str) -> dt.datetime:
-    for form in _FORMS:
+    for form in _TIME_FORMATS:
         try:
             return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the caller adds the zone)
         except ValueError:
             continue
-    raise NoInstant(_no_instant_message(text))
+    raise InvalidTimeText(_no_instant_message(text))
 
 
 def _no_instant_message(text: str) -> str:

@@ -29,36 +29,42 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: prometheus_client reads the environment variable SHARED_FOLDER at import.
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+#: prometheus_client reads the environment variable SHARED_FOLDER_VARIABLE at import.
+SHARED_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 #: The metrics are stored in /dev/shm if possible.
 #: A process that writes to a mapped file on a full disk crashes.
-_ROOT = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+_METRICS_ROOT = Path(
+    "/dev/shm"  # noqa: S108  (a folder of its own below)
+    if os.access("/dev/shm", os.W_OK)  # noqa: S108
+    else tempfile.gettempdir()
+)
 
 # prometheus_client cannot report creation times of metrics that processes share.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
-COUNTED = "citeboard_http_request_seconds"
-REQUESTS = Histogram(
-    COUNTED,
+REQUEST_METRIC_NAME = "citeboard_http_request_seconds"
+REQUEST_SECONDS = Histogram(
+    REQUEST_METRIC_NAME,
     "Seconds until an answer to the request began, by route, method and status.",
     ["route", "method", "status"],
     buckets=(0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-PAGES = Counter(
+BOARD_PAGES_SERVED = Counter(
     "citeboard_board_pages",
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
 #: HTTP methods outside METHODS share one label, because clients can invent methods.
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+LABELLED_HTTP_METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+)
 
 
-class RequestMetricsMiddleware(middleware.Middleware):
+class RequestMetricsMiddleware(middleware.BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
-        method = request.method if request.method in METHODS else "other"
-        with span(method) as current:
+        method = request.method if request.method in LABELLED_HTTP_METHODS else "other"
+        with trace_span(method) as current:
             response = self.get_response(request)
             match = request.resolver_match
             if match is not None:
@@ -73,19 +79,19 @@ class RequestMetricsMiddleware(middleware.Middleware):
                 current.update_name(f"{method} {route}")
                 current.set_attribute("http.route", route)
                 current.set_attribute("http.response.status_code", response.status_code)
-        REQUESTS.labels(route, method, response.status_code).observe(
+        REQUEST_SECONDS.labels(route, method, response.status_code).observe(
             time.perf_counter() - began
         )
         return response
 
 
-def begin_to_count(site: str) -> str:
-    forget_counts(site)
-    return tempfile.mkdtemp(prefix=_metrics_file_prefix(site), dir=_ROOT)
+def create_metrics_folder(site: str) -> str:
+    remove_metrics_folders(site)
+    return tempfile.mkdtemp(prefix=_metrics_folder_prefix(site), dir=_METRICS_ROOT)
 
 
-def forget_counts(site: str) -> None:
-    for folder in _ROOT.glob(f"{_metrics_file_prefix(site)}*"):
+def remove_metrics_folders(site: str) -> None:
+    for folder in _METRICS_ROOT.glob(f"{_metrics_folder_prefix(site)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -95,19 +101,23 @@ def answered_so_far(folder: str) -> int:
     with suppress(OSError, struct.error):
         counts = (sample for family in registry.collect() for sample in family.samples)
         return int(
-            sum(sample.value for sample in counts if sample.name == f"{COUNTED}_count")
+            sum(
+                sample.value
+                for sample in counts
+                if sample.name == f"{REQUEST_METRIC_NAME}_count"
+            )
         )
     return 0
 
 
-def _metrics_file_prefix(site: str) -> str:
+def _metrics_folder_prefix(site: str) -> str:
     return f"citeboard-metrics-{site}-"
 
 
 log = logging.getLogger(__name__)
 
 
-def ids_of(name: str) -> tuple[int, int]:
+def trace_ids_of_request(name: str) -> tuple[int, int]:
     """Return the trace id and the id of the first span for a request id.
 
     The ids are digests of the request id, and therefore equal on every machine.
@@ -117,7 +127,9 @@ def ids_of(name: str) -> tuple[int, int]:
 
 
 @contextmanager
-def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator[Any]:
+def trace_span(
+    name: str, *, continued: str = "", **attributes: str | int
+) -> Iterator[Any]:
     """Trace the block as an OpenTelemetry span.
 
     If ``continued`` is a request id, the span belongs to the trace of this request.
@@ -130,7 +142,7 @@ def span(name: str, *, continued: str = "", **attributes: str | int) -> Iterator
 
     context = None
     if continued:
-        trace_id, span_id = ids_of(continued)
+        trace_id, span_id = trace_ids_of_request(continued)
         sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
         parent = trace.SpanContext(
             trace_id, span_id, is_remote=True, trace_flags=sampled
@@ -163,23 +175,23 @@ def tracer_of(process: int) -> Any:
     resource = Resource.create(
         {"service.name": os.environ.get("OTEL_SERVICE_NAME", "citeboard")}
     )
-    provider = TracerProvider(resource=resource, id_generator=_ids_by_request())
+    provider = TracerProvider(resource=resource, id_generator=_create_id_generator())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider.get_tracer("citeboard")
 
 
-def _ids_by_request() -> Any:
+def _create_id_generator() -> Any:
     from opentelemetry import trace
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class IdsByRequest(RandomIdGenerator):
         def generate_trace_id(self) -> int:
-            return ids_of(logs.request_id.get())[0]
+            return trace_ids_of_request(logs.request_id.get())[0]
 
         def generate_span_id(self) -> int:
             is_first = not trace.get_current_span().get_span_context().is_valid
             return (
-                ids_of(logs.request_id.get())[1]
+                trace_ids_of_request(logs.request_id.get())[1]
                 if is_first
                 else super().generate_span_id()
             )

@@ -13,7 +13,7 @@ class Notice:
     text: str
 
 
-def notices() -> list[Notice]:
+def list_legal_notices() -> list[Notice]:
     written = [
         Notice("privacy", "Privacy notice", settings.PRIVACY_NOTICE),
         Notice("imprint", "Imprint", settings.IMPRINT),
@@ -23,7 +23,7 @@ def notices() -> list[Notice]:
 
 @require_safe
 def notice(request: HttpRequest, name: str) -> HttpResponse:
-    page = next((one for one in notices() if one.name == name), None)
+    page = next((one for one in list_legal_notices() if one.name == name), None)
     if page is None:
         raise Http404("The site has no such page.")
     return render(request, "notice.html", {"notice": page})

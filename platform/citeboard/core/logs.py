@@ -10,7 +10,7 @@ from citeboard.core.words import one_line
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
-_ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {
+_STANDARD_RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
     "request_id",
@@ -50,7 +50,7 @@ class RefusalFilter(logging.Filter):
         return True
 
 
-class TextLines(logging.Formatter):
+class TextLineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return (
             super()
@@ -59,7 +59,7 @@ class TextLines(logging.Formatter):
         )
 
 
-class JsonLines(logging.Formatter):
+class JsonLineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(
@@ -72,7 +72,9 @@ class JsonLines(logging.Formatter):
             "request_id": getattr(record, "request_id", "-"),
         }
         line |= {
-            name: value for name, value in vars(record).items() if name not in _ORDINARY
+            name: value
+            for name, value in vars(record).items()
+            if name not in _STANDARD_RECORD_FIELDS
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
@@ -81,7 +83,7 @@ class JsonLines(logging.Formatter):
 
 def logging_config(*, form: str, level: str) -> dict[str, Any]:
     text = {
-        "()": TextLines,
+        "()": TextLineFormatter,
         "format": "{asctime} {levelname} {name} [{request_id}] {message}",
         "style": "{",
     }
@@ -99,7 +101,7 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
             "request_id": {"()": RequestIdFilter},
             "refusals": {"()": RefusalFilter},
         },
-        "formatters": {"text": text, "json": {"()": JsonLines}},
+        "formatters": {"text": text, "json": {"()": JsonLineFormatter}},
         "handlers": {"stderr": stderr},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {

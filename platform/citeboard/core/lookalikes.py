@@ -12,11 +12,11 @@ from typing import Any
 
 from django.db import models
 
-#: _IGNORED matches invisible characters besides those of the category Cf.
-_IGNORED = re.compile(
+#: _INVISIBLE_CHARACTERS matches invisible characters besides those of the category Cf.
+_INVISIBLE_CHARACTERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-MAX_SKELETON = 200
+MAX_SKELETON_LENGTH = 200
 
 
 @cache
@@ -37,11 +37,13 @@ def skeleton(name: str) -> str:
     skeleton has at most 200 characters.
     """
     seen = "".join(
-        each for each in _IGNORED.sub("", name) if unicodedata.category(each) != "Cf"
+        each
+        for each in _INVISIBLE_CHARACTERS.sub("", name)
+        if unicodedata.category(each) != "Cf"
     )
     alike = unicodedata.normalize("NFD", seen).translate(_prototype_characters())
     return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[
-        :MAX_SKELETON
+        :MAX_SKELETON_LENGTH
     ]
 
 
@@ -52,7 +54,7 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
     def __init__(self, of: str, **facts: Any) -> None:
         self.of = of
-        bounds = {"max_length": MAX_SKELETON, "default": "", "db_default": ""}
+        bounds = {"max_length": MAX_SKELETON_LENGTH, "default": "", "db_default": ""}
         super().__init__(**{**bounds, "db_index": True, "editable": False, **facts})
 
     def deconstruct(self) -> Any:
@@ -65,7 +67,7 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
         return found
 
 
-def written_otherwise(rows: models.QuerySet[Any], field: str, name: str) -> bool:
+def has_lookalike_name(rows: models.QuerySet[Any], field: str, name: str) -> bool:
     """Return True if a row has a name that looks like ``name`` but is spelt
     differently.
     """

@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_noop as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-TAGS = {
+ALLOWED_TAGS = {
     "a",
     "blockquote",
     "br",
@@ -49,19 +49,19 @@ TAGS = {
     "ul",
 }
 #: Pages show texts of more than MAX_TEXT characters as plain text, not as Markdown.
-MAX_TEXT = 50_000
-_PARSER = MarkdownIt("commonmark").enable("table")
+MAX_RENDERED_LENGTH = 50_000
+_MARKDOWN_PARSER = MarkdownIt("commonmark").enable("table")
 
 
 @lru_cache(maxsize=256)
-def rendered(text: str, top: int = 2) -> SafeString:
+def render_markdown(text: str, top: int = 2) -> SafeString:
     """Render Markdown as HTML without images, styles and scripts.
 
     ``top`` is the level (1 to 6) of the highest heading in the HTML.
     """
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_RENDERED_LENGTH:
         return format_html('<pre tabindex="0">{}</pre>', text)
-    html = _PARSER.render(text)
+    html = _MARKDOWN_PARSER.render(text)
     shift = top - min(
         (int(level) for level in re.findall(r"<h([1-6])>", html)), default=top
     )
@@ -73,15 +73,15 @@ def rendered(text: str, top: int = 2) -> SafeString:
     links, schemes = {"a": {"href", "title"}}, {"http", "https", "mailto"}
     clean = nh3.clean(
         html,
-        tags=TAGS,
+        tags=ALLOWED_TAGS,
         attributes=links,
         url_schemes=schemes,
         link_rel="noopener noreferrer",
     )
-    return SafeString(with_scrolling(clean))
+    return SafeString(make_wide_parts_scrollable(clean))
 
 
-def with_scrolling(html: str) -> str:
+def make_wide_parts_scrollable(html: str) -> str:
     """Make wide tables and long lines of code scroll inside the page.
 
     Readers can also scroll the tables and lines by keyboard, and the page does not
@@ -98,11 +98,11 @@ def with_scrolling(html: str) -> str:
     return html.replace("<th>", '<th scope="col">')
 
 
-FOLDER = "docs"
-#: The files in the folder DOWNLOADS of ``docs`` are also static files of the site.
-DOWNLOADS = "receipts/"
+GUIDES_FOLDER = "docs"
+#: The files in the folder DOWNLOADS_FOLDER of ``docs`` are also static files of the site.
+DOWNLOADS_FOLDER = "receipts/"
 #: The page of guides shows guides without a group in the last group of GROUPS.
-GROUPS = {
+GUIDE_GROUPS = {
     _("Reading and citing"): (
         "readers",
         "scores",
@@ -139,12 +139,12 @@ GROUPS = {
     ),
     _("Developing"): ("developers", "new-task-type", "reference"),
 }
-MAX_FOUND = 30
-EXCERPT = 220
+MAX_MATCHES_SHOWN = 30
+EXCERPT_LENGTH = 220
 
 
 @dataclass(frozen=True)
-class Section:
+class GuideSection:
     title: str
     anchor: str
     text: str
@@ -155,25 +155,27 @@ class Guide:
     slug: str
     title: str
     html: SafeString
-    sections: tuple[Section, ...]
+    sections: tuple[GuideSection, ...]
 
     @property
-    def contents(self) -> list[Section]:
+    def contents(self) -> list[GuideSection]:
         return [section for section in self.sections[1:] if section.anchor]
 
 
 @dataclass(frozen=True)
-class Found:
+class GuideMatch:
     guide: Guide
-    section: Section
+    section: GuideSection
     excerpt: str
 
 
 @cache
-def guides() -> dict[str, Guide]:
-    folder = Path(settings.BASE_DIR) / FOLDER
+def load_guides() -> dict[str, Guide]:
+    folder = Path(settings.BASE_DIR) / GUIDES_FOLDER
     names = {path.stem for path in folder.glob("*.md")}
-    ordered = [slug for group in GROUPS.values() for slug in group if slug in names]
+    ordered = [
+        slug for group in GUIDE_GROUPS.values() for slug in group if slug in names
+    ]
     return {
         slug: _build_guide(
             slug, (folder / f"{slug}.md").read_text(encoding="utf-8"), names
@@ -182,25 +184,25 @@ def guides() -> dict[str, Guide]:
     }
 
 
-def groups() -> list[tuple[str, list[Guide]]]:
-    by_slug = guides()
-    placed = {slug for group in GROUPS.values() for slug in group}
+def group_guides() -> list[tuple[str, list[Guide]]]:
+    by_slug = load_guides()
+    placed = {slug for group in GUIDE_GROUPS.values() for slug in group}
     grouped = {
         title: [by_slug[slug] for slug in group if slug in by_slug]
-        for title, group in GROUPS.items()
+        for title, group in GUIDE_GROUPS.items()
     }
-    grouped[list(GROUPS)[-1]] += [
+    grouped[list(GUIDE_GROUPS)[-1]] += [
         guide for slug, guide in by_slug.items() if slug not in placed
     ]
     return [(gettext(title), group) for title, group in grouped.items() if group]
 
 
-def search(text: str) -> list[Found]:
+def search_guides(text: str) -> list[GuideMatch]:
     words = text.casefold().split()
     if not words:
         return []
-    hits: list[tuple[int, int, Guide, Section]] = []
-    for guide in guides().values():
+    hits: list[tuple[int, int, Guide, GuideSection]] = []
+    for guide in load_guides().values():
         for section in guide.sections:
             title, body = section.title.casefold(), section.text.casefold()
             if all(word in f"{title} {body}" for word in words):
@@ -210,20 +212,20 @@ def search(text: str) -> list[Found]:
                 hits.append((-weight, len(hits), guide, section))
     hits.sort(key=lambda hit: hit[:2])
     return [
-        Found(guide, section, _excerpt_with_matches(section.text, words))
-        for _, _, guide, section in hits[:MAX_FOUND]
+        GuideMatch(guide, section, _excerpt_with_matches(section.text, words))
+        for _, _, guide, section in hits[:MAX_MATCHES_SHOWN]
     ]
 
 
 def _excerpt_with_matches(text: str, words: Sequence[str]) -> str:
     places = [place for word in words if (place := text.casefold().find(word)) >= 0]
-    start = max(0, min(places, default=0) - EXCERPT // 3)
-    part = text[start : start + EXCERPT]
-    return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT < len(text) else ''}"
+    start = max(0, min(places, default=0) - EXCERPT_LENGTH // 3)
+    part = text[start : start + EXCERPT_LENGTH]
+    return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT_LENGTH < len(text) else ''}"
 
 
 def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
-    tokens = _PARSER.parse(text)
+    tokens = _MARKDOWN_PARSER.parse(text)
     sections = tuple(_sections_by_heading(tokens))
     for token in tokens:
         for child in token.children or ():
@@ -231,19 +233,21 @@ def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
         if token.children:
             token.children = list(_link_images(token.children))
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
-    html = with_scrolling(_PARSER.renderer.render(body, _PARSER.options, {}))
+    html = make_wide_parts_scrollable(
+        _MARKDOWN_PARSER.renderer.render(body, _MARKDOWN_PARSER.options, {})
+    )
     # The HTML of guides is trusted, because guides are part of the program.
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 
 
-def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[Section]:
+def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[GuideSection]:
     seen: Counter[str] = Counter()
     title, anchor, text = "", "", list[str]()
     is_begun = False
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
             if is_begun:
-                yield Section(title, anchor, " ".join(text))
+                yield GuideSection(title, anchor, " ".join(text))
             is_begun, text = True, []
             title = _text_of(tokens[index + 1])
             name = re.sub(r"[^\w\- ]", "", title.casefold()).replace(" ", "-")
@@ -254,7 +258,7 @@ def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[Section]:
             text.append(_text_of(token))
         elif token.type in ("fence", "code_block"):
             text.append(" ".join(token.content.split()))
-    yield Section(title, anchor, " ".join(text))
+    yield GuideSection(title, anchor, " ".join(text))
 
 
 def _text_of(token: Token) -> str:
@@ -296,10 +300,10 @@ def _adapt_url(token: Token, slugs: set[str]) -> None:
         token.attrSet(
             "href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else "")
         )
-    elif path.startswith(DOWNLOADS):
+    elif path.startswith(DOWNLOADS_FOLDER):
         token.attrs = {
             "href": static(path),
-            "download": path.removeprefix(DOWNLOADS),
+            "download": path.removeprefix(DOWNLOADS_FOLDER),
         }
     elif path.startswith("../"):
         token.attrs = {

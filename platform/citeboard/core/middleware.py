@@ -25,26 +25,26 @@ from citeboard.core.logs import request_id
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 # A proxy's request id may contain only characters that cannot forge log lines.
-GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+PROXY_REQUEST_ID_PATTERN = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
-PERMISSIONS = (
+PERMISSIONS_POLICY = (
     "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
 )
 
 
-class Middleware:
+class BaseMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
 
-class RequestIdMiddleware(Middleware):
+class RequestIdMiddleware(BaseMiddleware):
     """Assign an id to each request, for the log, the header `X-Request-ID` and
     `request.id`.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get("X-Request-ID", "")
-        name = sent if GIVEN_ID.fullmatch(sent) else uuid.uuid4().hex
+        name = sent if PROXY_REQUEST_ID_PATTERN.fullmatch(sent) else uuid.uuid4().hex
         request.id = name  # type: ignore[attr-defined]
         token = request_id.set(name)
         try:
@@ -55,7 +55,7 @@ class RequestIdMiddleware(Middleware):
         return response
 
 
-class PrivateByDefaultMiddleware(Middleware):
+class PrivateByDefaultMiddleware(BaseMiddleware):
     """Keep responses to signed-in users out of caches, unless the view sets another policy."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -68,7 +68,7 @@ class PrivateByDefaultMiddleware(Middleware):
         return response
 
 
-class SecurityHeadersMiddleware(Middleware):
+class SecurityHeadersMiddleware(BaseMiddleware):
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)
         self.policy = "; ".join(
@@ -82,11 +82,11 @@ class SecurityHeadersMiddleware(Middleware):
         if getattr(response, "xframe_options_exempt", False):
             policy = policy.replace("frame-ancestors 'none'", "frame-ancestors *")
         response.headers.setdefault("Content-Security-Policy", policy)
-        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response
 
 
-class FullPoolMiddleware(Middleware):
+class FullPoolMiddleware(BaseMiddleware):
     """Respond with status 503 or 429 if the site reads too many files at once.
 
     The site neither stores nor counts the rejected upload.
@@ -105,22 +105,22 @@ class FullPoolMiddleware(Middleware):
         return response
 
 
-#: Responses of fewer than MIN_BYTES do not become smaller by compression.
-MIN_BYTES = 500
-TYPES = (
+#: Responses of fewer than MIN_COMPRESSED_BYTES do not become smaller by compression.
+MIN_COMPRESSED_BYTES = 500
+COMPRESSED_CONTENT_TYPES = (
     "text/",
     "application/json",
     "application/x-tex",
     "application/vnd.oai.openapi",
     "image/svg+xml",
 )
-SECONDS = 3600
+COMPRESSED_CACHE_SECONDS = 3600
 #: With gzip level 2 instead of 6, a board of 200 kB takes 30 % of the time to compress.
 #: At gzip level 2, the compressed board is 15 % larger than at level 6.
-LEVEL = 2
+GZIP_LEVEL = 2
 
 
-class CompressionMiddleware(Middleware):
+class CompressionMiddleware(BaseMiddleware):
     """Compress responses. The middleware compresses a response with an ETag once, and
     caches the compressed response.
 
@@ -136,9 +136,9 @@ class CompressionMiddleware(Middleware):
         )
         if has_secret or response.streaming or response.has_header("Content-Encoding"):
             return response
-        if len(response.content) < MIN_BYTES or not response.get(
+        if len(response.content) < MIN_COMPRESSED_BYTES or not response.get(
             "Content-Type", ""
-        ).startswith(TYPES):
+        ).startswith(COMPRESSED_CONTENT_TYPES):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
         if "gzip" not in request.headers.get("Accept-Encoding", ""):
@@ -146,9 +146,9 @@ class CompressionMiddleware(Middleware):
         tag = response.get("ETag", "")
         content: bytes | None = caches["pages"].get(f"gzip:{tag}") if tag else None
         if content is None:
-            content = gzip.compress(response.content, LEVEL, mtime=0)
+            content = gzip.compress(response.content, GZIP_LEVEL, mtime=0)
             if tag:
-                caches["pages"].set(f"gzip:{tag}", content, SECONDS)
+                caches["pages"].set(f"gzip:{tag}", content, COMPRESSED_CACHE_SECONDS)
         response.content = content
         response["Content-Encoding"] = "gzip"
         response["Content-Length"] = str(len(response.content))
@@ -157,7 +157,7 @@ class CompressionMiddleware(Middleware):
         return response
 
 
-class OnlyPostedMiddleware(Middleware):
+class MethodNotAllowedMiddleware(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         has_content = response.streaming or bool(response.content)
@@ -187,7 +187,7 @@ def page_above(path: str) -> str:
             view = resolve(candidate).func
         except Resolver404:
             continue
-        methods = _methods_of(view)
+        methods = _allowed_methods_of(view)
         if methods is None or "GET" in methods:
             return candidate
     try:
@@ -197,7 +197,7 @@ def page_above(path: str) -> str:
     return reverse("season", args=[season]) if season else reverse("home")
 
 
-def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
+def _allowed_methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
     while view is not None:
         for cell in getattr(view, "__closure__", None) or ():
             if isinstance(cell.cell_contents, list) and "POST" in cell.cell_contents:
@@ -207,11 +207,11 @@ def _methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
 
 
 #: No upload takes longer than MAX_AGE, so older start times from proxies are ignored.
-MAX_AGE = dt.timedelta(hours=6)
-_STATED = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
+MAX_REQUEST_AGE = dt.timedelta(hours=6)
+_START_HEADER_PATTERN = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
 
-class RequestStartMiddleware(Middleware):
+class RequestStartMiddleware(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.begun_at = begun_at(request, timezone.now())  # type: ignore[attr-defined]
         return self.get_response(request)
@@ -219,12 +219,12 @@ class RequestStartMiddleware(Middleware):
 
 def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
     name = settings.REQUEST_START_HEADER
-    stated = stated_start(request.headers.get(name, "")) if name else None
-    return now if stated is None or stated < now - MAX_AGE else min(stated, now)
+    stated = parse_start_header(request.headers.get(name, "")) if name else None
+    return now if stated is None or stated < now - MAX_REQUEST_AGE else min(stated, now)
 
 
-def stated_start(text: str) -> dt.datetime | None:
-    match = _STATED.fullmatch(text.strip())
+def parse_start_header(text: str) -> dt.datetime | None:
+    match = _START_HEADER_PATTERN.fullmatch(text.strip())
     if not match:
         return None
     number = float(match[1])
@@ -235,21 +235,21 @@ def stated_start(text: str) -> dt.datetime | None:
         return None
 
 
-ENGLISH = "en"
+ENGLISH_CODE = "en"
 #: Responses of the API, the admin, probes, metrics and files are always in English.
 #: The parameter `?figure=` of a page's URL requests a figure of the page as a file.
-_IN_ENGLISH = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
-A_YEAR = 365 * 24 * 3600  # seconds
+_ENGLISH_PATHS = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
+YEAR_SECONDS = 365 * 24 * 3600  # seconds
 
 
-class LanguageMiddleware(Middleware):
+class LanguageMiddleware(BaseMiddleware):
     """Set the language of a page, and the header `Vary` by which caches distinguish
     languages.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _IN_ENGLISH.match(request.path) or request.GET.get("figure"):
-            with translation.override(ENGLISH):
+        if _ENGLISH_PATHS.match(request.path) or request.GET.get("figure"):
+            with translation.override(ENGLISH_CODE):
                 return self.get_response(request)
         language = translation.get_language_from_request(request)
         with translation.override(language):
@@ -263,12 +263,12 @@ class LanguageMiddleware(Middleware):
         return response
 
 
-def remember(response: HttpResponseBase, name: str, value: str) -> None:
+def set_persistent_cookie(response: HttpResponseBase, name: str, value: str) -> None:
     """Store a value for a year in a cookie that scripts cannot read."""
     response.set_cookie(
         name,
         value,
-        max_age=A_YEAR,
+        max_age=YEAR_SECONDS,
         httponly=True,
         secure=settings.SESSION_COOKIE_SECURE,
         samesite="Lax",
@@ -277,7 +277,7 @@ def remember(response: HttpResponseBase, name: str, value: str) -> None:
 
 @never_cache
 @require_safe
-def choose(request: HttpRequest, code: str) -> HttpResponse:
+def choose_language(request: HttpRequest, code: str) -> HttpResponse:
     """Store the reader's language in a cookie, and return to the previous page."""
     if code not in dict(settings.LANGUAGES):
         raise Http404
@@ -286,5 +286,5 @@ def choose(request: HttpRequest, code: str) -> HttpResponse:
         back, {request.get_host()}, require_https=request.is_secure()
     )
     response = redirect(back if is_ours else "home")
-    remember(response, settings.LANGUAGE_COOKIE_NAME, code)
+    set_persistent_cookie(response, settings.LANGUAGE_COOKIE_NAME, code)
     return response

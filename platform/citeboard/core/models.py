@@ -8,12 +8,12 @@ from django.db import models
 from django.utils import timezone
 
 from citeboard.core import actions
-from citeboard.core.instants import as_told
+from citeboard.core.instants import setting_value_for_api
 
 MAX_NAME, MAX_SUBJECT = 120, 200
 
 
-def late_text(
+def text_field_with_default(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
     """Return a text field whose default is an empty text, also for rows that exist
@@ -24,7 +24,7 @@ def late_text(
     )
 
 
-def late_json(
+def json_field_with_default(
     kind: type[Any], help_text: Any, words: Any = None, **options: Any
 ) -> Any:
     empty = models.Value(kind(), models.JSONField())
@@ -58,7 +58,7 @@ class AuditEntry(models.Model):
         help_text="What its sentence names; null where only the text was kept.",
     )
     text = models.CharField(
-        max_length=actions.MAX_WORDS,
+        max_length=actions.MAX_SENTENCE_LENGTH,
         db_column="words",
         help_text="What was done, in English, as it was written.",
     )
@@ -67,7 +67,7 @@ class AuditEntry(models.Model):
     subject = models.CharField(max_length=MAX_SUBJECT)
     place_type = models.CharField(max_length=60)
     place_id = models.BigIntegerField()
-    changes: models.JSONField[list[dict[str, Any]]] = late_json(
+    changes: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
         list, "What it turned into what: key, before and after."
     )
 
@@ -85,7 +85,7 @@ class AuditEntry(models.Model):
 
     @property
     def who(self) -> str:
-        return actions.actor(self.actor_name)
+        return actions.translate_actor_name(self.actor_name)
 
     @property
     def words(self) -> str:
@@ -93,7 +93,7 @@ class AuditEntry(models.Model):
             return (
                 self.text
                 if self.facts is None
-                else actions.worded(self.action, self.facts)
+                else actions.describe_action(self.action, self.facts)
             )
         except KeyError:
             return self.text
@@ -102,7 +102,11 @@ class AuditEntry(models.Model):
     def told_changes(self) -> list[dict[str, Any]]:
         parts = ("before", "after")
         return [
-            change | {part: as_told(change["key"], change[part]) for part in parts}
+            change
+            | {
+                part: setting_value_for_api(change["key"], change[part])
+                for part in parts
+            }
             for change in self.changes
         ]
 
@@ -110,7 +114,7 @@ class AuditEntry(models.Model):
 class Limit(models.Model):
     """A counter of attempts or requests that all processes share.
 
-    The cache backend `LimitsCache` reads and writes the rows of this model.
+    The cache backend `RateLimitCache` reads and writes the rows of this model.
     """
 
     key = models.CharField(max_length=300, primary_key=True)
@@ -157,7 +161,7 @@ class Heartbeat(models.Model):
         return self.machine
 
 
-def note_done(name: str, at: dt.datetime) -> None:
+def save_last_done(name: str, at: dt.datetime) -> None:
     LastDone.objects.update_or_create(name=name, defaults={"at": at})
 
 

@@ -16,34 +16,38 @@ from django.db import DatabaseError, InterfaceError, OperationalError, Programmi
 from django.http import HttpRequest
 
 from citeboard.core.database import schema_state
-from citeboard.core.storage import FULL, StorageAway, words_of
+from citeboard.core.storage import (
+    FULL_DISK_ERRNOS,
+    StorageUnavailable,
+    describe_storage_failure,
+)
 from citeboard.core.words import one_line
 
 AWAY, NO_ROOM = 503, 507
 #: SOON is the Retry-After value in seconds while a server restarts.
 #: LATER is the Retry-After value in seconds while a disk is full.
 SOON, LATER = 10, 300
-_BROKEN_DISK = (errno.EIO, errno.EROFS, errno.ESTALE)
-BUSY = "The database is busy"
-NO_ANSWER = "The database of the site does not answer"
-FULL_DISK = "The disk of the database is full"
-READ_ONLY = "The database can be read but not written"
-NO_RIGHT = "The database refuses the site a right"
-UPGRADED = "The site is being upgraded"
-#: A result code of SQLite that _SQLITE lacks means an error in the SQL statement.
-_SQLITE = {
-    sqlite3.SQLITE_BUSY: BUSY,
-    sqlite3.SQLITE_LOCKED: BUSY,
-    sqlite3.SQLITE_READONLY: READ_ONLY,
-    sqlite3.SQLITE_FULL: FULL_DISK,
+_BROKEN_DISK_ERRNOS = (errno.EIO, errno.EROFS, errno.ESTALE)
+BUSY_REASON = "The database is busy"
+NO_ANSWER_REASON = "The database of the site does not answer"
+FULL_DISK_REASON = "The disk of the database is full"
+READ_ONLY_REASON = "The database can be read but not written"
+NO_RIGHT_REASON = "The database refuses the site a right"
+UPGRADED_REASON = "The site is being upgraded"
+#: A result code of SQLite that _SQLITE_REASONS lacks means an error in the SQL statement.
+_SQLITE_REASONS = {
+    sqlite3.SQLITE_BUSY: BUSY_REASON,
+    sqlite3.SQLITE_LOCKED: BUSY_REASON,
+    sqlite3.SQLITE_READONLY: READ_ONLY_REASON,
+    sqlite3.SQLITE_FULL: FULL_DISK_REASON,
     sqlite3.SQLITE_IOERR: "The disk of the database is faulty",
-    sqlite3.SQLITE_CANTOPEN: NO_ANSWER,
+    sqlite3.SQLITE_CANTOPEN: NO_ANSWER_REASON,
 }
-#: Each key of _POSTGRES is an SQLSTATE code or a two-character class of such codes.
-_POSTGRES = {
-    "25006": READ_ONLY,
-    "42501": NO_RIGHT,
-    "53100": FULL_DISK,
+#: Each key of _POSTGRES_REASONS is an SQLSTATE code or a two-character class of such codes.
+_POSTGRES_REASONS = {
+    "25006": READ_ONLY_REASON,
+    "42501": NO_RIGHT_REASON,
+    "53100": FULL_DISK_REASON,
     "53300": "The database has no free connection",
     "53": "The database lacks memory or another resource",
     "57P01": "The database is being shut down",
@@ -51,7 +55,7 @@ _POSTGRES = {
     "57P03": "The database is starting",
 }
 #: A missing table or column is an outage during migrations, and otherwise a bug.
-_UNDEFINED = ("42P01", "42703")
+_UNDEFINED_SQLSTATES = ("42P01", "42703")
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Outage:
 
     @property
     def is_busy(self) -> bool:
-        return self.reason == BUSY
+        return self.reason == BUSY_REASON
 
     def sentence(self, request: HttpRequest) -> str:
         nothing = (
@@ -85,19 +89,25 @@ def outage_of(error: BaseException | None) -> Outage | None:
 def _database_outage(error: BaseException) -> Outage | None:
     cause = error.__cause__
     if isinstance(error, ProgrammingError):
-        is_undefined = getattr(cause, "sqlstate", None) in _UNDEFINED
-        return _outage_for(UPGRADED) if is_undefined and _is_migrating() else None
+        is_undefined = getattr(cause, "sqlstate", None) in _UNDEFINED_SQLSTATES
+        return (
+            _outage_for(UPGRADED_REASON) if is_undefined and _is_migrating() else None
+        )
     if not isinstance(error, OperationalError | InterfaceError):
         return None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        return _outage_for(_SQLITE[code]) if code in _SQLITE else None
+        return _outage_for(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
     state = getattr(cause, "sqlstate", None) or ""
-    return _outage_for(_POSTGRES.get(state) or _POSTGRES.get(state[:2]) or NO_ANSWER)
+    return _outage_for(
+        _POSTGRES_REASONS.get(state)
+        or _POSTGRES_REASONS.get(state[:2])
+        or NO_ANSWER_REASON
+    )
 
 
 def _outage_for(reason: str) -> Outage:
-    if reason == FULL_DISK:
+    if reason == FULL_DISK_REASON:
         return Outage(NO_ROOM, reason, LATER)
     return Outage(AWAY, reason, SOON)
 
@@ -116,20 +126,24 @@ def _is_migrating() -> bool:
 def _storage_outage(error: BaseException) -> Outage | None:
     if not isinstance(error, OSError):
         return None
-    if error.errno in FULL:
-        return Outage(NO_ROOM, words_of(error), LATER)
+    if error.errno in FULL_DISK_ERRNOS:
+        return Outage(NO_ROOM, describe_storage_failure(error), LATER)
     # An error at a file of the data folder also counts as an outage.
     # Another program may have removed or locked a file of the data folder.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
-    if isinstance(error, StorageAway) or error.errno in _BROKEN_DISK or is_ours:
-        return Outage(AWAY, words_of(error), SOON)
+    if (
+        isinstance(error, StorageUnavailable)
+        or error.errno in _BROKEN_DISK_ERRNOS
+        or is_ours
+    ):
+        return Outage(AWAY, describe_storage_failure(error), SOON)
     return None
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
 #: REQUESTS is the name in the log for an outage in which a request fails.
-REQUESTS = "requests"
+FAILED_REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +151,7 @@ log = logging.getLogger(__name__)
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
 #: An outage ends after FORGOTTEN_SECONDS seconds without an error.
-FORGOTTEN_SECONDS = 60.0
+OUTAGE_EXPIRES_SECONDS = 60.0
 
 
 def note_outage(what: str, reason: object) -> None:
@@ -148,7 +162,7 @@ def note_outage(what: str, reason: object) -> None:
     now = time.monotonic()
     with _lock:
         began, last = _seen.get(what, (now, -math.inf))
-        is_new = now - last > FORGOTTEN_SECONDS
+        is_new = now - last > OUTAGE_EXPIRES_SECONDS
         _seen[what] = (now if is_new else began, now)
     if is_new:
         log.error(
@@ -164,7 +178,7 @@ def note_database_error(error: BaseException, words: str) -> None:
     """
     outage = outage_of(error)
     if outage is not None and outage.is_busy:
-        log.info("%s: %s", BUSY, words)
+        log.info("%s: %s", BUSY_REASON, words)
     else:
         note_outage(DATABASE, f"{words}: {error}")
 

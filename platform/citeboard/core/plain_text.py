@@ -8,14 +8,14 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import in_decimals
+from citeboard.core.words import localize_separators
 
-MAX_DESCRIPTION = 4000
+MAX_DESCRIPTION_LENGTH = 4000
 MAX_LINKS = 5
-MAX_LINK = 200
+MAX_LINK_LENGTH = 200
 
 _check_link = URLValidator(schemes=["http", "https"])
-_check_link.max_length = MAX_LINK
+_check_link.max_length = MAX_LINK_LENGTH
 
 # Direction characters in a name could change the order of the text beside the name.
 _DIRECTION_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -41,31 +41,34 @@ def plain_paragraphs(text: str) -> str:
     return plain_text(text, keep="\n\t").strip()
 
 
-def too_long(text: str, most: int, words: str) -> str:
+def length_error(text: str, most: int, words: str) -> str:
     """Return an error message if ``text`` is too long, or else an empty text.
 
     ``words`` is the template of the message, with placeholders for the length ``found``
     and the maximum ``most``.
     """
-    sizes = {"found": in_decimals(f"{len(text):,}"), "most": in_decimals(f"{most:,}")}
+    sizes = {
+        "found": localize_separators(f"{len(text):,}"),
+        "most": localize_separators(f"{most:,}"),
+    }
     return words % {**sizes, "characters": sizes["found"]} if len(text) > most else ""
 
 
 def check_length(field: str, text: str, most: int, words: str) -> None:
-    if fault := too_long(text, most, words):
+    if fault := length_error(text, most, words):
         raise ValidationError({field: fault})
 
 
-def checked_description(text: str) -> str:
+def clean_description(text: str) -> str:
     plain = plain_paragraphs(text)
     message = _(
         "the description has %(found)s characters; at most %(most)s are allowed"
     )
-    check_length("description", plain, MAX_DESCRIPTION, message)
+    check_length("description", plain, MAX_DESCRIPTION_LENGTH, message)
     return plain
 
 
-def checked_links(links: Iterable[str]) -> list[str]:
+def clean_links(links: Iterable[str]) -> list[str]:
     lines = list(dict.fromkeys(filter(None, map(one_line, links))))
     if len(lines) > MAX_LINKS:
         message = _("there are %(found)s links; at most %(most)s are allowed")
@@ -74,13 +77,13 @@ def checked_links(links: Iterable[str]) -> list[str]:
         )
     try:
         for link in lines:
-            checked_link(link)
+            validate_link(link)
     except ValueError as refused:
         raise ValidationError({"links": str(refused)}) from None
     return lines
 
 
-def checked_link(link: str) -> str:
+def validate_link(link: str) -> str:
     try:
         _check_link(link)
     except ValidationError:
@@ -90,7 +93,7 @@ def checked_link(link: str) -> str:
 
 
 #: Spreadsheet programs read a text that begins with a sign in FORMULA as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain(value: object) -> object:
@@ -99,6 +102,6 @@ def plain(value: object) -> object:
     A text that looks like a formula gets a leading apostrophe, and None becomes an
     empty text.
     """
-    if isinstance(value, str) and value.startswith(FORMULA):
+    if isinstance(value, str) and value.startswith(FORMULA_PREFIXES):
         return f"'{value}"
     return "" if value is None else value

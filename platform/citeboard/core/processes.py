@@ -16,9 +16,13 @@ from pathlib import Path
 
 import psutil
 
-MAX_PAUSE = 10.0  # maximum seconds between two starts of a failing group
-FAREWELL = 2.0  # seconds in which processes may clean up after their leader has exited
-STEADY = 5.0  # seconds after which a start counts as a success
+MAX_RESTART_PAUSE_SECONDS = (
+    10.0  # maximum seconds between two starts of a failing group
+)
+CLEANUP_SECONDS = (
+    2.0  # seconds in which processes may clean up after their leader has exited
+)
+STEADY_SECONDS = 5.0  # seconds after which a start counts as a success
 
 log = logging.getLogger(__name__)
 
@@ -77,15 +81,15 @@ class ProcessGroup:
         log.info(
             "The %s has ended with exit code %s", self.name, self._process.returncode
         )
-        until = time.monotonic() + FAREWELL
-        while self._signal_all(signal.SIGTERM) and time.monotonic() < until:
+        until = time.monotonic() + CLEANUP_SECONDS
+        while self._signal_group(signal.SIGTERM) and time.monotonic() < until:
             time.sleep(0.05)
         self._clean_up()
         return True
 
     def kill(self) -> None:
         if self._process:
-            self._signal_all(signal.SIGKILL)
+            self._signal_group(signal.SIGKILL)
             self._clean_up()
 
     def ask_leader_to_end(self) -> None:
@@ -102,18 +106,20 @@ class ProcessGroup:
 
     def _clean_up(self) -> None:
         assert self._process is not None
-        self._signal_all(signal.SIGKILL)
+        self._signal_group(signal.SIGKILL)
         self._process.wait()
         self._process = self.group_name = None
         seconds = time.monotonic() - self._started
-        self._was_steady = self._was_steady or seconds > STEADY
-        self._failures = 0 if seconds > STEADY else self._failures + 1
+        self._was_steady = self._was_steady or seconds > STEADY_SECONDS
+        self._failures = 0 if seconds > STEADY_SECONDS else self._failures + 1
         pause = (
-            min(2.0 ** (self._failures - 2), MAX_PAUSE) if self._failures > 1 else 0.0
+            min(2.0 ** (self._failures - 2), MAX_RESTART_PAUSE_SECONDS)
+            if self._failures > 1
+            else 0.0
         )
         self._not_before = time.monotonic() + pause
 
-    def _signal_all(self, number: signal.Signals) -> bool:
+    def _signal_group(self, number: signal.Signals) -> bool:
         assert self._process is not None
         try:
             os.killpg(self._process.pid, number)
@@ -122,13 +128,13 @@ class ProcessGroup:
         return True
 
 
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-NAMESPACE = Path("/proc/self/ns/pid")
-MAX_HOST = 32
+BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+PID_NAMESPACE_LINK = Path("/proc/self/ns/pid")
+MAX_HOST_LENGTH = 32
 
 
 @cache
-def machine() -> str:
+def machine_name() -> str:
     """Return the name of this machine.
 
     The name consists of the host name and a digest of the boot id and the namespace of
@@ -136,12 +142,15 @@ def machine() -> str:
     """
     facts = [socket.gethostname()]
     with suppress(OSError):
-        facts += [BOOT.read_text(encoding="ascii"), str(NAMESPACE.readlink())]
+        facts += [
+            BOOT_ID_FILE.read_text(encoding="ascii"),
+            str(PID_NAMESPACE_LINK.readlink()),
+        ]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-    return f"{facts[0][:MAX_HOST]}-{digest[:8]}"
+    return f"{facts[0][:MAX_HOST_LENGTH]}-{digest[:8]}"
 
 
-def host_of(name: str) -> str:
+def host_of_machine(name: str) -> str:
     return name.partition(":")[0].rpartition("-")[0]
 
 
@@ -151,7 +160,7 @@ def process_name(pid: int | None = None) -> str:
 
 
 def group_name(group: int) -> str:
-    return f"{machine()}:{_unique_id(group)}:"
+    return f"{machine_name()}:{_unique_id(group)}:"
 
 
 def _unique_id(pid: int) -> str:
@@ -176,7 +185,7 @@ def _unique_id(pid: int) -> str:
     return f"{pid}.{started}"
 
 
-def complaint(address: str, port: int) -> str | None:
+def find_port_problem(address: str, port: int) -> str | None:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as sock:
         # Like the site's server, the test ignores recently closed connections.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import nearest
 
-MAX_TEXT = 400
+MAX_PARAMETER_LENGTH = 400
 MAX_DIGITS = 15
 #: An error response lists at most MAX_UNKNOWN unknown names.
 #: An error response shows at most MAX_QUOTED characters of each name or value.
@@ -37,7 +37,7 @@ def invalid_value(
 ) -> InvalidParameters:
     expected = ", ".join(f"“{one}”" for one in permitted if one)
     message = _("“%(value)s” is not a value of “%(name)s”; expected: %(expected)s.")
-    facts = {"value": quoted(value), "name": name, "expected": expected}
+    facts = {"value": shorten_for_message(value), "name": name, "expected": expected}
     return InvalidParameters({name: message % facts})
 
 
@@ -51,7 +51,7 @@ def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
     if unknown:
         raise InvalidParameters(
             {
-                quoted(name): _unknown_message(name, known)
+                shorten_for_message(name): _unknown_message(name, known)
                 for name in unknown[:MAX_UNKNOWN]
             }
         )
@@ -59,8 +59,8 @@ def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
 
 def _unknown_message(name: str, known: Collection[str]) -> str:
     facts = {
-        "name": quoted(name),
-        "near": nearest(quoted(name), known),
+        "name": shorten_for_message(name),
+        "near": nearest(shorten_for_message(name), known),
         "names": ", ".join(known),
     }
     if facts["near"]:
@@ -70,7 +70,7 @@ def _unknown_message(name: str, known: Collection[str]) -> str:
     return _("“%(name)s” is unknown here; nothing is expected.") % facts
 
 
-def quoted(value: object) -> str:
+def shorten_for_message(value: object) -> str:
     """Return a short text for an error response.
 
     The returned text contains no lone surrogates, which UTF-8 cannot encode.
@@ -91,7 +91,7 @@ def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str 
 
 
 @dataclass(frozen=True)
-class Listed:
+class CountedQueryset:
     """An ordered queryset whose length comes from a function instead of a COUNT query."""
 
     rows: QuerySet[Any]
@@ -104,7 +104,7 @@ class Listed:
         return self.rows[part]
 
 
-class Choice(NamedTuple):
+class LinkedChoice(NamedTuple):
     value: str
     label: str
     href: str
@@ -112,7 +112,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class PageParameters:
     """Base class for the query parameters of a page. Each field of a subclass is a
     parameter, defined by a function of this module.
     """
@@ -170,9 +170,9 @@ class Query:
         label: Callable[[str], str] = str,
         /,
         **changes: object,
-    ) -> list[Choice]:
+    ) -> list[LinkedChoice]:
         return [
-            Choice(
+            LinkedChoice(
                 value,
                 label(value),
                 self.with_(**{field_name: value}, **changes),
@@ -182,11 +182,11 @@ class Query:
         ]
 
 
-def text_from(
+def text_parameter(
     name: str,
     *,
     default: str | None = "",
-    max_length: int = MAX_TEXT,
+    max_length: int = MAX_PARAMETER_LENGTH,
     choices: Collection[str] = (),
 ) -> Any:
     return _parameter_field(
@@ -194,23 +194,25 @@ def text_from(
     )
 
 
-def texts_from(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter_field(name, (), lambda text: text[:MAX_TEXT], permitted=choices)
+def texts_parameter(name: str, *, choices: Collection[str] = ()) -> Any:
+    return _parameter_field(
+        name, (), lambda text: text[:MAX_PARAMETER_LENGTH], permitted=choices
+    )
 
 
-def search_from(name: str) -> Any:
+def search_parameter(name: str) -> Any:
     return _parameter_field(name, "", lambda text: " ".join(text.split())[:80])
 
 
-def number_from(name: str, *, default: int | None = None) -> Any:
-    return _parameter_field(name, default, whole_number)
+def number_parameter(name: str, *, default: int | None = None) -> Any:
+    return _parameter_field(name, default, parse_whole_number)
 
 
-def numbers_from(name: str) -> Any:
-    return _parameter_field(name, (), whole_number)
+def numbers_parameter(name: str) -> Any:
+    return _parameter_field(name, (), parse_whole_number)
 
 
-def switch_from(name: str, word: str, *, default: bool) -> Any:
+def switch_parameter(name: str, word: str, *, default: bool) -> Any:
     return _parameter_field(
         name, default, lambda text: text == word, word, permitted=(word,)
     )
@@ -227,7 +229,7 @@ def _parameter_field(
     return field(default=default, metadata=metadata)
 
 
-def whole_number(text: str) -> int:
+def parse_whole_number(text: str) -> int:
     return (
         int(text)
         if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS

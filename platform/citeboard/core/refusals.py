@@ -1,8 +1,8 @@
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 
 
 class Refused(Exception):
     status = 409
 
     def answer(self) -> dict[str, object]:
-        return {"detail": sentence(self)}
+        return {"detail": as_sentence(self)}

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from django.conf import settings
 
-FOLDERS = ("platform/citeboard", "tasks", "scoring", "templates", "static")
-SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg", ".toml"}
+HASHED_FOLDERS = ("platform/citeboard", "tasks", "scoring", "templates", "static")
+HASHED_SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg", ".toml"}
 
 
 @cache
 def release() -> str:
     digest = hashlib.sha256()
     base = Path(settings.BASE_DIR)
-    for folder in FOLDERS:
+    for folder in HASHED_FOLDERS:
         for path in sorted((base / folder).rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file():
+            if path.suffix in HASHED_SUFFIXES and path.is_file():
                 digest.update(
                     str(path.relative_to(base)).encode() + b"\0" + path.read_bytes()
                 )

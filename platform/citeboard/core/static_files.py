@@ -10,7 +10,7 @@ from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
-class GatheredFiles(CompressedManifestStaticFilesStorage):
+class CompressedStaticFilesStorage(CompressedManifestStaticFilesStorage):
     def create_compressor(self, **options: Any) -> Compressor:
         compressor = super().create_compressor(**options)
         # Above level 9, Brotli takes eight times as long to make files a tenth smaller.

@@ -27,14 +27,14 @@ MAX_UPLOADS = 100
 #: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
 #: After LONG seconds, a running upload no longer keeps other uploads waiting.
-LONG = 3.0
+LONG_UPLOAD_SECONDS = 3.0
 #: The queue counts waiting time in steps of a quarter of a second.
 #: Each upload that made other uploads wait counts as at least one step of waiting time.
 STEPS_PER_SECOND = 4
 #: The queue expects an upload to cause STEPS_PER_MEGABYTE waiting steps per megabyte.
 STEPS_PER_MEGABYTE = 2
-#: The counted waiting steps of an account expire after COUNTED_SECONDS seconds.
-COUNTED_SECONDS = 600
+#: The counted waiting steps of an account expire after STEPS_EXPIRE_SECONDS seconds.
+STEPS_EXPIRE_SECONDS = 600
 
 
 class TooManyAtOnce(PoolFull):
@@ -48,7 +48,7 @@ class TooManyAtOnce(PoolFull):
 
 
 @dataclass(eq=False)
-class Ticket:
+class UploadTicket:
     account: str
     #: `steps` measures how long the account of the upload has made other accounts wait.
     #: `steps` also includes the time that this upload is expected to make others wait.
@@ -66,28 +66,28 @@ class UploadQueue:
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._waiting: list[Ticket] = []
-        self._at_work: list[Ticket] = []
+        self._waiting: list[UploadTicket] = []
+        self._at_work: list[UploadTicket] = []
         self._uploads_by_account = Counter[str]()
         self._numbers = itertools.count()
 
     @contextmanager
-    def turn(self, account: str, megabytes: float) -> Iterator[Ticket]:
+    def turn(self, account: str, megabytes: float) -> Iterator[UploadTicket]:
         """Wait until the process may read an upload.
 
         Raises TooManyAtOnce if the account has other uploads in a busy process.
         """
-        steps = steps_of(account) + int(STEPS_PER_MEGABYTE * megabytes)
-        ticket = Ticket(account, steps, next(self._numbers))
+        steps = waiting_steps_of(account) + int(STEPS_PER_MEGABYTE * megabytes)
+        ticket = UploadTicket(account, steps, next(self._numbers))
         self._enter(ticket)
         self._wait(ticket)
         try:
             yield ticket
         finally:
             if steps := self._leave(ticket):
-                count(account, steps)
+                add_waiting_steps(account, steps)
 
-    def _enter(self, ticket: Ticket) -> None:
+    def _enter(self, ticket: UploadTicket) -> None:
         with self._lock:
             if (
                 self._uploads_by_account.total() >= MAX_UPLOADS
@@ -98,7 +98,7 @@ class UploadQueue:
             self._waiting.append(ticket)
             self._begin_next()
 
-    def _wait(self, ticket: Ticket) -> None:
+    def _wait(self, ticket: UploadTicket) -> None:
         if not ticket.may_begin.is_set():
             # A database server allows fewer connections than uploads can wait.
             for connection in connections.all(initialized_only=True):
@@ -111,13 +111,13 @@ class UploadQueue:
                 if time.monotonic() > until and ticket in self._waiting:
                     self._begin(ticket)
 
-    def _leave(self, ticket: Ticket) -> int:
+    def _leave(self, ticket: UploadTicket) -> int:
         steps = 0
         with self._lock:
             self._at_work.remove(ticket)
             self._uploads_by_account -= Counter([ticket.account])
             if any(other.account != ticket.account for other in self._waiting):
-                seconds = min(time.monotonic() - ticket.began, LONG)
+                seconds = min(time.monotonic() - ticket.began, LONG_UPLOAD_SECONDS)
                 steps = max(1, int(STEPS_PER_SECOND * seconds))
             for other in self._waiting:
                 if other.account == ticket.account:
@@ -126,8 +126,8 @@ class UploadQueue:
         return steps
 
     def _begin_next(self) -> None:
-        oldest_start = time.monotonic() - LONG
-        for ticket in sorted(self._waiting, key=self._order):
+        oldest_start = time.monotonic() - LONG_UPLOAD_SECONDS
+        for ticket in sorted(self._waiting, key=self._priority_of):
             before = [
                 other
                 for other in self._at_work
@@ -137,28 +137,28 @@ class UploadQueue:
                 return
             self._begin(ticket)
 
-    def _begin(self, ticket: Ticket) -> None:
+    def _begin(self, ticket: UploadTicket) -> None:
         self._waiting.remove(ticket)
         self._at_work.append(ticket)
         ticket.began = time.monotonic()
         ticket.may_begin.set()
 
-    def _order(self, ticket: Ticket) -> tuple[int, int, int]:
+    def _priority_of(self, ticket: UploadTicket) -> tuple[int, int, int]:
         return ticket.steps, self._uploads_by_account[ticket.account], ticket.number
 
 
-def steps_of(account: str) -> int:
+def waiting_steps_of(account: str) -> int:
     return int(cache.get(_steps_cache_key(account), 0))
 
 
-def count(account: str, steps: int) -> None:
+def add_waiting_steps(account: str, steps: int) -> None:
     # A stored upload must not fail if its waiting time cannot be counted.
     with suppress(DatabaseError):
         try:
             cache.incr(_steps_cache_key(account), steps)
         except ValueError:
             # One upload is not counted if two processes create the counter at once.
-            cache.add(_steps_cache_key(account), steps, COUNTED_SECONDS)
+            cache.add(_steps_cache_key(account), steps, STEPS_EXPIRE_SECONDS)
 
 
 def _steps_cache_key(account: str) -> str:

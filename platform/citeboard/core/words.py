@@ -9,11 +9,11 @@ from django.utils.translation import get_language, gettext, ngettext, pgettext
 from citeboard.core.instants import is_no_end
 
 THIN_SPACE = "\u2009"
-#: Texts show at most MAX_SETTING characters of a setting's value on one line.
-MAX_SETTING = 120
+#: Texts show at most MAX_SETTING_LENGTH characters of a setting's value on one line.
+MAX_SETTING_LENGTH = 120
 
 
-def thousands(number: int) -> str:
+def format_thousands(number: int) -> str:
     return f"{number:,}".replace(",", THIN_SPACE)
 
 
@@ -22,16 +22,16 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def count_with_noun(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun in the reader's language, such as `3 runs`."""
     many = plural or f"{noun}s"
     none, one, several = f"no {many}", f"%(number)s {noun}", f"%(number)s {many}"
     return (ngettext(one, several, number) if number else gettext(none)) % {
-        "number": thousands(number)
+        "number": format_thousands(number)
     }
 
 
-def in_decimals(number: str) -> str:
+def localize_separators(number: str) -> str:
     return number.translate(_number_separators(get_language()))
 
 
@@ -44,41 +44,43 @@ def _number_separators(language: str | None) -> dict[int, str]:
     return str.maketrans(marks)
 
 
-def file_size(size: int) -> str:
+def format_file_size(size: int) -> str:
     if size < 1000:
-        return counted(size, "byte")
+        return count_with_noun(size, "byte")
     if size < 1_000_000:
         return f"{size / 1000:.0f} kB"
     if size < 1_000_000_000:
-        return in_decimals(f"{size / 1_000_000:.1f} MB")
-    return in_decimals(f"{size / 1_000_000_000:.1f} GB")
+        return localize_separators(f"{size / 1_000_000:.1f} MB")
+    return localize_separators(f"{size / 1_000_000_000:.1f} GB")
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     if seconds < 1.5:
         return gettext("a second")
     if seconds < 90:
-        return counted(round(seconds), "second")
+        return count_with_noun(round(seconds), "second")
     if seconds < 5400:
-        return counted(round(seconds / 60), "minute")
+        return count_with_noun(round(seconds / 60), "minute")
     if seconds < 129_600:
-        return counted(round(seconds / 3600), "hour")
-    return counted(round(seconds / 86_400), "day")
+        return count_with_noun(round(seconds / 3600), "hour")
+    return count_with_noun(round(seconds / 86_400), "day")
 
 
-def exact_duration(lasted: dt.timedelta) -> str:
+def format_exact_duration(lasted: dt.timedelta) -> str:
     seconds = int(lasted.total_seconds())
     if seconds < 1:
-        return counted(max(1, lasted // dt.timedelta(milliseconds=1)), "millisecond")
+        return count_with_noun(
+            max(1, lasted // dt.timedelta(milliseconds=1)), "millisecond"
+        )
     parts = []
     for unit, size in (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1)):
         number, seconds = divmod(seconds, size)
         if number:
-            parts.append(counted(number, unit))
-    return listed(parts)
+            parts.append(count_with_noun(number, unit))
+    return join_names(parts)
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return gettext("%(names)s and %(last)s") % {
@@ -87,12 +89,12 @@ def listed(names: Sequence[str]) -> str:
     }
 
 
-def sentence(clause: object) -> str:
+def as_sentence(clause: object) -> str:
     text = str(clause)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def setting(value: object, key: str = "") -> str:
+def format_setting(value: object, key: str = "") -> str:
     if is_no_end(key, value):
         return gettext("no end")
     if value is None:
@@ -100,17 +102,17 @@ def setting(value: object, key: str = "") -> str:
     if isinstance(value, bool):
         return pgettext("setting", "true") if value else pgettext("setting", "false")
     if isinstance(value, list):
-        return ", ".join(map(setting, value)) or pgettext("setting", "none")
+        return ", ".join(map(format_setting, value)) or pgettext("setting", "none")
     if isinstance(value, dict):
         return ", ".join(
-            f"{key}={setting(one)}" for key, one in value.items()
+            f"{key}={format_setting(one)}" for key, one in value.items()
         ) or pgettext("setting", "none")
-    return cut(" ".join(str(value).split()), MAX_SETTING) or pgettext(
+    return truncate_text(" ".join(str(value).split()), MAX_SETTING_LENGTH) or pgettext(
         "setting", "empty"
     )
 
 
-def cut(text: str, longest: int) -> str:
+def truncate_text(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

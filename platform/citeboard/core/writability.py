@@ -19,31 +19,31 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble, close_old_connections, connection
 from django.utils import timezone
 
-from citeboard.core.database import from_now
-from citeboard.core.env import MAX_WAIT
+from citeboard.core.database import database_time_after
+from citeboard.core.env import MAX_WRITER_WAIT_SECONDS
 from citeboard.core.models import Heartbeat
 from citeboard.core.outages import (
     AWAY,
     DATABASE,
-    FULL_DISK,
-    NO_ANSWER,
+    FULL_DISK_REASON,
+    NO_ANSWER_REASON,
     NO_ROOM,
-    READ_ONLY,
+    READ_ONLY_REASON,
     Outage,
     note_database_error,
     note_recovery,
     outage_of,
 )
-from citeboard.core.processes import machine
+from citeboard.core.processes import machine_name
 
-BEAT_SECONDS = 2.0
-#: A record of a write is valid for FRESH_SECONDS.
-#: FRESH_SECONDS is longer than a writer may wait for SQLite's lock.
-FRESH_SECONDS = MAX_WAIT + 10.0
+HEARTBEAT_SECONDS = 2.0
+#: A record of a write is valid for RECORD_VALID_SECONDS.
+#: RECORD_VALID_SECONDS is longer than a writer may wait for SQLite's lock.
+RECORD_VALID_SECONDS = MAX_WRITER_WAIT_SECONDS + 10.0
 #: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
-FORGOTTEN_SECONDS = 24 * 3600
-#: SQLite needs at least LEAST_FREE bytes of free disk space for a commit.
-LEAST_FREE = 1 << 20
+HEARTBEAT_KEPT_SECONDS = 24 * 3600
+#: SQLite needs at least MIN_FREE_BYTES bytes of free disk space for a commit.
+MIN_FREE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,11 @@ class WriteRecord:
     is_busy: bool = False
 
 
-def beat() -> WriteRecord:
+def write_heartbeat() -> WriteRecord:
     """Write the heartbeat row of this machine, and store the result in the work folder."""
-    before = last_record()
+    before = last_write_record()
     try:
-        _write_row()
+        _write_heartbeat_row()
         record = WriteRecord(at=time.time())
         # A heartbeat reports only the end of outages that a heartbeat has reported.
         # Sweeps of the queue report the outages that sweeps have noticed.
@@ -72,7 +72,7 @@ def beat() -> WriteRecord:
             note_recovery(DATABASE)
     except DatabaseTrouble as error:
         connection.close()
-        outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)
+        outage = outage_of(error) or Outage(AWAY, NO_ANSWER_REASON, 0)
         record = WriteRecord(
             at=time.time(),
             reason=outage.reason,
@@ -86,40 +86,42 @@ def beat() -> WriteRecord:
     return record
 
 
-def beat_until(ended: threading.Event) -> None:
+def write_heartbeats_until(ended: threading.Event) -> None:
     while True:
         # SQLite's file may have been replaced while the process had the file open.
         close_old_connections()
-        beat()
-        if ended.wait(BEAT_SECONDS):
+        write_heartbeat()
+        if ended.wait(HEARTBEAT_SECONDS):
             return
 
 
-def _write_row() -> None:
+def _write_heartbeat_row() -> None:
     Heartbeat.objects.bulk_create(
-        [Heartbeat(machine=machine(), at=timezone.now())],
+        [Heartbeat(machine=machine_name(), at=timezone.now())],
         update_conflicts=True,
         unique_fields=["machine"],
         update_fields=["at"],
     )
 
 
-def forget_machines() -> int:
-    return Heartbeat.objects.filter(at__lt=from_now(-FORGOTTEN_SECONDS)).delete()[0]
+def delete_old_heartbeats() -> int:
+    return Heartbeat.objects.filter(
+        at__lt=database_time_after(-HEARTBEAT_KEPT_SECONDS)
+    ).delete()[0]
 
 
-def last_record() -> WriteRecord | None:
+def last_write_record() -> WriteRecord | None:
     """Return the latest record of a write on this machine, or None if no valid record
     exists.
 
-    A record of a write that is older than FRESH_SECONDS is not valid.
+    A record of a write that is older than RECORD_VALID_SECONDS is not valid.
     """
     try:
         record = WriteRecord(**json.loads(_path_of_record().read_text()))
         age = time.time() - record.at
     except (OSError, ValueError, TypeError):
         return None
-    return record if 0 <= age < FRESH_SECONDS else None
+    return record if 0 <= age < RECORD_VALID_SECONDS else None
 
 
 def write_problem() -> WriteRecord | None:
@@ -127,7 +129,7 @@ def write_problem() -> WriteRecord | None:
 
     Without a valid record, the function looks for a problem without writing.
     """
-    if (record := last_record()) is not None:
+    if (record := last_write_record()) is not None:
         return record if record.reason else None
     return _problem_by_reading()
 
@@ -147,16 +149,18 @@ def _problem_by_reading() -> WriteRecord | None:
             with connection.cursor() as cursor:
                 cursor.execute("SHOW transaction_read_only")
                 if cursor.fetchone()[0] == "on":
-                    return WriteRecord(at=time.time(), reason=READ_ONLY, status=AWAY)
+                    return WriteRecord(
+                        at=time.time(), reason=READ_ONLY_REASON, status=AWAY
+                    )
         except DatabaseTrouble as error:
             connection.close()
-            outage = outage_of(error) or Outage(AWAY, NO_ANSWER, 0)
+            outage = outage_of(error) or Outage(AWAY, NO_ANSWER_REASON, 0)
             return WriteRecord(at=time.time(), reason=outage.reason, status=AWAY)
         return None
     with suppress(OSError):
         folder = Path(connection.settings_dict["NAME"]).parent
-        if folder.is_dir() and shutil.disk_usage(folder).free < LEAST_FREE:
-            return WriteRecord(at=time.time(), reason=FULL_DISK, status=NO_ROOM)
+        if folder.is_dir() and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
+            return WriteRecord(at=time.time(), reason=FULL_DISK_REASON, status=NO_ROOM)
     return None
 
 

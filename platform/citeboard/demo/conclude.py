@@ -8,24 +8,24 @@ import time
 
 from citeboard.background.kinds import ask_for_archive
 from citeboard.demo.prepare import (
-    ENDED,
+    ENDED_SEASON,
     ORGANISER,
     POLL_SECONDS,
-    account,
+    add_to_team,
     address_of,
-    join,
+    get_or_create_account,
 )
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import BackgroundJob
-from scoring.results.board.snapshots import UNSETTLED, keep_cited
-from scoring.results.board.standings import standings
+from scoring.results.board.snapshots import UNSETTLED_RUN_STATES, save_cited_snapshot
+from scoring.results.board.standings import compute_board
 from scoring.results.runs.confirming import confirm_result
-from tasks.delivery.notifications.reading import choose
+from tasks.delivery.notifications.reading import set_channels
 from tasks.models import Phase, Submission
 from tasks.models.notifications import Channel, Kind
 
 
-def conclude(*, patience: float = 0) -> bool:
+def conclude_demo(*, patience: float = 0) -> bool:
     """Confirm the results of the ended demo season, cite its board and archive the
     season, once the board is complete.
 
@@ -33,12 +33,16 @@ def conclude(*, patience: float = 0) -> bool:
     board of the ended demo season is still incomplete. Demo seasons from earlier
     releases stay unchanged, because their teams do not confirm results.
     """
-    phase = Phase.objects.select_related("task__season").get(task__season__slug=ENDED)
+    phase = Phase.objects.select_related("task__season").get(
+        task__season__slug=ENDED_SEASON
+    )
     season, deadline = phase.task.season, time.monotonic() + patience
     archives = season.background_jobs.filter(kind=BackgroundJob.Kind.ARCHIVE)
     if not phase.confirms_results or archives.exists():
         return True
-    while not (board := standings(phase, None)).is_compared or _has_unsettled(phase):
+    while not (board := compute_board(phase, None)).is_compared or _has_unsettled_runs(
+        phase
+    ):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_SECONDS)
@@ -47,13 +51,18 @@ def conclude(*, patience: float = 0) -> bool:
     for run in runs.select_related("team", "phase__task__season"):
         assert run.team is not None
         confirm_result(submission=run, by=_lead_of(run.team))
-    keep_cited(board)
-    ask_for_archive(season=season, version="1.0", with_gold=True, by=account(ORGANISER))
+    save_cited_snapshot(board)
+    ask_for_archive(
+        season=season,
+        version="1.0",
+        with_gold=True,
+        by=get_or_create_account(ORGANISER),
+    )
     return True
 
 
-def _has_unsettled(phase: Phase) -> bool:
-    return phase.submissions.filter(status__in=UNSETTLED).exists()
+def _has_unsettled_runs(phase: Phase) -> bool:
+    return phase.submissions.filter(status__in=UNSETTLED_RUN_STATES).exists()
 
 
 def _lead_of(team: Team) -> User:
@@ -65,6 +74,6 @@ def _lead_of(team: Team) -> User:
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, name=f"Lead of {team}")
-        choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
-    join(user, team)
+        set_channels(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
+    add_to_team(user, team)
     return user

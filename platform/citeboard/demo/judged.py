@@ -11,25 +11,25 @@ from pathlib import Path
 from django.db import transaction
 
 from citeboard.demo.prepare import (
-    EXAMPLES,
+    DEMO_SEASON,
+    EXAMPLES_FOLDER,
     NEWEST_TASK,
     ORGANISER,
     POLL_SECONDS,
-    PRACTICE,
-    SEASON,
-    account,
-    patiently,
+    PRACTICE_PHASE,
+    call_when_process_free,
+    get_or_create_account,
 )
-from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, SYSTEMS
+from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, SYSTEMS_BY_TASK
 from scoring.human import disagreements, estimates
 from scoring.models import EstimateSheet
-from scoring.worker.estimating import Sampling, estimates_of
+from scoring.worker.estimating import SampleParameters, compute_estimates
 from tasks.models import Gold, Phase, Submission
 
 #: The file PEOPLE contains people's labels in the format that organisers upload.
-PEOPLE: Path = EXAMPLES / "demo-season" / "claims-people.jsonl"
+PEOPLES_LABELS_FILE: Path = EXAMPLES_FOLDER / "demo-season" / "claims-people.jsonl"
 #: The sheet of disagreements between judges has DISAGREEMENTS pairs.
-DISAGREEMENTS = 20
+DISAGREEMENT_PAIRS = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
@@ -41,13 +41,13 @@ def publish_estimates(*, patience: float = 0) -> bool:
     runs and stay unchanged.
     """
     phases = Phase.objects.select_related("task__season").filter(
-        task__season__slug=SEASON, task__slug=NEWEST_TASK, slug=PRACTICE
+        task__season__slug=DEMO_SEASON, task__slug=NEWEST_TASK, slug=PRACTICE_PHASE
     )
     phase = phases.first()
     deadline = time.monotonic() + patience
     if phase is None or phase.estimate_sheets.exists():
         return True
-    while runs := _runs_of(phase):
+    while runs := _newest_demo_runs(phase):
         if all(run.status == Submission.Status.SCORED for run in runs):
             _publish_estimate_sheet(phase, runs)
             _draw_disagreements(phase)
@@ -58,8 +58,8 @@ def publish_estimates(*, patience: float = 0) -> bool:
     return True
 
 
-def _runs_of(phase: Phase) -> list[Submission]:
-    names = [system.name for system in SYSTEMS[NEWEST_TASK]]
+def _newest_demo_runs(phase: Phase) -> list[Submission]:
+    names = [system.name for system in SYSTEMS_BY_TASK[NEWEST_TASK]]
     runs = phase.submissions.select_related("phase__task__season")
     by_system = {
         run.system: run for run in runs.filter(system__in=names).order_by("-pk")
@@ -73,20 +73,22 @@ def _draw_disagreements(phase: Phase) -> None:
 
     Demo seasons from earlier releases have only one judge and get no sheet.
     """
-    organiser = account(ORGANISER)
-    for judge in disagreements.views_to_compare(phase):
-        asked = disagreements.Asked(
-            phase=phase, judge=judge, pairs=DISAGREEMENTS, seed=SAMPLE_SEED
+    organiser = get_or_create_account(ORGANISER)
+    for judge in disagreements.judges_to_compare(phase):
+        asked = disagreements.DisagreementRequest(
+            phase=phase, judge=judge, pairs=DISAGREEMENT_PAIRS, seed=SAMPLE_SEED
         )
-        found = patiently(disagreements.drawn, asked, organiser)
-        lines = estimates.stored(disagreements.lines_of(asked, found))
-        disagreements.keep(asked, found, lines, by=organiser)
+        found = call_when_process_free(
+            disagreements.sample_disagreements, asked, organiser
+        )
+        lines = estimates.store_sheet_file(disagreements.lines_to_label(asked, found))
+        disagreements.save_disagreement_sheet(asked, found, lines, by=organiser)
 
 
 def _publish_estimate_sheet(phase: Phase, runs: Sequence[Submission]) -> None:
     gold = Gold.objects.current(phase)
     assert gold is not None
-    sampling = Sampling(
+    sampling = SampleParameters(
         phase=phase,
         gold=gold,
         rules=phase.task.rules[0],
@@ -95,11 +97,13 @@ def _publish_estimate_sheet(phase: Phase, runs: Sequence[Submission]) -> None:
         seed=SAMPLE_SEED,
         runs=runs,
     )
-    drawn = estimates.stored(patiently(estimates.draw, sampling))
-    found = patiently(estimates_of, sampling, PEOPLE)
-    people = estimates.stored(found.rows)
-    organiser = account(ORGANISER)
+    drawn = estimates.store_sheet_file(
+        call_when_process_free(estimates.draw_sample, sampling)
+    )
+    found = call_when_process_free(compute_estimates, sampling, PEOPLES_LABELS_FILE)
+    people = estimates.store_sheet_file(found.rows)
+    organiser = get_or_create_account(ORGANISER)
     with transaction.atomic():
-        sheet = estimates.keep_sheet(sampling, drawn, by=organiser)
-        estimates.keep_labels(sheet, found.result, people, by=organiser)
+        sheet = estimates.save_estimate_sheet(sampling, drawn, by=organiser)
+        estimates.save_people_labels(sheet, found.result, people, by=organiser)
         estimates.publish(sheet=sheet, by=organiser)

@@ -12,23 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.demo.prepare import (
+    DEMO_SEASON,
     ORGANISER,
-    PRACTICE,
-    SEASON,
-    account,
-    patiently,
+    PRACTICE_PHASE,
+    call_when_process_free,
+    get_or_create_account,
 )
-from citeboard.demo.systems import SYSTEMS, chance
+from citeboard.demo.systems import SYSTEMS_BY_TASK, seeded_random
 from scoring.human import claim_review
 from scoring.models import HIGHEST, LOWEST, Evaluation, JudgedRun
 from scoring.offline.evaluate import load_page
 from scoring.results.board import comparisons
-from scoring.results.board.snapshots import UNSETTLED
+from scoring.results.board.snapshots import UNSETTLED_RUN_STATES
 from tasks.models import Submission
 
-TASK = "positional"
-#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
-ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
+JUDGED_TASK = "positional"
+#: ANNOTATOR_BIASES maps each annotator to the bias of the annotator's ratings.
+ANNOTATOR_BIASES = {"Annotator A": 0.2, "Annotator B": -0.2, "Annotator C": 0.0}
 #: The demo checks every POLL_SECONDS seconds whether the workers have finished.
 POLL_SECONDS = 2
 
@@ -40,20 +40,20 @@ def publish_judgements(*, patience: float = 0) -> bool:
     worker to find the claims. Return False if a run of the demo still has no claims.
     """
     deadline = time.monotonic() + patience
-    qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
+    qualities = {system.name: system.quality for system in SYSTEMS_BY_TASK[JUDGED_TASK]}
     while True:
         runs = Submission.objects.filter(
-            phase__task__season__slug=SEASON,
-            phase__task__slug=TASK,
-            phase__slug=PRACTICE,
+            phase__task__season__slug=DEMO_SEASON,
+            phase__task__slug=JUDGED_TASK,
+            phase__slug=PRACTICE_PHASE,
             kind=Submission.Kind.PRIMARY,
             system__in=qualities,
         ).select_related("phase__task__season")
         waiting = runs.exclude(pk__in=JudgedRun.objects.values("submission"))
         # A worker may score a run while the loop publishes ratings of other runs.
-        is_settled = not waiting.filter(status__in=UNSETTLED).exists()
+        is_settled = not waiting.filter(status__in=UNSETTLED_RUN_STATES).exists()
         for run in waiting.order_by("pk"):
-            if evaluation := claim_review.judged_evaluation(run):
+            if evaluation := claim_review.evaluation_with_claims(run):
                 _publish_claim_review(
                     run, _simulated_ratings(run, evaluation, qualities[run.system])
                 )
@@ -67,15 +67,17 @@ def publish_judgements(*, patience: float = 0) -> bool:
 def _publish_claim_review(
     run: Submission, ratings: Iterable[Mapping[str, Any]]
 ) -> None:
-    organiser = account(ORGANISER)
+    organiser = get_or_create_account(ORGANISER)
     lines = [json.dumps(rating) for rating in ratings]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgements.jsonl"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        claim_review.keep_file(
+        claim_review.store_judgement_file(
             submission=run, path=path, filename=path.name, by=organiser
         )
-    patiently(claim_review.publish, submission=run, by=organiser)
+    call_when_process_free(
+        claim_review.publish_judged_run, submission=run, by=organiser
+    )
 
 
 def _simulated_ratings(
@@ -84,8 +86,8 @@ def _simulated_ratings(
     with comparisons.open_statistics(evaluation) as kept:
         responses, _ = load_page(kept, 0, sys.maxsize)
     for name in sorted(dict(responses)):
-        for annotator, bias in ANNOTATORS.items():
-            drawn = chance(annotator, run.system, name)
+        for annotator, bias in ANNOTATOR_BIASES.items():
+            drawn = seeded_random(annotator, run.system, name)
             utility = round(1.8 + 2.8 * quality + bias + drawn.gauss(0, 0.6))
             yield {
                 "annotator": annotator,

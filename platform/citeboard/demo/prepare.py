@@ -22,40 +22,40 @@ from django.utils.crypto import salted_hmac
 from citeboard.core.confined.turns import PoolFull
 from citeboard.demo.systems import (
     FIELD_SYSTEMS,
-    JUDGES,
-    LEAD,
-    SYSTEMS,
-    WRITERS,
-    System,
-    chance,
-    of_split,
+    LEAD_SYSTEM,
+    REPORT_JUDGES,
+    REPORT_WRITERS,
+    SYSTEMS_BY_TASK,
+    DemoSystem,
+    seeded_random,
+    task_folder_of_split,
 )
 from citeboard.teams.models import Membership, Team, Token, User, token_digest
 from scoring.human import outcome, pairs, ratings, sheets
 from scoring.models import HIGHEST, LOWEST, Evaluation, Sheet, SheetText
 from scoring.offline.battles import read_battles
 from scoring.worker import baseline_runs, entailment_labels
-from tasks.delivery.notifications.reading import choose
+from tasks.delivery.notifications.reading import set_channels
 from tasks.models import Organiser, Phase, Registration, Season, Submission
 from tasks.models.notifications import Channel, Kind
 from tasks.registration.entries import draw_alias
 from tasks.seasons.file import load, plan
-from tasks.submissions.run_card import Metadata, checked_details
-from tasks.submissions.submit import said_of, submit_dated_run
-from tasks.submissions.uploads import Upload
+from tasks.submissions.run_card import RunMetadata, validate_run_details
+from tasks.submissions.submit import submit_dated_run, validate_run_metadata
+from tasks.submissions.uploads import UploadedRunFile
 
-EXAMPLES: Path = settings.BASE_DIR / "examples"
-SEASON = "demo"
+EXAMPLES_FOLDER: Path = settings.BASE_DIR / "examples"
+DEMO_SEASON = "demo"
 #: The archive of the ended demo season contains all data behind the scores.
-ENDED = "demo-2024"
-#: FIELD_TASKS is the season with declared tasks, which the demo loads last.
-FIELD_TASKS = "field-tasks"
+ENDED_SEASON = "demo-2024"
+#: FIELD_TASKS_SEASON is the season with declared tasks, which the demo loads last.
+FIELD_TASKS_SEASON = "field-tasks"
 #: The tasks of the season REPORTS are to write reports and to judge reports.
-REPORTS = "reports"
-JUDGING = "judges"
-TEAM = "Fulmar"
+REPORTS_SEASON = "reports"
+JUDGING_TASK = "judges"
+PARTICIPANT_TEAM = "Fulmar"
 #: Nobody can submit runs to seasons that contain only published results.
-PUBLISHED = (
+PUBLISHED_SEASONS = (
     "cl-summ-2014",
     "citation-resolution-2014",
     "citebench-2023",
@@ -63,7 +63,7 @@ PUBLISHED = (
     "aliice-2025",
 )
 #: Demo seasons of early releases lack NEWEST_TASK and get the baseline runs in EARLIER.
-EARLIER = {
+EARLIER_BASELINE_RUNS = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",
     "citation-texts": "texts/first-sentences.jsonl",
@@ -72,10 +72,10 @@ NEWEST_TASK = "positional"
 
 
 #: While the file UNFINISHED exists, the next start of the site continues the demo.
-UNFINISHED = ".unfinished"
+UNFINISHED_MARK = ".unfinished"
 #: Submission times of successive demo runs differ by APART, or less in short phases.
-APART = dt.timedelta(days=33)
-OLDEST = 9
+SUBMISSION_INTERVAL = dt.timedelta(days=33)
+MAX_INTERVALS_BACK = 9
 
 
 #: The demo waits at most PATIENCE seconds for a free sandboxed process.
@@ -87,7 +87,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+def call_when_process_free(
+    action: Callable[P, R], *given: P.args, **named: P.kwargs
+) -> R:
     """Call the function ``action`` as soon as a sandboxed process is free to read
     files.
 
@@ -104,27 +106,27 @@ def patiently(action: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demo:
+class DemoAccess:
     users: dict[str, User]
     passwords: dict[str, str]
     token: str
     example_runs: dict[Phase, Path]
 
 
-def begin_demo() -> Demo:
+def create_demo() -> DemoAccess:
     """Create the accounts and the first season of the demo."""
-    users = {role: account(role) for role in ROLES}
+    users = {role: get_or_create_account(role) for role in ROLES}
     files = _demo_files_folder()
-    season = Season.objects.filter(slug=SEASON).first() or _load_dated_season(
+    season = Season.objects.filter(slug=DEMO_SEASON).first() or _load_backdated_season(
         "demo-season", files
     )
     Organiser.objects.get_or_create(season=season, user=users[ORGANISER])
-    join(users[PARTICIPANT], entered(TEAM, season))
-    return Demo(
+    add_to_team(users[PARTICIPANT], get_or_enter_team(PARTICIPANT_TEAM, season))
+    return DemoAccess(
         users=users,
-        passwords={role: secret_of(role, "password") for role in ROLES},
-        token=token_of(users[PARTICIPANT]),
-        example_runs=_example_runs(season, files),
+        passwords={role: demo_secret(role, "password") for role in ROLES},
+        token=get_or_create_token(users[PARTICIPANT]),
+        example_runs=_example_runs_by_phase(season, files),
     )
 
 
@@ -135,24 +137,24 @@ def finish_demo() -> None:
     After an interruption, a second call of the function continues the work.
     """
     files = _demo_files_folder()
-    if (mark := files / UNFINISHED).exists():
-        season = Season.objects.get(slug=SEASON)
+    if (mark := files / UNFINISHED_MARK).exists():
+        season = Season.objects.get(slug=DEMO_SEASON)
         # The demo has a file of labels by each judge.
         # Earlier releases had only the labels of the first judge.
         for labels in sorted((files / NEWEST_TASK).glob("labels*.jsonl")):
             entailment_labels.import_labels(
                 path=labels, filename=labels.name, by=None, season=season
             )
-        send_runs(season, files / "runs")
-        publish_ratings(season, account(ORGANISER))
-        send_runs(
-            Season.objects.filter(slug=ENDED).first()
-            or _load_dated_season(ENDED, files),
+        send_demo_runs(season, files / "runs")
+        publish_ratings(season, get_or_create_account(ORGANISER))
+        send_demo_runs(
+            Season.objects.filter(slug=ENDED_SEASON).first()
+            or _load_backdated_season(ENDED_SEASON, files),
             files / "runs",
         )
-        bring_reports()
+        load_reports_season()
         mark.unlink()
-    bring_published()
+    load_published_seasons()
 
 
 #: Debian 12's Python is older than 3.11.4, which introduced tarfile's filter `data`.
@@ -171,7 +173,9 @@ def _demo_files_folder() -> Path:
     if not folder.exists():
         draft = Path(tempfile.mkdtemp(prefix="demo-", dir=settings.DATA_DIR))
         try:
-            shutil.unpack_archive(EXAMPLES / "demo-files.tar.xz", draft, **WITH_CARE)
+            shutil.unpack_archive(
+                EXAMPLES_FOLDER / "demo-files.tar.xz", draft, **WITH_CARE
+            )
             draft.rename(folder)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
@@ -179,21 +183,25 @@ def _demo_files_folder() -> Path:
     return folder
 
 
-def _load_dated_season(folder: str, files: Path) -> Season:
-    (files / UNFINISHED).touch()
-    season = patiently(load.load_season, EXAMPLES / folder, data=files).season
+def _load_backdated_season(folder: str, files: Path) -> Season:
+    (files / UNFINISHED_MARK).touch()
+    season = call_when_process_free(
+        load.load_season, EXAMPLES_FOLDER / folder, data=files
+    ).season
     with transaction.atomic():
         for phase in Phase.objects.filter(task__season=season):
-            _backdate_runs(phase, phase.submissions.all(), OLDEST)
+            _backdate_runs(phase, phase.submissions.all(), MAX_INTERVALS_BACK)
     return season
 
 
-def bring_field_tasks() -> None:
+def load_field_tasks() -> None:
     """Load the demo season with declared tasks, and add missing demo runs."""
-    folder = EXAMPLES / FIELD_TASKS
-    season = Season.objects.filter(slug=FIELD_TASKS).first()
+    folder = EXAMPLES_FOLDER / FIELD_TASKS_SEASON
+    season = Season.objects.filter(slug=FIELD_TASKS_SEASON).first()
     if season is None:
-        season = patiently(load.load_season, folder, data=EXAMPLES).season
+        season = call_when_process_free(
+            load.load_season, folder, data=EXAMPLES_FOLDER
+        ).season
         # The newest season comes first on the home page and must have all task types.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
@@ -201,28 +209,30 @@ def bring_field_tasks() -> None:
     names = {system.name for system in FIELD_SYSTEMS}
     for phase in _phases_of(season).order_by("pk"):
         # An earlier release had other gold, so seasons with its runs stay unchanged.
-        if names.issuperset(_sent_to(phase)):
-            _send_missing(phase, FIELD_SYSTEMS, folder / phase.task.slug)
-            baseline_runs.ask(phase=phase, by=None)
+        if names.issuperset(_systems_sent_to(phase)):
+            _send_missing_runs(phase, FIELD_SYSTEMS, folder / phase.task.slug)
+            baseline_runs.request_baselines(phase=phase, by=None)
 
 
-def bring_reports() -> None:
+def load_reports_season() -> None:
     """Load the demo season with tasks about reports and all its runs, and keep existing
     data.
     """
-    folder = EXAMPLES / REPORTS
-    season = Season.objects.filter(slug=REPORTS).first()
+    folder = EXAMPLES_FOLDER / REPORTS_SEASON
+    season = Season.objects.filter(slug=REPORTS_SEASON).first()
     if season is None:
-        season = patiently(load.load_season, folder, data=EXAMPLES).season
+        season = call_when_process_free(
+            load.load_season, folder, data=EXAMPLES_FOLDER
+        ).season
         # The season with all task types must stay first on the home page.
         Season.objects.filter(pk=season.pk).update(
             created_at=season.created_at - dt.timedelta(days=1)
         )
     for phase in _phases_of(season):
-        systems = JUDGES if phase.task.slug == JUDGING else WRITERS
-        if {system.name for system in systems}.issuperset(_sent_to(phase)):
+        systems = REPORT_JUDGES if phase.task.slug == JUDGING_TASK else REPORT_WRITERS
+        if {system.name for system in systems}.issuperset(_systems_sent_to(phase)):
             dates = _submission_times(phase, len(systems))
-            _send_missing(phase, systems, folder / phase.task.slug, dates)
+            _send_missing_runs(phase, systems, folder / phase.task.slug, dates)
         for path in sorted((folder / phase.task.slug).glob("battles-*.jsonl")):
             if not phase.sheets.filter(filename=path.name).exists():
                 _publish_battles(phase, path)
@@ -233,44 +243,44 @@ def _publish_battles(phase: Phase, path: Path) -> None:
 
     The board shows the names of those judges that are programs.
     """
-    organiser = account(ORGANISER)
-    sheet = pairs.keep_judgements(
+    organiser = get_or_create_account(ORGANISER)
+    sheet = pairs.save_judgement_sheet(
         phase=phase,
         given=pairs.JudgementFile(path.name, read_battles(path)),
         has_programs=path.stem.endswith("-programs"),
         by=organiser,
         runs={run.system: run for run in phase.submissions.all()},
     )
-    pairs.publish(sheet=sheet, by=organiser)
+    pairs.publish_pair_judgements(sheet=sheet, by=organiser)
 
 
 def _phases_of(season: Season) -> QuerySet[Phase]:
     return Phase.objects.filter(task__season=season).select_related("task__season")
 
 
-def _sent_to(phase: Phase) -> set[str]:
+def _systems_sent_to(phase: Phase) -> set[str]:
     runs = phase.submissions.exclude(team=None)
     return set(runs.values_list("system", flat=True))
 
 
-def bring_published() -> None:
+def load_published_seasons() -> None:
     """Load the demo seasons that contain only published results.
 
     Demo seasons that already exist get the published results of this release.
     """
     present = set(
-        Season.objects.filter(slug__in=PUBLISHED).values_list("slug", flat=True)
+        Season.objects.filter(slug__in=PUBLISHED_SEASONS).values_list("slug", flat=True)
     )
-    for slug in PUBLISHED:
+    for slug in PUBLISHED_SEASONS:
         if slug in present:
             plan.read_published_results(
-                sorted((EXAMPLES / slug).glob("*.json"))
+                sorted((EXAMPLES_FOLDER / slug).glob("*.json"))
             ).store()
         else:
-            patiently(load.load_season, EXAMPLES / slug)
+            call_when_process_free(load.load_season, EXAMPLES_FOLDER / slug)
 
 
-def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
+def _example_runs_by_phase(season: Season, files: Path) -> dict[Phase, Path]:
     now = timezone.now()
     phases = Phase.objects.filter(task__season=season, opens__lte=now, closes__gt=now)
     ordered = phases.select_related("task__season").order_by(
@@ -278,12 +288,12 @@ def _example_runs(season: Season, files: Path) -> dict[Phase, Path]:
     )
     if not season.tasks.filter(slug=NEWEST_TASK).exists():
         return {
-            phase: EXAMPLES / "runs" / EARLIER[phase.task.slug]
+            phase: EXAMPLES_FOLDER / "runs" / EARLIER_BASELINE_RUNS[phase.task.slug]
             for phase in ordered
-            if phase.task.slug in EARLIER
+            if phase.task.slug in EARLIER_BASELINE_RUNS
         }
     runs = {
-        phase: runs_for(phase, files / "runs") / f"{LEAD.slug}.jsonl"
+        phase: runs_folder_of_phase(phase, files / "runs") / f"{LEAD_SYSTEM.slug}.jsonl"
         for phase in ordered
     }
     return {phase: run.resolve() for phase, run in runs.items() if run.exists()}
@@ -297,7 +307,7 @@ def address_of(role: str) -> str:
     return f"{role}@demo.example"
 
 
-def secret_of(role: str, kind: str) -> str:
+def demo_secret(role: str, kind: str) -> str:
     """Return a secret of the demo that is constant on one site.
 
     The secrets of different sites are different.
@@ -307,13 +317,13 @@ def secret_of(role: str, kind: str) -> str:
     ).hexdigest()[:32]
 
 
-def account(role: str) -> User:
-    address, password = address_of(role), secret_of(role, "password")
+def get_or_create_account(role: str) -> User:
+    address, password = address_of(role), demo_secret(role, "password")
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
         user = User.objects.create_user(address, password, name=f"Demo {role}")
         # Demo users receive no e-mail, because their addresses do not exist.
-        choose(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
+        set_channels(user=user, wanted=dict.fromkeys(Kind, Channel.SITE))
     elif not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
@@ -323,13 +333,13 @@ def account(role: str) -> User:
     return user
 
 
-def token_of(user: User) -> str:
+def get_or_create_token(user: User) -> str:
     """Return the demo participant's API token.
 
     The function revokes tokens that were derived from an earlier secret key of the
     site.
     """
-    secret = secret_of(PARTICIPANT, "token")
+    secret = demo_secret(PARTICIPANT, "token")
     named = Token.objects.filter(user=user, name=TOKEN_NAME)
     named.exclude(digest=token_digest(secret)).filter(revoked_at=None).update(
         revoked_at=timezone.now()
@@ -339,7 +349,7 @@ def token_of(user: User) -> str:
     return secret
 
 
-def join(user: User, team: Team) -> None:
+def add_to_team(user: User, team: Team) -> None:
     if Membership.objects.filter(team=team, user=user).exists():
         return
     has_lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD).exists()
@@ -347,10 +357,10 @@ def join(user: User, team: Team) -> None:
     Membership.objects.create(team=team, user=user, role=role)
 
 
-PRACTICE = "practice"
-IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
+PRACTICE_PHASE = "practice"
+TEAMS_IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
 #: BASELINES contains the quick built-in baselines of each task in the demo.
-BASELINES = {
+BASELINE_NAMES_BY_TASK = {
     "1a": {
         "clsumm-tfidf-top1": "TF-IDF, best sentence",
         "clsumm-mq-mmr": "Query and diversity (MMR)",
@@ -375,87 +385,90 @@ BASELINES = {
 }
 
 
-#: TRAINED_ON maps demo systems to the training data that their run cards state.
-TRAINED_ON = {
+#: TRAINING_DATA_BY_SYSTEM maps demo systems to the training data that their run cards state.
+TRAINING_DATA_BY_SYSTEM = {
     "DraftCheck-2": "paragraphs",
     "RAG-and-edit": "sentences",
     "last-word": "none",
 }
 
 
-NO_CARDS: Mapping[str, Metadata] = {}
+NO_RUN_CARDS: Mapping[str, RunMetadata] = {}
 
 
-def runs_for(phase: Phase, runs: Path) -> Path:
-    return runs / of_split(phase.task.slug, phase.split)
+def runs_folder_of_phase(phase: Phase, runs: Path) -> Path:
+    return runs / task_folder_of_split(phase.task.slug, phase.split)
 
 
-def _send_missing(
+def _send_missing_runs(
     phase: Phase,
-    systems: Sequence[System],
+    systems: Sequence[DemoSystem],
     folder: Path,
     dates: Sequence[dt.datetime] = (),
-    cards: Mapping[str, Metadata] = NO_CARDS,
+    cards: Mapping[str, RunMetadata] = NO_RUN_CARDS,
 ) -> None:
     """Submit the missing demo runs of a phase, each in a short transaction.
 
     ``dates`` contains the submission times of the demo runs, by default the current
     time.
     """
-    sent = _sent_to(phase)
+    sent = _systems_sent_to(phase)
     for index, system in enumerate(systems):
         if system.name not in sent:
             name = f"{system.slug}.jsonl"
-            patiently(
+            call_when_process_free(
                 submit_dated_run,
                 phase=phase,
-                team=entered(system.team, phase.task.season),
-                upload=Upload(folder / name, name),
-                details=checked_details(
+                team=get_or_enter_team(system.team, phase.task.season),
+                upload=UploadedRunFile(folder / name, name),
+                details=validate_run_details(
                     system=system.name, kind=Submission.Kind.PRIMARY
                 ),
-                said=Metadata(description=system.description).before(
-                    cards.get(system.name, Metadata())
+                said=RunMetadata(description=system.description).before(
+                    cards.get(system.name, RunMetadata())
                 ),
                 facts={"submitted_at": dates[index] if dates else timezone.now()},
             )
 
 
-def send_runs(season: Season, files: Path) -> None:
+def send_demo_runs(season: Season, files: Path) -> None:
     """Submit the demo runs of all teams, and request baselines.
 
     Existing runs stay unchanged.
     """
     for phase in _phases_of(season).order_by("task__position", "position"):
-        is_full = phase.slug == PRACTICE or season.slug == ENDED
+        is_full = phase.slug == PRACTICE_PHASE or season.slug == ENDED_SEASON
         systems = [
             system
-            for system in SYSTEMS[phase.task.slug]
-            if is_full or system.team in IN_ALL_PHASES
+            for system in SYSTEMS_BY_TASK[phase.task.slug]
+            if is_full or system.team in TEAMS_IN_ALL_PHASES
         ]
         # The demo omits baselines whose packages are not installed.
         lacking = baseline_runs.lacking(phase)
-        called = BASELINES.get(phase.task.slug, {})
+        called = BASELINE_NAMES_BY_TASK.get(phase.task.slug, {})
         names = [name for name in called if name not in lacking]
-        asked = names if phase.slug == PRACTICE else names[:1]
+        asked = names if phase.slug == PRACTICE_PHASE else names[:1]
         dates = _submission_times(phase, len(systems) + len(asked))
         cards = {
-            system.name: said_of(
+            system.name: validate_run_metadata(
                 phase.task.task_type,
                 description="",
-                card=system.card | {"trained_on": TRAINED_ON.get(system.name, "")},
-                figures=system.costs if season.slug == SEASON else {},
+                card=system.card
+                | {"trained_on": TRAINING_DATA_BY_SYSTEM.get(system.name, "")},
+                figures=system.costs if season.slug == DEMO_SEASON else {},
             )
             for system in systems
         }
-        _send_missing(phase, systems, runs_for(phase, files), dates, cards)
+        _send_missing_runs(
+            phase, systems, runs_folder_of_phase(phase, files), dates, cards
+        )
         if asked and not phase.submissions.exclude(built_in="").exists():
             _ask_for_baselines(phase, {name: called[name] for name in asked})
 
 
 @transaction.atomic
 def _ask_for_baselines(phase: Phase, called: Mapping[str, str]) -> None:
-    baseline_runs.ask(phase=phase, names=list(called), by=None)
+    baseline_runs.request_baselines(phase=phase, names=list(called), by=None)
     for name, system in called.items():
         phase.submissions.filter(built_in=name).update(system=system)
     _backdate_runs(phase, phase.submissions.exclude(built_in=""), 0)
@@ -467,7 +480,7 @@ def _submission_times(phase: Phase, count: int, first: int = 0) -> list[dt.datet
     The chart of scores over time therefore has several points.
     """
     last = min(timezone.now(), phase.closes - dt.timedelta(days=2))
-    apart = min(APART, (last - phase.opens) / (2 * OLDEST))
+    apart = min(SUBMISSION_INTERVAL, (last - phase.opens) / (2 * MAX_INTERVALS_BACK))
     return [last - steps * apart for steps in reversed(range(first, first + count))]
 
 
@@ -479,7 +492,7 @@ def _backdate_runs(phase: Phase, runs: QuerySet[Submission], first: int) -> None
         Evaluation.objects.filter(submission=run).update(submitted_at=at)
 
 
-def entered(name: str, season: Season) -> Team:
+def get_or_enter_team(name: str, season: Season) -> Team:
     team, _ = Team.objects.get_or_create(slug=name.lower(), defaults={"name": name})
     if not Registration.objects.filter(season=season, team=team).exists():
         Registration.objects.create(season=season, team=team, alias=draw_alias(season))
@@ -487,9 +500,9 @@ def entered(name: str, season: Season) -> Team:
 
 
 TASK, PHASE = "citation-texts", "practice"
-INSTANCES = 12
-#: ANNOTATORS maps each annotator to the bias of the annotator's ratings.
-ANNOTATORS = {"Annotator A": 0.2, "Annotator B": -0.3}
+RATED_INSTANCES = 12
+#: ANNOTATOR_BIASES maps each annotator to the bias of the annotator's ratings.
+ANNOTATOR_BIASES = {"Annotator A": 0.2, "Annotator B": -0.3}
 
 
 @transaction.atomic
@@ -501,20 +514,21 @@ def publish_ratings(season: Season, organiser: User) -> None:
     )
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY).order_by("pk"))
     sheet = sheets.make_sheet(
-        phase=phase, runs=runs, instances=INSTANCES, seed=0, by=organiser
+        phase=phase, runs=runs, instances=RATED_INSTANCES, seed=0, by=organiser
     )
-    qualities = {system.name: system.quality for system in SYSTEMS[TASK]}
+    qualities = {system.name: system.quality for system in SYSTEMS_BY_TASK[TASK]}
     texts = list(ratings.texts_of(sheet).select_related("submission", "instance"))
-    for name, bias in ANNOTATORS.items():
+    for name, bias in ANNOTATOR_BIASES.items():
         given = [
-            ratings.Given(
+            ratings.GivenRating(
                 text.code,
                 _simulated_ratings(text, name, qualities[text.submission.system], bias),
             )
             for text in texts
         ]
         ratings.save_ratings(
-            annotator=sheets.add_name(sheet=sheet, name=name), ratings=given
+            annotator=sheets.get_or_add_named_annotator(sheet=sheet, name=name),
+            ratings=given,
         )
     outcome.publish(sheet=sheet, by=organiser)
 
@@ -522,7 +536,7 @@ def publish_ratings(season: Season, organiser: User) -> None:
 def _simulated_ratings(
     text: SheetText, annotator: str, quality: float, bias: float
 ) -> dict[str, int]:
-    drawn = chance(annotator, text.submission.system, text.instance.name)
+    drawn = seeded_random(annotator, text.submission.system, text.instance.name)
     values = {
         "readability": 3.4 + quality + bias + drawn.gauss(0, 0.6),
         "consistency": 1.6 + 3 * quality + bias + drawn.gauss(0, 0.7),

@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 
 #: The demo's practice phases use the split SPLIT, and other phases use other topics.
-SPLIT = "demo"
+DEMO_SPLIT = "demo"
 
 
-def chance(*names: object) -> Random:
+def seeded_random(*names: object) -> Random:
     return Random(" ".join(map(str, names)))  # noqa: S311  (nothing here is a secret)
 
 
 @dataclass(frozen=True)
-class System:
+class DemoSystem:
     team: str
     name: str
     description: str
@@ -34,13 +34,13 @@ class System:
 
         Demo systems with the same ``taste`` get the same random numbers.
         """
-        return chance(self.taste or self.name, *names)
+        return seeded_random(self.taste or self.name, *names)
 
     def quality_on(self, paper: str) -> float:
         """Return the probability that this demo system gives a correct answer for a
         paper.
         """
-        return self.quality + self.swing * chance(self.name, "on", paper).choice(
+        return self.quality + self.swing * seeded_random(self.name, "on", paper).choice(
             (-1, 1)
         )
 
@@ -62,8 +62,8 @@ class System:
         return {"model": "none", "knowledge_cutoff": "none"}
 
 
-SYSTEMS = {
-    task: tuple(System(**facts) for facts in systems)
+SYSTEMS_BY_TASK = {
+    task: tuple(DemoSystem(**facts) for facts in systems)
     for of_them, systems in tomllib.loads(
         Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     )["systems"].items()
@@ -71,44 +71,50 @@ SYSTEMS = {
 }
 #: The runs of FIELD_SYSTEMS in the season with declared tasks are stored as files.
 FIELD_SYSTEMS = (
-    System("Egret", "coinflip", "Answers drawn by lot.", 0.2),
-    System("Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55),
-    System(
+    DemoSystem("Egret", "coinflip", "Answers drawn by lot.", 0.2),
+    DemoSystem(
+        "Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55
+    ),
+    DemoSystem(
         "Curlew",
         "few-shot-3",
         "A general model that is asked, with three examples.",
         0.74,
     ),
-    System(
+    DemoSystem(
         "Avocet",
         "SciEnc-tuned",
         "An encoder that was tuned on other data of the kind.",
         0.84,
     ),
 )
-WRITERS = (
-    System("Egret", "cut-and-paste", "Sentences of the first documents found.", 0.3),
-    System("Dunlin", "oneshot-8b", "A small model, one prompt, no second look.", 0.45),
-    System("Fulmar", "plain-rag", "Search, then write; nothing is checked.", 0.55),
-    System("Curlew", "outline-first", "Plans questions, then answers each.", 0.7),
-    System("Bittern", "NuggetHunter", "Collects facts before it writes.", 0.85),
-    System(
+REPORT_WRITERS = (
+    DemoSystem(
+        "Egret", "cut-and-paste", "Sentences of the first documents found.", 0.3
+    ),
+    DemoSystem(
+        "Dunlin", "oneshot-8b", "A small model, one prompt, no second look.", 0.45
+    ),
+    DemoSystem("Fulmar", "plain-rag", "Search, then write; nothing is checked.", 0.55),
+    DemoSystem("Curlew", "outline-first", "Plans questions, then answers each.", 0.7),
+    DemoSystem("Bittern", "NuggetHunter", "Collects facts before it writes.", 0.85),
+    DemoSystem(
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
 #: Two of the demo's JUDGES have judged teams' reports, and the third only counts words.
-JUDGES = (
-    System("Curlew", "word-counter", "Counts words and reads none.", 0.2),
-    System("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
-    System("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
+REPORT_JUDGES = (
+    DemoSystem("Curlew", "word-counter", "Counts words and reads none.", 0.2),
+    DemoSystem("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
+    DemoSystem("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
 #: A sample contains SAMPLED_UNITS instances of each run, and 60 judgements in total.
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
 #: LEAD is the baseline run in the season file, which has no team.
 #: New users of the demo can submit the file of the baseline run as a trial.
-LEAD = System("", "lead", "The easiest answer that can be given.", 0.0)
+LEAD_SYSTEM = DemoSystem("", "lead", "The easiest answer that can be given.", 0.0)
 
 
-def of_split(name: str, split: str) -> str:
-    return name if split == SPLIT else f"{name}-{split}"
+def task_folder_of_split(name: str, split: str) -> str:
+    return name if split == DEMO_SPLIT else f"{name}-{split}"

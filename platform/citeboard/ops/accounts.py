@@ -16,13 +16,13 @@ from django.db.models import Q
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
-from citeboard.teams.membership import hand_over, locked, revoke_invitation
+from citeboard.teams.membership import hand_lead_over, locked, revoke_invitation
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 from scoring.models import Annotator, Preference, Rating, ResultConfirmation
 from tasks import models
-from tasks.delivery.notifications.events import forget
+from tasks.delivery.notifications.events import delete_notifications
 
-_USER = "teams.user"
+_USER_MODEL_LABEL = "teams.user"
 
 
 def delete_account(user: User) -> str:
@@ -46,10 +46,10 @@ def delete_account(user: User) -> str:
                 changes=changes,
             )
         for request in models.JoinRequest.objects.filter(user=user):
-            forget(request.event)
+            delete_notifications(request.event)
         MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
-        _forget_in_history(user, called)
-        _forget_address(user.email, called)
+        _remove_name_from_history(user, called)
+        _remove_address_from_seasons(user.email, called)
         Annotator.objects.filter(user=user).update(user=None, name=called)
         models.TermsAcceptance.objects.filter(user=user).update(name=called, given={})
         LogEntry.objects.filter(
@@ -69,7 +69,7 @@ def _remove_from_team(team: Team, user: User) -> None:
     )
     place = Membership.objects.get(team=team, user=user)
     if heir is not None and place.role == Membership.Role.LEAD:
-        hand_over(team=team, to=heir.user, by=user)
+        hand_lead_over(team=team, to=heir.user, by=user)
     revoke_invitation(team=team, by=user)
     took_part = (
         models.Registration.objects.filter(team=team).exists()
@@ -82,7 +82,7 @@ def _remove_from_team(team: Team, user: User) -> None:
     audit.record("member-left", actor=user, subject=user, place=team)
 
 
-def _forget_in_history(user: User, called: str) -> None:
+def _remove_name_from_history(user: User, called: str) -> None:
     entries = AuditEntry.objects.filter(actor=user)
     names = {str(user), *entries.values_list("actor_name", flat=True).distinct()}
     runs = entries.filter(subject_type="tasks.submission").values_list(
@@ -97,19 +97,23 @@ def _forget_in_history(user: User, called: str) -> None:
                 reason,
             )
         models.Submission.objects.filter(pk=run.pk).update(reason=reason)
-    about = AuditEntry.objects.filter(subject_type=_USER, subject_id=user.pk)
+    about = AuditEntry.objects.filter(
+        subject_type=_USER_MODEL_LABEL, subject_id=user.pk
+    )
     named = AuditEntry.objects.filter(
         action__in=("organiser-added", "organiser-removed")
     )
     for entry in (about | named.filter(facts__person__in=list(names))).distinct():
         for name in names:
-            audit.replace(entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called)
+            audit.replace_name_in_entry(
+                entry, re.compile(rf"(?<!\w){re.escape(name)}(?!\w)"), called
+            )
         entry.subject = called
         entry.save(update_fields=["text", "facts", "subject"])
     entries.update(actor_name=called)
 
 
-def _forget_address(address: str, called: str) -> None:
+def _remove_address_from_seasons(address: str, called: str) -> None:
     written = re.compile(re.escape(address), re.IGNORECASE)
     for file in models.SeasonFile.objects.filter(
         season__in=models.Season.objects.all()
@@ -132,14 +136,14 @@ def _forget_address(address: str, called: str) -> None:
         | Q(changes__icontains=address)
     )
     for entry in AuditEntry.objects.filter(mentions_address):
-        audit.replace(entry, written, called)
+        audit.replace_name_in_entry(entry, written, called)
         entry.changes = json.loads(
             written.sub(lambda _: called, json.dumps(entry.changes))
         )
         entry.save(update_fields=["text", "facts", "changes"])
 
 
-def own_data(user: User) -> dict[str, Any]:
+def collect_own_data(user: User) -> dict[str, Any]:
     organised = models.Organiser.objects.filter(user=user).select_related("season")
     reports = models.Report.objects.filter(reported_by=user)
     questions = models.Question.objects.filter(asked_by=user).select_related("season")

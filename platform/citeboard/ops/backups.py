@@ -32,22 +32,22 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
 from citeboard.core.database import schema_state, unknown_migrations
-from citeboard.core.models import note_done
+from citeboard.core.models import save_last_done
 from citeboard.core.release import release
 from citeboard.ops.pruning import NamedFile, named_files
 from citeboard.teams.models import Team, User
-from scoring.exchange.mounted import FOLDER as ARCHIVES, mounted_archives
+from scoring.exchange.mounted import MOUNTS_FOLDER as ARCHIVES, mounted_archives
 from scoring.models import BoardOrder
-from scoring.results.board.standings import Board, standings
+from scoring.results.board.standings import Board, compute_board
 from scoring.results.board.visibility import Audience
 from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
-FILES = "files"
+FILES_FOLDER = "files"
 #: The `LastDone` row with the name BACKUP contains the time of the last backup.
-BACKUP = "backup"
-#: A backup fails if files are replaced during each of MAX_SNAPSHOTS database snapshots.
-MAX_SNAPSHOTS = 5
+BACKUP_EVENT = "backup"
+#: A backup fails if files are replaced during each of MAX_SNAPSHOT_ATTEMPTS database snapshots.
+MAX_SNAPSHOT_ATTEMPTS = 5
 
 
 def write_backup(
@@ -71,7 +71,7 @@ def write_backup(
             f"{len(state.unknown)} unknown); make the backup with the release that it is of"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    earlier = next(iter(_backups_in(target.parent)), None) if is_incremental else None
+    earlier = next(iter(_list_backups(target.parent)), None) if is_incremental else None
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         manifest = _write_files(
@@ -82,21 +82,21 @@ def write_backup(
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    note_done(BACKUP, dt.datetime.fromisoformat(manifest.made_at))
+    save_last_done(BACKUP_EVENT, dt.datetime.fromisoformat(manifest.made_at))
     return manifest
 
 
-def _backups_in(folder: Path) -> list[Path]:
+def _list_backups(folder: Path) -> list[Path]:
     dated = []
     for path in folder.iterdir():
-        if (path / MANIFEST).is_file():
+        if (path / MANIFEST_FILE).is_file():
             with suppress(BackupRefused):
                 dated.append((read_manifest(path).made_at, path))
     return [path for _, path in sorted(dated, reverse=True)]
 
 
-def remove_older(target: Path, keep: int) -> list[Path]:
-    old = [folder for folder in _backups_in(target.parent)[keep:] if folder != target]
+def remove_older_backups(target: Path, keep: int) -> list[Path]:
+    old = [folder for folder in _list_backups(target.parent)[keep:] if folder != target]
     for folder in old:
         shutil.rmtree(folder)
     return old
@@ -107,10 +107,10 @@ def _write_files(
 ) -> "Manifest":
     made_at = dt.datetime.now(dt.UTC)
     linked = read_manifest(earlier).files if earlier else {}
-    for _ in range(MAX_SNAPSHOTS):
+    for _ in range(MAX_SNAPSHOT_ATTEMPTS):
         made_at = dt.datetime.now(dt.UTC)
-        (draft / FILES).mkdir(exist_ok=True)
-        with snapshot():
+        (draft / FILES_FOLDER).mkdir(exist_ok=True)
+        with read_database_snapshot():
             database = write_database(draft)
             named = set(named_files())
             boards = board_digests()
@@ -118,24 +118,24 @@ def _write_files(
             for file in named:
                 _hard_link_unchanged(
                     file,
-                    linked.get(f"{FILES}/{file.name}"),
-                    earlier / FILES,
-                    draft / FILES,
+                    linked.get(f"{FILES_FOLDER}/{file.name}"),
+                    earlier / FILES_FOLDER,
+                    draft / FILES_FOLDER,
                 )
-        absent = {file for file in named if not _copy_file(file, draft / FILES)}
+        absent = {file for file in named if not _copy_file(file, draft / FILES_FOLDER)}
         lost = absent & set(named_files()) if absent else absent
         if absent == lost:
             break
-        shutil.rmtree(draft / TABLES, ignore_errors=True)
+        shutil.rmtree(draft / TABLES_FOLDER, ignore_errors=True)
     else:
         raise BackupRefused(
-            f"files were replaced during each of {MAX_SNAPSHOTS} snapshots; try again later"
+            f"files were replaced during each of {MAX_SNAPSHOT_ATTEMPTS} snapshots; try again later"
         )
     # The backup deletes damaged copies, and files that only an earlier snapshot names.
-    wanted = {draft / FILES / file.name for file in named - lost}
+    wanted = {draft / FILES_FOLDER / file.name for file in named - lost}
     for path in [
         path
-        for path in (draft / FILES).rglob("*")
+        for path in (draft / FILES_FOLDER).rglob("*")
         if path.is_file() and path not in wanted
     ]:
         path.unlink()
@@ -149,13 +149,13 @@ def _write_files(
         migrations=migrations,
         boards=boards,
         secret=write_secret(draft, is_wanted=with_secret),
-        secret_print=print_of(settings.SECRET_KEY),
+        secret_print=secret_key_fingerprint(settings.SECRET_KEY),
         lost=sorted(file.name for file in lost),
         files=digests_in(draft),
     )
     text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
-    (draft / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
-    if wrong := differences(read_manifest(draft), digests_in(draft)):
+    (draft / MANIFEST_FILE).write_text(f"{text}\n", encoding="utf-8")
+    if wrong := describe_differences(read_manifest(draft), digests_in(draft)):
         raise BackupRefused(f"what was written reads back otherwise: {wrong[0]}")
     return manifest
 
@@ -184,7 +184,7 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
     digest = hashlib.sha256()
     try:
         with default_storage.open(file.name, "rb") as stored, path.open("wb") as copy:
-            while part := stored.read(CHUNK):
+            while part := stored.read(CHUNK_BYTES):
                 digest.update(part)
                 copy.write(part)
     except FileNotFoundError:
@@ -193,10 +193,10 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
     return digest.hexdigest().startswith(file.sha256)
 
 
-MANIFEST = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 #: This release writes and reads backups of the format version FORM.
-FORM = 1
-CHUNK = 1 << 20
+BACKUP_FORMAT_VERSION = 1
+CHUNK_BYTES = 1 << 20
 
 
 class BackupRefused(Exception):
@@ -219,7 +219,7 @@ class Manifest:
     secret_print: str
     lost: Sequence[str]
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
-    form: int = FORM
+    form: int = BACKUP_FORMAT_VERSION
 
     @property
     def size(self) -> int:
@@ -227,12 +227,12 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    path = folder / MANIFEST
+    path = folder / MANIFEST_FILE
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts["form"] != FORM:
+        if facts["form"] != BACKUP_FORMAT_VERSION:
             raise BackupRefused(
-                f"{path}: a backup of form {facts['form']}; this release reads form {FORM}"
+                f"{path}: a backup of form {facts['form']}; this release reads form {BACKUP_FORMAT_VERSION}"
             )
         facts["files"] = {
             name: (int(size), str(digest))
@@ -240,7 +240,9 @@ def read_manifest(folder: Path) -> Manifest:
         }
         return Manifest(**facts)
     except FileNotFoundError:
-        raise BackupRefused(f"{folder} is no backup: it has no {MANIFEST}") from None
+        raise BackupRefused(
+            f"{folder} is no backup: it has no {MANIFEST_FILE}"
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
         raise BackupRefused(
             f"{path} cannot be read as a manifest: {reason}"
@@ -254,7 +256,7 @@ def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
         if path.is_file() or path.is_symlink()
     )
     named = ((path.relative_to(folder).as_posix(), path) for path in paths)
-    return {name: digest_of(path) for name, path in named if name != MANIFEST}
+    return {name: digest_of(path) for name, path in named if name != MANIFEST_FILE}
 
 
 def digest_of(path: Path) -> tuple[int, str]:
@@ -262,7 +264,9 @@ def digest_of(path: Path) -> tuple[int, str]:
         return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> list[str]:
+def describe_differences(
+    manifest: Manifest, there: Mapping[str, tuple[int, str]]
+) -> list[str]:
     lines = [f"{name} is missing" for name in manifest.files if name not in there]
     for name, (size, digest) in there.items():
         if name not in manifest.files:
@@ -278,7 +282,7 @@ def differences(manifest: Manifest, there: Mapping[str, tuple[int, str]]) -> lis
 def board_digests() -> dict[str, str]:
     return {
         f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest_of_board(
-            standings(phase, None, rules, audience=Audience.ORGANISER)
+            compute_board(phase, None, rules, audience=Audience.ORGANISER)
         )
         for phase in Phase.objects.select_related("task__season").order_by("pk")
         for rules in phase.task.rules
@@ -297,11 +301,11 @@ def _digest_of_board(board: Board) -> str:
 
 
 SQLITE_FILE = "database.sqlite3"
-TABLES = "database"
+TABLES_FOLDER = "database"
 
 
 @contextmanager
-def snapshot() -> Iterator[None]:
+def read_database_snapshot() -> Iterator[None]:
     """Read one snapshot of the database in the block, without blocking writers."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
@@ -323,7 +327,7 @@ def snapshot() -> Iterator[None]:
 
 def write_database(folder: Path) -> dict[str, Any]:
     if connection.vendor == "postgresql":
-        (folder / TABLES).mkdir(exist_ok=True)
+        (folder / TABLES_FOLDER).mkdir(exist_ok=True)
         tables = {}
         with connection.cursor() as cursor:
             for table in _own_tables():
@@ -336,7 +340,7 @@ def write_database(folder: Path) -> dict[str, Any]:
                 tables[table] = columns
                 statement = f"COPY {_copy_target(table, columns)} TO STDOUT"
                 with (
-                    (folder / TABLES / f"{table}.copy").open("wb") as file,
+                    (folder / TABLES_FOLDER / f"{table}.copy").open("wb") as file,
                     cursor.copy(statement) as rows,
                 ):
                     for part in rows:
@@ -352,7 +356,7 @@ def write_database(folder: Path) -> dict[str, Any]:
     return {"vendor": "sqlite"}
 
 
-def _make_tables(migrations: list[str]) -> None:
+def _recreate_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
         for table in _tables_of_any_release():
             cursor.execute(f"DROP TABLE {_quoted_table_name(table)} CASCADE")
@@ -384,7 +388,7 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
                 (folder / f"{table}.copy").open("rb") as file,
                 cursor.copy(statement) as rows,
             ):
-                shutil.copyfileobj(file, rows, CHUNK)
+                shutil.copyfileobj(file, rows, CHUNK_BYTES)
             for sequence in connection.introspection.get_sequences(cursor, table):
                 column = _quoted_table_name(sequence["column"])
                 cursor.execute(
@@ -433,31 +437,31 @@ def _quoted_table_name(name: str) -> str:
 
 
 KEY_FILE = "secret-key"
-INCLUDED = "included"
+KEY_INCLUDED = "included"
 
 
 def write_secret(folder: Path, *, is_wanted: bool) -> str:
-    if is_given():
+    if is_key_in_environment():
         return "absent: the environment gives it"
     if not is_wanted:
         return "absent: it was left out"
     shutil.copyfile(settings.DATA_DIR / KEY_FILE, folder / KEY_FILE)
-    return INCLUDED
+    return KEY_INCLUDED
 
 
-def is_given() -> bool:
+def is_key_in_environment() -> bool:
     return bool(settings.ENVIRONMENT.values.get("CITEBOARD_SECRET_KEY", "").strip())
 
 
-def print_of(key: str) -> str:
+def secret_key_fingerprint(key: str) -> str:
     return salted_hmac(
         "citeboard.backup", "the secret key", secret=key, algorithm="sha256"
     ).hexdigest()
 
 
-#: A restore adds VERSIONS_APART to the version numbers of all pages.
+#: A restore adds VERSION_INCREMENT to the version numbers of all pages.
 #: Browsers and caches may have pages with higher version numbers than the backup.
-VERSIONS_APART = 1_000_000
+VERSION_INCREMENT = 1_000_000
 
 
 def restore_backup(
@@ -468,13 +472,15 @@ def restore_backup(
     Returns the manifest of the backup, the names of files and boards that differ from
     the manifest, and True if the site's secret key differs from the backup's.
     """
-    manifest = verified(folder)
-    if not overwrite and (here := what_is_here()):
+    manifest = verify_backup(folder)
+    if not overwrite and (here := find_existing_data()):
         raise BackupRefused(
             f"this system is not empty: it has {here}; nothing was changed"
         )
-    for path in sorted(path for path in (folder / FILES).rglob("*") if path.is_file()):
-        name = path.relative_to(folder / FILES).as_posix()
+    for path in sorted(
+        path for path in (folder / FILES_FOLDER).rglob("*") if path.is_file()
+    ):
+        name = path.relative_to(folder / FILES_FOLDER).as_posix()
         if _stored_digest(name) == digest_of(path)[1]:
             continue
         default_storage.delete(name)
@@ -486,10 +492,10 @@ def restore_backup(
             )
     if manifest.database["vendor"] == "postgresql":
         with transaction.atomic():
-            _make_tables(list(manifest.migrations))
-            _load_tables(folder / TABLES, manifest.database["tables"])
+            _recreate_tables(list(manifest.migrations))
+            _load_tables(folder / TABLES_FOLDER, manifest.database["tables"])
             if "tasks.0060_tallied" in manifest.migrations:
-                tallies.watch(connection)
+                tallies.create_counting_triggers(connection)
     else:
         connection.ensure_connection()
         with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
@@ -498,7 +504,7 @@ def restore_backup(
     shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
     if (folder / ARCHIVES).is_dir():
         shutil.copytree(folder / ARCHIVES, settings.DATA_DIR / ARCHIVES)
-    if manifest.secret == INCLUDED and not is_given():
+    if manifest.secret == KEY_INCLUDED and not is_key_in_environment():
         draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
         draft.unlink(missing_ok=True)
         draft.touch(0o600, exist_ok=False)
@@ -506,19 +512,22 @@ def restore_backup(
         draft.rename(settings.DATA_DIR / KEY_FILE)
         has_other_key = False
     else:
-        has_other_key = print_of(settings.SECRET_KEY) != manifest.secret_print
+        has_other_key = (
+            secret_key_fingerprint(settings.SECRET_KEY) != manifest.secret_print
+        )
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    Phase.objects.update(version=F("version") + VERSIONS_APART)
+    Phase.objects.update(version=F("version") + VERSION_INCREMENT)
     BoardOrder.objects.update(
-        version=F("version") + VERSIONS_APART, revision=F("revision") + VERSIONS_APART
+        version=F("version") + VERSION_INCREMENT,
+        revision=F("revision") + VERSION_INCREMENT,
     )
     return manifest, list(_differing_boards(manifest)), has_other_key
 
 
-def verified(folder: Path) -> Manifest:
+def verify_backup(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
-    if wrong := differences(manifest, digests_in(folder)):
+    if wrong := describe_differences(manifest, digests_in(folder)):
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise BackupRefused(
             f"the backup is damaged: {wrong[0]}{more}; nothing was changed"
@@ -536,13 +545,14 @@ def verified(folder: Path) -> Manifest:
     return manifest
 
 
-def what_is_here() -> str:
+def find_existing_data() -> str:
     tables = connection.introspection.table_names()
     for model in (User, Team, Season):
         if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
             return str(model._meta.verbose_name_plural)  # noqa: SLF001  (the same)
     entry = next(
-        (entry for folder in storage.FOLDERS for entry in folder.entries("")), None
+        (entry for folder in storage.FOLDER_STORAGES for entry in folder.entries("")),
+        None,
     )
     return f"files in its storage, such as {entry.name}" if entry else ""
 

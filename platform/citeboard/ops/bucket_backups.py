@@ -13,29 +13,31 @@ from typing import Any
 from django.core.files import File
 from django.core.files.storage import storages
 
-from citeboard.core.env import backend, bucket_at
-from citeboard.ops.backups import MANIFEST, BackupRefused, read_manifest
+from citeboard.core.env import build_storage_settings, parse_bucket_url
+from citeboard.ops.backups import MANIFEST_FILE, BackupRefused, read_manifest
 
 CONTENTS, MOMENTS = "contents", "moments"
 
 
-def opened(address: str) -> Any:
+def open_bucket(address: str) -> Any:
     try:
-        return storages.create_storage(backend(bucket_at(address), Path()))
+        return storages.create_storage(
+            build_storage_settings(parse_bucket_url(address), Path())
+        )
     except ValueError as reason:
         raise BackupRefused(
             f"{address} is no address of a bucket: s3://NAME/PREFIX?endpoint=URL"
         ) from reason
 
 
-def moments(bucket: Any) -> list[str]:
+def list_backup_times(bucket: Any) -> list[str]:
     names = (entry.name for entry in bucket.entries(MOMENTS))
     return sorted(
         (Path(name).stem for name in names if name.endswith(".json")), reverse=True
     )
 
 
-def send(folder: Path, bucket: Any) -> tuple[str, int]:
+def upload_backup(folder: Path, bucket: Any) -> tuple[str, int]:
     """Upload a backup to the bucket.
 
     Returns the time of the backup, and the number of file contents that were new in the
@@ -52,7 +54,7 @@ def send(folder: Path, bucket: Any) -> tuple[str, int]:
             there[content] = size
             sent += 1
     moment = manifest.made_at.partition("+")[0].replace(":", "-")
-    _upload_to_bucket(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST)
+    _upload_to_bucket(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST_FILE)
     return moment, sent
 
 
@@ -64,7 +66,7 @@ def _upload_to_bucket(bucket: Any, name: str, path: Path) -> None:
             )
 
 
-def fetch(bucket: Any, moment: str | None, target: Path) -> None:
+def download_backup(bucket: Any, moment: str | None, target: Path) -> None:
     """Download a backup from the bucket into a new folder.
 
     The function downloads the latest backup by default. Raises BackupRefused if the
@@ -74,7 +76,7 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
         raise BackupRefused(
             "it is there already; a backup is fetched to where nothing is"
         )
-    known = moments(bucket)
+    known = list_backup_times(bucket)
     chosen = moment or next(iter(known), "")
     if chosen not in known:
         message = f"there are {', '.join(known[:5])}" if known else "there is none"
@@ -84,7 +86,7 @@ def fetch(bucket: Any, moment: str | None, target: Path) -> None:
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    _download_from_bucket(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST)
+    _download_from_bucket(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST_FILE)
     for name, (_, digest) in read_manifest(draft).files.items():
         path = draft / name
         if not path.resolve().is_relative_to(draft.resolve()):
@@ -106,7 +108,7 @@ def remove_older(bucket: Any, keep: int) -> list[str]:
 
     The function also deletes file contents that no remaining backup names.
     """
-    known = moments(bucket)
+    known = list_backup_times(bucket)
     wanted = set()
     for moment in known[:keep]:
         with bucket.open(f"{MOMENTS}/{moment}.json") as stored:

@@ -28,43 +28,48 @@ from django_q.brokers import get_broker
 from django_q.status import Stat
 
 from citeboard.core import outages, storage
-from citeboard.core.confinement import PROBE, means, read_upload, why_nothing_is_read
-from citeboard.core.database import (
-    LARGEST_SKEW,
-    database_now,
-    from_now,
-    schema_state,
-    skew,
+from citeboard.core.confinement import (
+    PROBE_PROGRAM,
+    means,
+    read_upload,
+    reason_for_refusing_uploads,
 )
-from citeboard.core.health import GIGABYTE, LEAST_FREE
-from citeboard.core.processes import host_of
-from citeboard.core.words import counted, in_decimals
+from citeboard.core.database import (
+    MAX_CLOCK_SKEW_SECONDS,
+    database_now,
+    database_time_after,
+    measure_clock_skew,
+    schema_state,
+)
+from citeboard.core.health import GIGABYTE, MIN_FREE_BYTES
+from citeboard.core.processes import host_of_machine
+from citeboard.core.words import count_with_noun, localize_separators
 from citeboard.core.writability import write_problem
 from scoring.models import Judge, LogEntry
-from scoring.receipts.log import current_key, why_lost
-from scoring.worker.child import NOT_YET
-from scoring.worker.entailment_labels import pairs_left, waiting_jobs
-from scoring.worker.supply import needs_of
+from scoring.receipts.log import current_signing_key, signing_key_problem
+from scoring.worker.child import NOT_YET_SCORABLE
+from scoring.worker.entailment_labels import count_open_pairs, waiting_jobs
+from scoring.worker.supply import requirements_of_task
 from tasks.jobs import tallies
-from tasks.jobs.queue_choice import queue_of, why_unserved
-from tasks.jobs.sweeper import last_sweep
+from tasks.jobs.queue_choice import explain_unserved_queue, queue_of_task
+from tasks.jobs.sweeper import last_sweep_time
 from tasks.models import Gold, Job, Phase, Submission, Task
 from tasks.seasons.organisers import how_to_begin
 
-MAIL_PATIENCE = 5  # seconds
+MAIL_TIMEOUT_SECONDS = 5  # seconds
 MAX_WAITING = dt.timedelta(hours=1)
-ASKED = 4  # Maximum number of times that the groups are listed, enough for a dozen dead groups
-OF_MODELS = ("torch", "transformers", "spacy", "bert_score")
+MAX_GROUP_LISTINGS = 4  # Maximum number of times that the groups are listed, enough for a dozen dead groups
+MODEL_PACKAGES = ("torch", "transformers", "spacy", "bert_score")
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     GOOD, ODD, BAD = "good", "odd", "bad"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     name: str
-    state: State
+    state: FindingState
     found: str
     advice: str = ""
 
@@ -83,9 +88,9 @@ def examine(names: list[str] | None = None) -> list[Finding]:
     if names is None and (cause := _database_finding()) is not None:
         return [cause]
     findings = []
-    for name in names or CHECKS:
+    for name in names or CHECKS_BY_NAME:
         try:
-            state, words, advice = CHECKS[name]()
+            state, words, advice = CHECKS_BY_NAME[name]()
         except DatabaseError as reason:
             outage = outages.outage_of(reason)
             findings.append(
@@ -93,28 +98,28 @@ def examine(names: list[str] | None = None) -> list[Finding]:
             )
             continue
         except redis.RedisError:
-            state, words = State.BAD, _("Redis does not answer")
+            state, words = FindingState.BAD, _("Redis does not answer")
             advice = _("See that the server of REDIS_URL runs and can be reached.")
         except Exception as reason:  # noqa: BLE001  (the finding reports the exception)
-            state, words = State.BAD, _("it could not be examined: %(reason)s")
+            state, words = FindingState.BAD, _("it could not be examined: %(reason)s")
             words %= {"reason": f"{type(reason).__name__}: {reason}"}
             advice = _("See what the other checks say; the log of the site has more.")
         findings.append(Finding(name=name, state=state, found=words, advice=advice))
     return findings
 
 
-Said = tuple[State, str, str]
+Said = tuple[FindingState, str, str]
 
-REMEDIES = {
-    outages.READ_ONLY: gettext_lazy(
+REMEDIES_BY_REASON = {
+    outages.READ_ONLY_REASON: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."
     ),
-    outages.NO_RIGHT: gettext_lazy(
+    outages.NO_RIGHT_REASON: gettext_lazy(
         "Give the site's role back its rights on the tables of its database."
     ),
-    outages.FULL_DISK: gettext_lazy("Make room on the disk of the database."),
-    outages.BUSY: gettext_lazy("Uploads wait; see who writes so long."),
-    outages.UPGRADED: gettext_lazy("Wait until `manage.py migrate` has ended."),
+    outages.FULL_DISK_REASON: gettext_lazy("Make room on the disk of the database."),
+    outages.BUSY_REASON: gettext_lazy("Uploads wait; see who writes so long."),
+    outages.UPGRADED_REASON: gettext_lazy("Wait until `manage.py migrate` has ended."),
 }
 _OTHER_REMEDY = gettext_lazy(
     "See that the server of DATABASE_URL runs and can be reached."
@@ -128,8 +133,8 @@ def _database_finding() -> Finding | None:
 
 
 def _outage_finding(name: str, reason: str) -> Finding:
-    state = State.ODD if reason == outages.BUSY else State.BAD
-    advice = str(REMEDIES.get(reason, _OTHER_REMEDY))
+    state = FindingState.ODD if reason == outages.BUSY_REASON else FindingState.BAD
+    advice = str(REMEDIES_BY_REASON.get(reason, _OTHER_REMEDY))
     return Finding(name=name, state=state, found=reason, advice=advice)
 
 
@@ -140,7 +145,7 @@ def _read_failure() -> str:
     except DatabaseError as error:
         connection.close()
         outage = outages.outage_of(error)
-        return outage.reason if outage else outages.NO_ANSWER
+        return outage.reason if outage else outages.NO_ANSWER_REASON
     return ""
 
 
@@ -148,9 +153,9 @@ def _check_settings() -> Said:
     issues = checks.run_checks(include_deployment_checks=False)
     serious = [message for message in issues if message.is_serious()]
     if told := serious or issues:
-        state = State.BAD if serious else State.ODD
+        state = FindingState.BAD if serious else FindingState.ODD
         return state, "; ".join(message.msg for message in told), told[0].hint or ""
-    return State.GOOD, "nothing contradicts itself", ""
+    return FindingState.GOOD, "nothing contradicts itself", ""
 
 
 def _check_database() -> Said:
@@ -158,29 +163,33 @@ def _check_database() -> Said:
         message = _("%(number)s migration(s) behind this release") % {
             "number": len(missing)
         }
-        return State.BAD, message, _("Run `manage.py migrate`.")
+        return FindingState.BAD, message, _("Run `manage.py migrate`.")
     if (problem := write_problem()) is not None:
         found = _outage_finding("database", problem.reason)
         return found.state, found.found, found.advice
     message = _("%(database)s answers and is of this release") % {
         "database": connection.display_name
     }
-    return State.GOOD, message, ""
+    return FindingState.GOOD, message, ""
 
 
 def _check_clock() -> Said:
-    if (seconds := skew()) > LARGEST_SKEW:
+    if (seconds := measure_clock_skew()) > MAX_CLOCK_SKEW_SECONDS:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
         message = _("this machine and the database differ by %(seconds)s s")
-        return State.BAD, message % {"seconds": in_decimals(f"{seconds:.1f}")}, advice
-    return State.GOOD, _("this machine and the database agree on the time"), ""
+        return (
+            FindingState.BAD,
+            message % {"seconds": localize_separators(f"{seconds:.1f}")},
+            advice,
+        )
+    return FindingState.GOOD, _("this machine and the database agree on the time"), ""
 
 
 def _check_storage() -> Said:
     place = str(settings.BUCKET or settings.FILES_DIR)
     if trouble := _storage_error():
         advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
-        return State.BAD, f"{place}: {trouble}", advice
+        return FindingState.BAD, f"{place}: {trouble}", advice
     names = {
         name
         for gold in Gold.objects.all()
@@ -193,16 +202,16 @@ def _check_storage() -> Said:
             "Let CITEBOARD_DATA_DIR and CITEBOARD_STORAGE name the place that holds them, or move them there "
             "with `manage.py storage copy`, or restore them from a backup."
         )
-        return State.BAD, message, advice
+        return FindingState.BAD, message, advice
     if missing:
         advice = "Load the gold again with `manage.py load_gold`; the same content keeps its version."
         return (
-            State.BAD,
+            FindingState.BAD,
             f"{len(missing)} files of gold are missing, such as {missing[0]}",
             advice,
         )
     message = f"files can be written to {place} and read; all {len(names)} files of gold are there"
-    return State.GOOD, message, ""
+    return FindingState.GOOD, message, ""
 
 
 def _storage_error() -> str:
@@ -225,13 +234,17 @@ def _check_disk_space() -> Said:
     free = shutil.disk_usage(settings.DATA_DIR).free
     words = _("%(size)s GB are free for %(folder)s")
     words %= {
-        "size": in_decimals(f"{free / GIGABYTE:.1f}"),
+        "size": localize_separators(f"{free / GIGABYTE:.1f}"),
         "folder": settings.DATA_DIR,
     }
     if free < 2 * GIGABYTE:
         advice = _("Make room; runs wait while nothing can be written.")
-        return State.BAD if free < LEAST_FREE else State.ODD, words, advice
-    return State.GOOD, words, ""
+        return (
+            FindingState.BAD if free < MIN_FREE_BYTES else FindingState.ODD,
+            words,
+            advice,
+        )
+    return FindingState.GOOD, words, ""
 
 
 def _check_mail_server() -> Said:
@@ -239,17 +252,17 @@ def _check_mail_server() -> Said:
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
         return (
-            State.ODD,
+            FindingState.ODD,
             "no mail server is set; mails are written to the console",
             advice,
         )
     place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     try:
-        with get_connection(timeout=MAIL_PATIENCE):
-            return State.GOOD, f"{place} lets the site send mails", ""
+        with get_connection(timeout=MAIL_TIMEOUT_SECONDS):
+            return FindingState.GOOD, f"{place} lets the site send mails", ""
     except (OSError, SMTPException) as trouble:
         advice = "See CITEBOARD_EMAIL_HOST, _PORT, _USER, _PASSWORD and _SECURITY."
-        return State.BAD, f"{place} lets no mail be sent: {trouble}", advice
+        return FindingState.BAD, f"{place} lets no mail be sent: {trouble}", advice
 
 
 def _check_static_files() -> Said:
@@ -260,15 +273,15 @@ def _check_static_files() -> Said:
             json.loads(manifest.read_text(encoding="utf-8"))["paths"].values()
         )
     except (OSError, ValueError, KeyError, AttributeError) as trouble:
-        return State.BAD, f"{manifest} cannot be read: {trouble}", advice
+        return FindingState.BAD, f"{manifest} cannot be read: {trouble}", advice
     if missing := [name for name in named if not (manifest.parent / name).is_file()]:
         return (
-            State.BAD,
+            FindingState.BAD,
             f"{len(missing)} static files are missing, such as {missing[0]}",
             advice,
         )
     return (
-        State.GOOD,
+        FindingState.GOOD,
         f"all {len(named)} static files are in {settings.STATIC_ROOT}",
         "",
     )
@@ -279,30 +292,30 @@ def _check_confinement() -> Said:
     and other processes.
     """
     with read_upload(
-        PROBE, Path(__file__), {"file": "/etc/passwd"}, owner=None
+        PROBE_PROGRAM, Path(__file__), {"file": "/etc/passwd"}, owner=None
     ) as done:
         closed = [name for name, is_closed in done.result.items() if is_closed]
         still_open = [name for name, is_closed in done.result.items() if not is_closed]
     if not still_open:
         return (
-            State.GOOD,
+            FindingState.GOOD,
             f"closed to processes that read uploads: {', '.join(closed)}",
             "",
         )
     message = (
         f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
     )
-    if reason := why_nothing_is_read():
+    if reason := reason_for_refusing_uploads():
         advice = (
             "Run the site where the kernel has Landlock, or lets users make namespaces, and seccomp filters; "
             "or set CITEBOARD_CONFINEMENT=best-effort, which reads uploads with what there is."
         )
-        return State.BAD, f"{message}; {reason}", advice
+        return FindingState.BAD, f"{message}; {reason}", advice
     if not means():
         advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
     else:
         advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
-    return State.ODD, message, advice
+    return FindingState.ODD, message, advice
 
 
 def _check_queue() -> Said:
@@ -312,12 +325,16 @@ def _check_queue() -> Said:
     oldest = waiting.first()
     facts = {"broker": broker.info(), "jobs": waiting.count()}
     if oldest is None:
-        return State.GOOD, _("%(broker)s answers; %(jobs)s jobs are queued") % facts, ""
+        return (
+            FindingState.GOOD,
+            _("%(broker)s answers; %(jobs)s jobs are queued") % facts,
+            "",
+        )
     message = _(
         "%(broker)s answers; %(jobs)s jobs are queued, the oldest since %(ago)s"
     )
     return (
-        State.GOOD,
+        FindingState.GOOD,
         message % {**facts, "ago": _seconds_ago_text(oldest.created_at)},
         "",
     )
@@ -332,8 +349,10 @@ def _check_queue_names() -> Said:
     tasks = Task.objects.filter(
         is_reported_only=False, phases__closes__gt=timezone.now()
     ).distinct()
-    used = {*waiting, *(queue_of(task) for task in tasks)}
-    unserved = {queue: why for queue in sorted(used) if (why := why_unserved(queue))}
+    used = {*waiting, *(queue_of_task(task) for task in tasks)}
+    unserved = {
+        queue: why for queue in sorted(used) if (why := explain_unserved_queue(queue))
+    }
     scaled_to_zero = [
         queue
         for queue in unserved
@@ -343,7 +362,7 @@ def _check_queue_names() -> Said:
         del unserved[queue]
     if unserved:
         words = _("%(why)s (%(jobs)s in it)")
-        jobs = {queue: counted(waiting[queue], "job") for queue in unserved}
+        jobs = {queue: count_with_noun(waiting[queue], "job") for queue in unserved}
         words = "; ".join(
             words % {"why": why, "jobs": jobs[queue]} for queue, why in unserved.items()
         )
@@ -351,7 +370,9 @@ def _check_queue_names() -> Said:
             "Start a group of workers that serves it: CITEBOARD_QUEUES names queues, all without it."
         )
         return (
-            State.BAD if any(waiting[queue] for queue in unserved) else State.ODD,
+            FindingState.BAD
+            if any(waiting[queue] for queue in unserved)
+            else FindingState.ODD,
             words,
             advice,
         )
@@ -360,7 +381,7 @@ def _check_queue_names() -> Said:
     if scaled_to_zero:
         empty = _("; scaled to zero and empty: %(names)s")
         words += empty % {"names": ", ".join(scaled_to_zero)}
-    return State.GOOD, words, ""
+    return FindingState.GOOD, words, ""
 
 
 def _check_workers() -> Said:
@@ -368,31 +389,37 @@ def _check_workers() -> Said:
     # The check lists the groups repeatedly, in order to find every living group.
     groups = list(
         {
-            group.cluster_id: group for _ in range(ASKED) for group in Stat.get_all()
+            group.cluster_id: group
+            for _ in range(MAX_GROUP_LISTINGS)
+            for group in Stat.get_all()
         }.values()
     )
-    busy = Job.objects.filter(state=Job.State.RUNNING, lease_expires_at__gt=from_now())
-    owners = {host_of(owner) for owner in busy.values_list("lease_owner", flat=True)}
+    busy = Job.objects.filter(
+        state=Job.State.RUNNING, lease_expires_at__gt=database_time_after()
+    )
+    owners = {
+        host_of_machine(owner) for owner in busy.values_list("lease_owner", flat=True)
+    }
     if not groups and not owners and (trouble := _heartbeat_error()):
         advice = _(
             "Fix that first; until then it is unknown whether there are workers."
         )
         message = _("no sign of life can be kept where workers leave them: %(trouble)s")
-        return State.BAD, message % {"trouble": trouble}, advice
+        return FindingState.BAD, message % {"trouble": trouble}, advice
     if not groups and not owners:
         advice = _(
             "Start `manage.py serve`, or `manage.py serve --only worker` beside a site of its own."
         )
-        return State.BAD, _("no group of workers gives a sign of life"), advice
+        return FindingState.BAD, _("no group of workers gives a sign of life"), advice
     hosts = sorted({group.host for group in groups} | owners)
     restarts = sum(group.reincarnations for group in groups)
     facts = {
-        "groups": counted(len(groups), "group"),
-        "jobs": counted(busy.count(), "job"),
+        "groups": count_with_noun(len(groups), "group"),
+        "jobs": count_with_noun(busy.count(), "job"),
     }
-    facts |= {"hosts": ", ".join(hosts), "workers": counted(restarts, "worker")}
+    facts |= {"hosts": ", ".join(hosts), "workers": count_with_noun(restarts, "worker")}
     return (
-        State.GOOD,
+        FindingState.GOOD,
         _("%(groups)s, %(jobs)s at work, on %(hosts)s; %(workers)s replaced") % facts,
         "",
     )
@@ -410,34 +437,38 @@ def _heartbeat_error() -> str:
 
 
 def _check_sweeper() -> Said:
-    if (last := last_sweep()) is None and (trouble := _heartbeat_error()):
+    if (last := last_sweep_time()) is None and (trouble := _heartbeat_error()):
         advice = _("Fix that first; until then it is unknown whether anybody sweeps.")
         message = _(
             "no sign of life can be kept where sweepers leave them: %(trouble)s"
         )
-        return State.BAD, message % {"trouble": trouble}, advice
+        return FindingState.BAD, message % {"trouble": trouble}, advice
     advice = _(
         "`manage.py serve` sweeps by itself; without it, let a timer run `manage.py sweep`."
     )
     if last is None:
-        return State.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
+        return FindingState.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
     late = database_now() - last > dt.timedelta(
         seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS
     )
     message = _("the last sweep was %(ago)s") % {"ago": _seconds_ago_text(last)}
-    return (State.BAD if late else State.GOOD), message, advice if late else ""
+    return (
+        (FindingState.BAD if late else FindingState.GOOD),
+        message,
+        advice if late else "",
+    )
 
 
 def _check_counts() -> Said:
-    if wrong := tallies.mend():
+    if wrong := tallies.correct_tallied_counts():
         message = _(
             "%(number)s of the numbers of runs and jobs were wrong; they are right now"
         )
         advice = _(
             "`manage.py migrate` makes the triggers anew that count them, where they are missing."
         )
-        return State.ODD, message % {"number": wrong}, advice
-    return State.GOOD, _("there are as many runs and jobs as pages say"), ""
+        return FindingState.ODD, message % {"number": wrong}, advice
+    return FindingState.GOOD, _("there are as many runs and jobs as pages say"), ""
 
 
 def _check_stuck_jobs() -> Said:
@@ -463,7 +494,7 @@ def _check_stuck_jobs() -> Said:
         message = _(
             "%(jobs)s jobs are held by nobody, %(runs)s runs move without a job"
         )
-        return State.BAD, message % {"jobs": lost, "runs": left}, advice
+        return FindingState.BAD, message % {"jobs": lost, "runs": left}, advice
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
         long = first.started_at and now - first.created_at > MAX_WAITING
@@ -472,41 +503,43 @@ def _check_stuck_jobs() -> Said:
             "reason": first.reason,
         }
         return (
-            (State.ODD if long else State.GOOD),
+            (FindingState.ODD if long else FindingState.GOOD),
             message,
             _("They go on by themselves.") if long else "",
         )
-    return State.GOOD, _("no job is stuck"), ""
+    return FindingState.GOOD, _("no job is stuck"), ""
 
 
 def _check_models() -> Said:
-    absent = [name for name in OF_MODELS if importlib.util.find_spec(name) is None]
+    absent = [name for name in MODEL_PACKAGES if importlib.util.find_spec(name) is None]
     tasks = Task.objects.filter(
         is_reported_only=False, phases__closes__gt=timezone.now()
     ).distinct()
     lacking = dict.fromkeys(
-        need for task in tasks for need in needs_of(task) if need.missing
+        need for task in tasks for need in requirements_of_task(task) if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
     # Earlier releases did not store the name of the package for which a job waits.
-    unsupplied = Q(reason__contains="not installed") | Q(reason__startswith=NOT_YET)
+    unsupplied = Q(reason__contains="not installed") | Q(
+        reason__startswith=NOT_YET_SCORABLE
+    )
     waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:
         words = "; ".join([f"{waiting} jobs wait for models or programs", *missing])
-        return State.BAD, words, "Run `make models` on the workers."
+        return FindingState.BAD, words, "Run `make models` on the workers."
     if missing:
         return (
-            State.ODD,
+            FindingState.ODD,
             "; ".join(missing),
             "Runs will wait for them; run `make models` on the workers.",
         )
     if absent:
         return (
-            State.GOOD,
+            FindingState.GOOD,
             f"{', '.join(absent)} are not installed, and no task needs them",
             "",
         )
-    return State.GOOD, "what the tasks are scored with is here", ""
+    return FindingState.GOOD, "what the tasks are scored with is here", ""
 
 
 def _check_entailment_labels() -> Said:
@@ -514,12 +547,12 @@ def _check_entailment_labels() -> Said:
         models = ", ".join(sorted({row.judge.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
         words %= {
-            "pairs": pairs_left(waiting_jobs()),
+            "pairs": count_open_pairs(waiting_jobs()),
             "scorings": len(waiting),
             "models": models,
         }
         return (
-            State.ODD,
+            FindingState.ODD,
             words,
             _("`manage.py export_pairs`, decide elsewhere, `manage.py import_labels`."),
         )
@@ -527,7 +560,7 @@ def _check_entailment_labels() -> Said:
     words = _("%(labels)s labels are kept and nothing waits for others") % {
         "labels": labels
     }
-    return State.GOOD, words, ""
+    return FindingState.GOOD, words, ""
 
 
 def _seconds_ago_text(then: dt.datetime) -> str:
@@ -538,25 +571,25 @@ def _seconds_ago_text(then: dt.datetime) -> str:
 
 def _check_receipt_key() -> Said:
     waiting = LogEntry.objects.filter(index=None).count()
-    if lost := why_lost():
-        facts = {"receipts": counted(waiting, "receipt"), "reason": lost}
+    if lost := signing_key_problem():
+        facts = {"receipts": count_with_noun(waiting, "receipt"), "reason": lost}
         advice = _(
             "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
             "gone, `manage.py receipt_key --replace` makes another one."
         )
         return (
-            State.BAD,
+            FindingState.BAD,
             _("%(receipts)s cannot be signed, because %(reason)s") % facts,
             advice,
         )
-    if (key := current_key()) is None:
+    if (key := current_signing_key()) is None:
         return (
-            State.GOOD,
+            FindingState.GOOD,
             _("the key that signs receipts is made at the first start"),
             "",
         )
     return (
-        State.GOOD,
+        FindingState.GOOD,
         _("receipts are signed by the key %(key)s") % {"key": key.public[:16]},
         "",
     )
@@ -564,12 +597,12 @@ def _check_receipt_key() -> Said:
 
 def _check_for_organiser() -> Said:
     if words := how_to_begin():
-        return State.ODD, _("nobody may organise yet"), words
-    return State.GOOD, _("there is somebody who may organise"), ""
+        return FindingState.ODD, _("nobody may organise yet"), words
+    return FindingState.GOOD, _("there is somebody who may organise"), ""
 
 
 #: CHECKS maps the names that `doctor --only` accepts to the functions of the checks.
-CHECKS: dict[str, Callable[[], Said]] = {
+CHECKS_BY_NAME: dict[str, Callable[[], Said]] = {
     "settings": _check_settings,
     "database": _check_database,
     "clock": _check_clock,

@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
-from citeboard.core.words import listed
-from citeboard.ops.undoing import POSTS, TAKEN_BACK
+from citeboard.core.words import join_names
+from citeboard.ops.undoing import SENT_MESSAGES_KEY, UNDO_RECORD_ACTION
 from citeboard.teams.models import Membership, Team, User
-from scoring.results.board.confirming import results_of
-from tasks.delivery.notifications.events import tell_mailed
+from scoring.results.board.confirming import results_to_confirm
+from tasks.delivery.notifications.events import notify_group_mail
 from tasks.models import Job, Notification, Phase, Registration, Season, Submission
 
-ACTION = "teams-mailed"
+MAIL_ACTION = "teams-mailed"
 MAX_SUBJECT, MAX_TEXT, MAX_LISTED = 120, 4000, 50
 
 
-class Group(models.TextChoices):
+class TeamGroup(models.TextChoices):
     ALL = "all", gettext_lazy("all teams")
     WITHOUT_RUN = "without-run", gettext_lazy("teams without a run")
     LATE = "late", gettext_lazy("teams with a late run that is not accepted")
@@ -34,7 +34,9 @@ class Group(models.TextChoices):
     )
 
 
-def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence[Team]:
+def find_teams_in_group(
+    season: Season, group: str, phase: Phase | None = None
+) -> Sequence[Team]:
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     phases = phases.filter(pk=phase.pk) if phase else phases
     standing = Submission.objects.filter(
@@ -46,17 +48,17 @@ def teams_in(season: Season, group: str, phase: Phase | None = None) -> Sequence
     entries = (
         Registration.objects.filter(season=season).approved().select_related("team")
     )
-    if group == Group.WITHOUT_RUN:
+    if group == TeamGroup.WITHOUT_RUN:
         entries = entries.exclude(Exists(standing))
-    elif group == Group.LATE:
+    elif group == TeamGroup.LATE:
         entries = entries.filter(Exists(standing.filter(is_late=True)))
-    elif group == Group.NOT_CONFIRMED:
+    elif group == TeamGroup.NOT_CONFIRMED:
         asking = phases.filter(
             confirms_results=True,
             confirmation_ended_at=None,
             closes__lte=timezone.now(),
         )
-        results = (result for phase in asking for result in results_of(phase))
+        results = (result for phase in asking for result in results_to_confirm(phase))
         slugs = {result.run.team_slug for result in results if not result.is_confirmed}
         entries = entries.filter(team__slug__in=slugs)
     return [entry.team for entry in entries.order_by("team__name")]
@@ -79,26 +81,26 @@ def mail_teams(
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
     if not season.is_public:
         raise Refused(_("the season is a draft, which its teams do not see yet"))
-    teams = teams_in(season, group, of_phase or None)
+    teams = find_teams_in_group(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
         message = _(
             "nobody gets the e-mail: there are no %(group)s now, or you are the only "
             "member"
         )
-        raise Refused(message % {"group": Group(group).label})
+        raise Refused(message % {"group": TeamGroup(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}
     facts = {
-        "group": Group(group).label,
+        "group": TeamGroup(group).label,
         "phase": f"{of_phase.task}, {of_phase}" if of_phase else "",
-        "teams": listed([team.name for team in teams]),
+        "teams": join_names([team.name for team in teams]),
         **said,
     }
     with transaction.atomic():
         entry = audit.record(
-            ACTION, actor=by, subject=season, place=season, facts=facts
+            MAIL_ACTION, actor=by, subject=season, place=season, facts=facts
         )
-        tell_mailed(season, entry.pk, people, **said)
+        notify_group_mail(season, entry.pk, people, **said)
     return season
 
 
@@ -108,14 +110,14 @@ def sent_mails(season: Season) -> list[dict[str, Any]]:
     Each message has the number of notified people and the states of their e-mails.
     """
     back = set(
-        audit.history(season)
-        .filter(action=TAKEN_BACK)
+        audit.history_of_place(season)
+        .filter(action=UNDO_RECORD_ACTION)
         .values_list("subject_id", flat=True)
     )
     lines = []
-    for entry in audit.history(season).filter(action=ACTION)[:MAX_LISTED]:
+    for entry in audit.history_of_place(season).filter(action=MAIL_ACTION)[:MAX_LISTED]:
         counts = Notification.objects.filter(
-            event__in=(entry.facts or {}).get(POSTS, [])
+            event__in=(entry.facts or {}).get(SENT_MESSAGES_KEY, [])
         ).aggregate(
             people=Count("pk"),
             waiting=Count("pk", filter=Q(job__state__in=Job.MOVING)),

@@ -20,16 +20,21 @@ from typing import Any
 from citeboard.core import storage
 from citeboard.core.confined.turns import PoolFull
 from citeboard.core.refusals import Refused
-from citeboard.ops.backups import SQLITE_FILE, TABLES, BackupRefused, read_manifest
+from citeboard.ops.backups import (
+    SQLITE_FILE,
+    TABLES_FOLDER,
+    BackupRefused,
+    read_manifest,
+)
 from citeboard.teams.models import Team, User
 from tasks.models import Phase, Submission
-from tasks.submissions.run_card import Metadata, RunDetails
+from tasks.submissions.run_card import RunDetails, RunMetadata
 from tasks.submissions.submit import submit_dated_run
-from tasks.submissions.uploads import Upload, checksum
+from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
 
 LIST, FILES = "runs.jsonl", "files"
 #: Runs with a status in TAKEN_BACK were withdrawn and are not submitted again.
-TAKEN_BACK = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
+WITHDRAWN_STATUSES = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +75,9 @@ def runs_missing_in_backup(backup: Path) -> list[Submission]:
     Raises BackupRefused if the backup cannot be used.
     """
     there = _runs_since(backup)
-    runs = Submission.objects.filter(team__isnull=False).exclude(status__in=TAKEN_BACK)
+    runs = Submission.objects.filter(team__isnull=False).exclude(
+        status__in=WITHDRAWN_STATUSES
+    )
     runs = runs.select_related("team", "phase__task__season", "submitted_by")
     return [
         run
@@ -92,7 +99,7 @@ def _runs_since(backup: Path) -> set[tuple[int, str]]:
                 return {(int(number), digest) for number, digest in rows}
         columns = manifest.database["tables"][table]
         number, digest = columns.index("id"), columns.index("sha256")
-        with (backup / TABLES / f"{table}.copy").open(encoding="utf-8") as lines:
+        with (backup / TABLES_FOLDER / f"{table}.copy").open(encoding="utf-8") as lines:
             # PostgreSQL's COPY writes a tab or a line break in a text as \t or \n.
             cells = (line.rstrip("\n").split("\t") for line in lines)
             return {(int(cell[number]), cell[digest]) for cell in cells}
@@ -151,14 +158,14 @@ def _saved_run(run: Submission, path: str) -> SavedRun:
     )
 
 
-class NotSent(Exception):
+class RunNotAccepted(Exception):
     """This site cannot accept a saved run, for the reason in the exception's message."""
 
 
-def read_saved(folder: Path) -> Iterator[SavedRun]:
+def read_saved_runs(folder: Path) -> Iterator[SavedRun]:
     """Yield the runs in a folder of saved runs.
 
-    Raises NotSent if a line of the list of saved runs is unreadable.
+    Raises RunNotAccepted if a line of the list of saved runs is unreadable.
     """
     path = folder / LIST
     with path.open(encoding="utf-8") as lines:
@@ -166,15 +173,15 @@ def read_saved(folder: Path) -> Iterator[SavedRun]:
             try:
                 yield SavedRun(**json.loads(line))
             except (ValueError, TypeError) as reason:
-                raise NotSent(f"{path}, line {number}: {reason}") from reason
+                raise RunNotAccepted(f"{path}, line {number}: {reason}") from reason
 
 
-def send_again(saved: SavedRun, folder: Path) -> Submission | None:
+def submit_saved_run(saved: SavedRun, folder: Path) -> Submission | None:
     """Submit a saved run with its original submission time, even if the phase is closed
     or the team's limit is reached.
 
     Return None if the team has already sent the same file with the same system name to
-    the phase. Raises NotSent if this site cannot accept the run.
+    the phase. Raises RunNotAccepted if this site cannot accept the run.
     """
     phase = Phase.objects.filter(
         slug=saved.phase, task__slug=saved.task, task__season__slug=saved.season
@@ -182,10 +189,10 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
     team = Team.objects.filter(slug=saved.team).first()
     if phase is None or team is None:
         lacking = "phase" if phase is None else "team"
-        raise NotSent(f"{saved}: this site has no such {lacking}")
+        raise RunNotAccepted(f"{saved}: this site has no such {lacking}")
     path = folder / saved.path
-    if not path.is_file() or checksum(path) != saved.sha256:
-        raise NotSent(f"{saved}: {path} is not the file that was saved")
+    if not path.is_file() or sha256_of_file(path) != saved.sha256:
+        raise RunNotAccepted(f"{saved}: {path} is not the file that was saved")
     if Submission.objects.filter(
         phase=phase, team=team, sha256=saved.sha256, system=saved.system
     ).exists():
@@ -194,7 +201,7 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
         return submit_dated_run(
             phase=phase,
             team=team,
-            upload=Upload(path, saved.filename),
+            upload=UploadedRunFile(path, saved.filename),
             details=RunDetails(
                 system=saved.system,
                 description=saved.description,
@@ -202,13 +209,13 @@ def send_again(saved: SavedRun, folder: Path) -> Submission | None:
                 idempotency_key=saved.idempotency_key,
                 seeds_of=saved.seeds_of,
             ),
-            said=Metadata(
+            said=RunMetadata(
                 description=saved.description, card=saved.card, figures=saved.figures
             ),
             facts=_submission_facts(saved),
         )
     except (Refused, PoolFull) as reason:
-        raise NotSent(f"{saved}: {reason}") from reason
+        raise RunNotAccepted(f"{saved}: {reason}") from reason
 
 
 def _submission_facts(saved: SavedRun) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.membership import found_team
 from citeboard.teams.models import User
 from scoring.models import Evaluation
-from tasks.gold.early import kept_back
+from tasks.gold.early import embargo_clashes
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.registration.entries import (
     accept_terms,
@@ -25,16 +25,16 @@ from tasks.registration.entries import (
     current_terms,
     register_team,
 )
-from tasks.submissions.submit import check_entry, require_terms
+from tasks.submissions.submit import check_phase_entry, require_accepted_terms
 
-MAIL_TESTED = "mail-tested"
-MAIL_PATIENCE = 10  # seconds
+MAIL_TESTED_ACTION = "mail-tested"
+MAIL_TIMEOUT_SECONDS = 10  # seconds
 #: A step of the checklist names at most MAX_NAMED incomplete phases.
-MAX_NAMED = 3
+MAX_PHASES_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class LaunchStep:
     """A step of a season's launch checklist.
 
     ``href`` is the URL of the page where organisers complete the step.
@@ -47,7 +47,7 @@ class Step:
     href: str
 
 
-def steps(season: Season) -> list[Step]:
+def launch_steps(season: Season) -> list[LaunchStep]:
     phases = list(scored_phases(season))
     gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
     scored = Submission.objects.filter(
@@ -60,24 +60,26 @@ def steps(season: Season) -> list[Step]:
     tried = set(evaluated.values_list("gold", flat=True))
     has_gold = {pk for pk, known in gold.items() if known}
     has_run = {pk for pk, known in gold.items() if known and known.pk in tried}
-    terms, stopped = current_terms(season), participants_walk(season)
+    terms, stopped = current_terms(season), find_participant_obstacles(season)
     version = (
         _("Version %(number)s") % {"number": terms.number} if terms else _("None yet.")
     )
-    early = "; ".join(row.words for row in kept_back(phases))
-    is_mail_tested = audit.history(season).filter(action=MAIL_TESTED).exists()
+    early = "; ".join(row.words for row in embargo_clashes(phases))
+    is_mail_tested = (
+        audit.history_of_place(season).filter(action=MAIL_TESTED_ACTION).exists()
+    )
 
-    def in_all(done: set[int]) -> tuple[bool, str]:
+    def phases_with_step_done(done: set[int]) -> tuple[bool, str]:
         lacking = [f"{phase.task}, {phase}" for phase in phases if phase.pk not in done]
-        words = counted(len(phases), "phase")
+        words = count_with_noun(len(phases), "phase")
         if not lacking:
             return bool(phases), words
         named = {
             "phases": words,
             "done": len(phases) - len(lacking),
-            "lacking": "; ".join(lacking[:MAX_NAMED]),
+            "lacking": "; ".join(lacking[:MAX_PHASES_NAMED]),
         }
-        more = ", …" if len(lacking) > MAX_NAMED else ""
+        more = ", …" if len(lacking) > MAX_PHASES_NAMED else ""
         return False, _(
             "In %(done)s of %(phases)s; lacking in %(lacking)s"
         ) % named + more
@@ -87,37 +89,42 @@ def steps(season: Season) -> list[Step]:
 
     walks = _("A participant can enter, accept the terms and submit runs")
     return [
-        Step("gold", _("Gold is in"), *in_all(has_gold), page_url("organise-gold")),
-        Step(
+        LaunchStep(
+            "gold",
+            _("Gold is in"),
+            *phases_with_step_done(has_gold),
+            page_url("organise-gold"),
+        ),
+        LaunchStep(
             "scored",
             _("A run has been scored"),
-            *in_all(has_run),
+            *phases_with_step_done(has_run),
             page_url("organise-baselines"),
         ),
-        Step(
+        LaunchStep(
             "baselines",
             _("A baseline is on the board"),
-            *in_all(baselines),
+            *phases_with_step_done(baselines),
             page_url("organise-baselines"),
         ),
-        Step(
+        LaunchStep(
             "terms", _("Terms"), terms is not None, version, page_url("organise-terms")
         ),
-        Step(
+        LaunchStep(
             "secrets",
             _("No phase shows what another withholds"),
             not early,
             early,
             page_url("organise-secrecy"),
         ),
-        Step(
+        LaunchStep(
             "mail",
             _("The mail server has accepted an e-mail"),
             is_mail_tested,
             "",
             "#mail-test",
         ),
-        Step("walk", walks, not stopped, "; ".join(stopped), page_url("season")),
+        LaunchStep("walk", walks, not stopped, "; ".join(stopped), page_url("season")),
     ]
 
 
@@ -128,7 +135,7 @@ def scored_phases(season: Season) -> QuerySet[Phase]:
     )
 
 
-def participants_walk(season: Season) -> list[str]:
+def find_participant_obstacles(season: Season) -> list[str]:
     """Return the obstacles that a participant of the season would meet.
 
     The function creates a participant with a new account in a transaction, which is
@@ -152,9 +159,9 @@ def participants_walk(season: Season) -> list[str]:
                 registration=register_team(season=season, team=team, by=person),
                 by=person,
             )
-            require_terms(season, person)
+            require_accepted_terms(season, person)
             for phase in phases:
-                check_entry(phase, team, phase.opens)
+                check_phase_entry(phase, team, phase.opens)
         except Refused as refused:
             stopped.append(str(refused))
         transaction.set_rollback(True)
@@ -168,7 +175,7 @@ def send_test_mail(*, season: Season, by: User) -> Season:
         _("E-mails of %(season)s arrive at this address."),
     )
     try:
-        with get_connection(timeout=MAIL_PATIENCE) as connection:
+        with get_connection(timeout=MAIL_TIMEOUT_SECONDS) as connection:
             mail = EmailMessage(
                 subject % named, text % named, settings.DEFAULT_FROM_EMAIL, [by.email]
             )
@@ -177,5 +184,5 @@ def send_test_mail(*, season: Season, by: User) -> Season:
         raise Refused(
             _("the mail server does not accept it: %(why)s") % {"why": trouble}
         ) from trouble
-    audit.record(MAIL_TESTED, actor=by, subject=season, place=season, facts={})
+    audit.record(MAIL_TESTED_ACTION, actor=by, subject=season, place=season, facts={})
     return season

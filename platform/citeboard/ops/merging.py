@@ -8,14 +8,22 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.instants import utc_minute
-from citeboard.core.words import counted
+from citeboard.core.instants import format_utc_minute
+from citeboard.core.words import count_with_noun
 from citeboard.teams.membership import add_member, locked
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
-from tasks.delivery.notifications.events import forget, tell_merge_asked, tell_merged
-from tasks.gold.early import Early, go_on, not_free_yet
-from tasks.gold.secrecy import Kind, looked_up, shows_scores
+from tasks.delivery.notifications.events import (
+    delete_notifications,
+    notify_merge_proposed,
+    notify_teams_merged,
+)
+from tasks.gold.early import (
+    EarlyDisclosure,
+    embargoed_disclosures,
+    record_confirmed_disclosures,
+)
+from tasks.gold.secrecy import ContentKind, shows_own_scores, with_embargoes
 from tasks.models import (
     Bundle,
     ExtraTries,
@@ -26,18 +34,18 @@ from tasks.models import (
     Submission,
 )
 from tasks.models.registrations import name_to_others
-from tasks.models.seasons import bump_versions
+from tasks.models.seasons import increment_board_versions
 from tasks.registration.entries import EntryRefused, check_joining, check_size
-from tasks.submissions.submit import counted_runs
+from tasks.submissions.submit import runs_using_tries
 
-MAX_REASON = 500
+MAX_REASON_LENGTH = 500
 
 
 def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeProposal:
     with transaction.atomic():
         _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
-        _check_date(season)
+        _check_merge_deadline(season)
         if team.pk == into.pk:
             raise EntryRefused(_("a team does not merge with itself"))
         _locked_entries(season, team, into)
@@ -59,7 +67,7 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
             place=season,
             facts=_team_names(proposal),
         )
-        tell_merge_asked(proposal)
+        notify_merge_proposed(proposal)
     return proposal
 
 
@@ -81,14 +89,14 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
             facts=facts,
             called=called,
         )
-        forget(locked.event)
+        delete_notifications(locked.event)
         locked.delete()
 
 
 def accept_merge(*, proposal: MergeProposal, by: User) -> int:
     with transaction.atomic():
         locked = _locked_proposal(proposal)
-        _check_date(locked.season)
+        _check_merge_deadline(locked.season)
         teams = (locked.team, locked.into)
         members = set(
             Membership.objects.filter(team__in=teams).values_list("user", flat=True)
@@ -107,7 +115,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(
                 n=Sum("tries")
             )["n"]
-            sent = sum(counted_runs(phase, team).count() for team in teams)
+            sent = sum(runs_using_tries(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
                 message = _(
@@ -116,7 +124,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     "them"
                 )
                 named = {
-                    "runs": counted(sent, "run"),
+                    "runs": count_with_noun(sent, "run"),
                     "task": phase.task,
                     "phase": phase,
                     "most": most,
@@ -152,23 +160,27 @@ def merge_teams(
                 "round, or let its lead accept a proposal"
             )
             raise EntryRefused(message % {"team": into})
-        go_on(season, _revealed_scores(season, team, into), by=by)
+        record_confirmed_disclosures(
+            season, _revealed_scores(season, team, into), by=by
+        )
         return _move_team_entries(season, team, into, by, reason=reason)
 
 
-def _revealed_scores(season: Season, team: Team, into: Team) -> list[Early]:
+def _revealed_scores(season: Season, team: Team, into: Team) -> list[EarlyDisclosure]:
     runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
     phases = Phase.objects.filter(Exists(runs), task__season=season).select_related(
         "task__season"
     )
     running = [
-        phase for phase in looked_up(phases) if phase.takes_runs_until > timezone.now()
+        phase
+        for phase in with_embargoes(phases)
+        if phase.takes_runs_until > timezone.now()
     ]
     return [
         early
         for phase in running
-        if shows_scores(phase)
-        for early in not_free_yet(phase, [Kind.OTHERS])
+        if shows_own_scores(phase)
+        for early in embargoed_disclosures(phase, [ContentKind.OTHERS])
     ]
 
 
@@ -203,7 +215,7 @@ def _move_team_entries(
     for proposal in MergeProposal.objects.filter(
         Q(team=team) | Q(into=team), season=season
     ):
-        forget(proposal.event)
+        delete_notifications(proposal.event)
         proposal.delete()
     facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
     changes = [
@@ -220,8 +232,8 @@ def _move_team_entries(
             facts=facts,
             changes=changes,
         )
-    tell_merged(season, team, into, at=timezone.now(), reason=reason)
-    bump_versions(season)
+    notify_teams_merged(season, team, into, at=timezone.now(), reason=reason)
+    increment_board_versions(season)
     return len(moved)
 
 
@@ -291,14 +303,14 @@ def _locked_entries(
     return by_team[team.pk], by_team[into.pk]
 
 
-def _check_date(season: Season) -> None:
+def _check_merge_deadline(season: Season) -> None:
     if season.merge_until is None:
         message = _(
             "teams do not merge by themselves in %(season)s; its organisers can merge them"
         )
         raise EntryRefused(message % {"season": season})
     if season.merge_until <= timezone.now():
-        until = utc_minute(season.merge_until)
+        until = format_utc_minute(season.merge_until)
         message = _("the teams of %(season)s could merge until %(instant)s")
         raise EntryRefused(message % {"season": season, "instant": until})
 

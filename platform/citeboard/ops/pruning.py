@@ -29,9 +29,9 @@ from citeboard.core.outages import (
 )
 from citeboard.core.refusals import Refused
 from citeboard.core.storage import FolderStorage
-from citeboard.core.words import counted
-from citeboard.core.writability import forget_machines
-from citeboard.teams.membership import forget_invitations
+from citeboard.core.words import count_with_noun
+from citeboard.core.writability import delete_old_heartbeats
+from citeboard.teams.membership import delete_expired_invitations
 from citeboard.teams.models import User
 from scoring import models
 from scoring.receipts import log as receipts
@@ -40,18 +40,18 @@ from scoring.results.board import (
     monthly_ranks,
     snapshots,
 )
-from scoring.results.runs.confirming import ask_to_confirm
+from scoring.results.runs.confirming import notify_leads_of_due_phases
 from scoring.worker import background, rescoring
 from scoring.worker.local_copies import remove_leftovers
 from tasks.delivery.notifications.events import remind_of_deadlines
 from tasks.gold import drafts
-from tasks.gold.content import read_contents
-from tasks.gold.publishing import note_publications
-from tasks.jobs.deliveries import send_deliveries
-from tasks.jobs.engine import orphaned
+from tasks.gold.content import compute_missing_digests
+from tasks.gold.publishing import compare_new_publications
+from tasks.jobs.deliveries import send_due_deliveries
+from tasks.jobs.engine import orphaned_jobs
 from tasks.jobs.interruptions import DATABASE_ERRORS
-from tasks.jobs.mails import send_mails
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.mails import send_due_mails
+from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import (
     Delivery,
     Gold,
@@ -64,10 +64,10 @@ from tasks.models import (
 )
 from tasks.models.notifications import Kind
 from tasks.seasons import history
-from tasks.submissions.uploads import SAFE_AGE, remove_abandoned
+from tasks.submissions.uploads import MIN_AGE_FOR_REMOVAL, remove_abandoned_files
 
 #: A transaction deletes at most AT_ONCE rows, so that other transactions wait briefly.
-AT_ONCE = 500
+MAX_ROWS_PER_TRANSACTION = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +77,9 @@ class Pruned:
     size: int = 0
 
 
-#: BY_AGE contains the notifications and deliveries that operators may delete by age.
-#: BY_AGE excludes requests to confirm results, which the site would send again.
-BY_AGE: dict[str, QuerySet[Any]] = {
+#: ROWS_DELETED_BY_AGE contains the notifications and deliveries that operators may delete by age.
+#: ROWS_DELETED_BY_AGE excludes requests to confirm results, which the site would send again.
+ROWS_DELETED_BY_AGE: dict[str, QuerySet[Any]] = {
     "notifications": Notification.objects.exclude(kind=Kind.CONFIRM).exclude(
         job__state__in=Job.MOVING
     ),
@@ -91,13 +91,15 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
     """Delete unneeded rows and files of the site, and yield the number of deleted items
     of each kind.
 
-    ``days`` maps keys of BY_AGE to the maximum age of the rows in days.
+    ``days`` maps keys of ROWS_DELETED_BY_AGE to the maximum age of the rows in days.
     """
     now = timezone.now()
     for what, number in (days or {}).items():
-        old = BY_AGE[what].filter(created_at__lt=now - dt.timedelta(days=number))
+        old = ROWS_DELETED_BY_AGE[what].filter(
+            created_at__lt=now - dt.timedelta(days=number)
+        )
         yield _delete_rows(
-            f"{what} older than {counted(number, 'day')}", old, dry_run=dry_run
+            f"{what} older than {count_with_noun(number, 'day')}", old, dry_run=dry_run
         )
     yield _delete_rows(
         "expired sessions", Session.objects.filter(expire_date__lt=now), dry_run=dry_run
@@ -107,13 +109,13 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
         Limit.objects.filter(expires_at__lt=now.timestamp()),
         dry_run=dry_run,
     )
-    yield _delete_rows("orphaned jobs", orphaned(), dry_run=dry_run)
-    old = superseded()
+    yield _delete_rows("orphaned jobs", orphaned_jobs(), dry_run=dry_run)
+    old = superseded_evaluations()
     matrices = {}
     for name in list(old.values_list("statistics", flat=True)):
         with suppress(FileNotFoundError):
-            matrices[full_name(storage.statistics, name)] = storage.statistics.size(
-                name
+            matrices[path_in_storage(storage.statistics, name)] = (
+                storage.statistics.size(name)
             )
     of_old = {"evaluation__in": old.values("pk")}
     pairs = Q(first__in=old.values("pk")) | Q(second__in=old.values("pk"))
@@ -140,10 +142,11 @@ def prune(*, dry_run: bool, days: Mapping[str, int] | None = None) -> Iterator[P
                 storage.statistics.delete(name)
     # Only old files are deleted, because running requests may need newer files.
     left = {
-        full_name(folder, entry.name): entry.size
-        for folder in storage.FOLDERS
+        path_in_storage(folder, entry.name): entry.size
+        for folder in storage.FOLDER_STORAGES
         for entry in folder.entries("")
-        if entry.modified < now - SAFE_AGE and not _is_draft(folder, entry.name)
+        if entry.modified < now - MIN_AGE_FOR_REMOVAL
+        and not _is_draft(folder, entry.name)
     }
     # Rows are read after the files were listed, so the list lacks files of newer rows.
     spared = {file.name for file in named_files()} | matrices.keys()
@@ -161,10 +164,10 @@ def _is_draft(folder: FolderStorage, name: str) -> bool:
 
     A regular sweep, not the pruning, deletes expired drafts.
     """
-    return folder is storage.gold and name.startswith(f"{drafts.FOLDER}/")
+    return folder is storage.gold and name.startswith(f"{drafts.DRAFT_FOLDER}/")
 
 
-def superseded() -> QuerySet[models.Evaluation]:
+def superseded_evaluations() -> QuerySet[models.Evaluation]:
     newer = models.Evaluation.objects.filter(
         submission=OuterRef("submission"),
         rules=OuterRef("rules"),
@@ -179,12 +182,14 @@ def superseded() -> QuerySet[models.Evaluation]:
 
 def _delete_rows(what: str, rows: QuerySet[Any], *, dry_run: bool) -> Pruned:
     count = rows.count()
-    while not dry_run and (some := list(rows.values_list("pk", flat=True)[:AT_ONCE])):
+    while not dry_run and (
+        some := list(rows.values_list("pk", flat=True)[:MAX_ROWS_PER_TRANSACTION])
+    ):
         rows.model._default_manager.filter(pk__in=some).delete()  # noqa: SLF001  (public by name)
     return Pruned(what=what, count=count)
 
 
-COLUMNS = (
+FILE_COLUMNS = (
     (Submission, "file", storage.runs),
     (Gold, "file", storage.gold),
     (Gold, "index", storage.gold),
@@ -207,18 +212,18 @@ class NamedFile(NamedTuple):
 
 
 def named_files() -> Iterator[NamedFile]:
-    for model, column, folder in COLUMNS:
+    for model, column, folder in FILE_COLUMNS:
         wanted = (column, "sha256") if hasattr(model, "sha256") else (column,)
         rows = model._default_manager.exclude(**{column: ""}).order_by()  # noqa: SLF001  (public by name)
         for name, *digest in rows.values_list(*wanted).iterator():
             in_name = _CHECKSUM_IN_NAME.search(name) if folder is storage.gold else None
             yield NamedFile(
-                full_name(folder, name),
+                path_in_storage(folder, name),
                 digest[0] if digest else in_name[1] if in_name else "",
             )
 
 
-def full_name(folder: FolderStorage, name: str) -> str:
+def path_in_storage(folder: FolderStorage, name: str) -> str:
     return f"{folder.folder}/{name}"
 
 
@@ -310,60 +315,60 @@ def delete_season(*, season: Season, by: User) -> None:
 
 
 #: Each step of a sweep has a log message for its result.
-STEPS: dict[Callable[[], object], str] = {
-    sweep: "{}",
-    background.forget_old: "{} old background jobs forgotten",
-    read_contents: "{} versions of gold read for what they share with others",
-    note_publications: "{} published versions of gold held against those of others",
-    rescoring.fill_up: "{} scorings queued again",
-    board_orders.ask_again: "{} boards to be compared",
-    monthly_ranks.keep_due: "{} rankings of the month drawn up",
-    snapshots.keep_due: "{} boards kept as they stood",
-    rescoring.follow_release: "{} phases of which other scores are told now",
+SWEEP_STEPS: dict[Callable[[], object], str] = {
+    sweep_jobs: "{}",
+    background.delete_old_background_jobs: "{} old background jobs forgotten",
+    compute_missing_digests: "{} versions of gold read for what they share with others",
+    compare_new_publications: "{} published versions of gold held against those of others",
+    rescoring.queue_rescoring_jobs: "{} scorings queued again",
+    board_orders.queue_outdated_comparisons: "{} boards to be compared",
+    monthly_ranks.save_due_monthly_ranks: "{} rankings of the month drawn up",
+    snapshots.save_due_snapshots: "{} boards kept as they stood",
+    rescoring.request_rescoring_of_stale_phases: "{} phases of which other scores are told now",
     remove_leftovers: "{} folders of gone workers removed",
-    remove_abandoned: "{} files of uploads that broke off removed",
+    remove_abandoned_files: "{} files of uploads that broke off removed",
     drafts.remove_old_drafts: "{} drafts that nobody confirmed removed",
     remind_of_deadlines: "{} people reminded of a deadline",
-    receipts.keep_up: "{} receipts entered in the log",
-    ask_to_confirm: "{} leads told of results that wait to be confirmed",
-    forget_machines: "{} machines that are gone forgotten",
-    forget_invitations: "{} ended invitations forgotten",
+    receipts.keep_log_current: "{} receipts entered in the log",
+    notify_leads_of_due_phases: "{} leads told of results that wait to be confirmed",
+    delete_old_heartbeats: "{} machines that are gone forgotten",
+    delete_expired_invitations: "{} ended invitations forgotten",
 }
-#: A separate thread runs the steps in POSTING, which wait for mail servers or webhooks.
-POSTING: dict[Callable[[], object], str] = {
-    send_mails: "{} e-mails sent",
-    send_deliveries: "{} events posted",
+#: A separate thread runs the steps in POSTING_STEPS, which wait for mail servers or webhooks.
+POSTING_STEPS: dict[Callable[[], object], str] = {
+    send_due_mails: "{} e-mails sent",
+    send_due_deliveries: "{} events posted",
 }
 
-FILES = "storage"
+STORAGE_SERVICE = "storage"
 
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
 
-def post_until(ended: threading.Event) -> None:
+def post_repeatedly_until(ended: threading.Event) -> None:
     while not ended.is_set():
-        for step in POSTING:
-            attempt(step)
+        for step in POSTING_STEPS:
+            run_step_safely(step)
         ended.wait(settings.SWEEP_SECONDS)
 
 
-def post_all() -> list[str]:
-    results = ((attempt(step), words) for step, words in POSTING.items())
+def run_posting_steps() -> list[str]:
+    results = ((run_step_safely(step), words) for step, words in POSTING_STEPS.items())
     return [words.format(result) for result, words in results if result is not None]
 
 
-def sweep_all() -> list[str]:
-    results = ((attempt(step), words) for step, words in STEPS.items())
+def run_sweep_steps() -> list[str]:
+    results = ((run_step_safely(step), words) for step, words in SWEEP_STEPS.items())
     done = [words.format(result) for result, words in results if result is not None]
-    if len(done) == len(STEPS):
+    if len(done) == len(SWEEP_STEPS):
         note_recovery(DATABASE)
-        note_recovery(FILES)
+        note_recovery(STORAGE_SERVICE)
     return done
 
 
-def attempt(step: Callable[[], Result]) -> Result | None:
+def run_step_safely(step: Callable[[], Result]) -> Result | None:
     """Return the result of a step of the regular sweep, or None if the step failed.
 
     The next sweep runs a failed step again.
@@ -377,6 +382,6 @@ def attempt(step: Callable[[], Result]) -> Result | None:
         if outage_of(reason) is None:
             log.exception("Sweeping: %s failed", name)
         else:
-            note_outage(FILES, f"sweeping is put off, {name} first: {reason}")
+            note_outage(STORAGE_SERVICE, f"sweeping is put off, {name} first: {reason}")
     connections.close_all()
     return None

@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from citeboard.core.database import database_now
 from scoring.figures import Axis, Bars, Measured, Series
 from tasks.jobs import tallies
-from tasks.jobs.leases import is_unsupplied
+from tasks.jobs.leases import waiting_for_administrator
 from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, Tallied
 
 Status = Submission.Status
 
-DAYS = 30
+DAYS_SHOWN = 30
 #: The waiting times on pages come from at most TIMED jobs of the period TIMED_WITHIN.
 TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
 
@@ -98,7 +98,7 @@ def progress_of(season: Season) -> Progress:
         not_scored=Sum("number", filter=~is_scored & ~is_moving, default=0),
     )
     last = list(
-        days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS]
+        days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS_SHOWN]
     )
     runs = tallied.filter(what=tallies.RUNS)
     return Progress(
@@ -156,7 +156,7 @@ def unsupplied_runs(season: Season) -> QuerySet[Submission]:
     """Return the season's runs that wait for a package or model, longest wait first."""
     shown = (Status.WAITING, Status.SCORED)
     runs = Submission.objects.filter(
-        is_unsupplied(), phase__task__season=season, status__in=shown
+        waiting_for_administrator(), phase__task__season=season, status__in=shown
     )
     return runs.select_related("phase__task", "team").order_by("submitted_at", "pk")
 
@@ -183,7 +183,7 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
     return jobs.order_by("-finished_at", "-pk")
 
 
-def acknowledged(season: Season) -> QuerySet[Acknowledgement]:
+def acknowledged_failures(season: Season) -> QuerySet[Acknowledgement]:
     runs = Submission.objects.filter(
         pk=OuterRef("submission"), phase__task__season=season
     )

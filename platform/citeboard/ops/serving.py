@@ -19,58 +19,65 @@ import psutil
 from django.conf import settings
 from django.db import DatabaseError, connections
 
-from citeboard.core.confined.pool import SINGLE_THREADED
-from citeboard.core.confined.turns import PRESENT_PER_PLACE
-from citeboard.core.confinement import why_nothing_is_read
+from citeboard.core.confined.pool import THREAD_COUNT_VARIABLES
+from citeboard.core.confined.turns import MAX_REQUESTS_PER_SLOT
+from citeboard.core.confinement import reason_for_refusing_uploads
 from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
 from citeboard.core.instruments import (
-    SHARED_FOLDER,
+    SHARED_FOLDER_VARIABLE,
     answered_so_far,
-    begin_to_count,
-    forget_counts,
+    create_metrics_folder,
+    remove_metrics_folders,
 )
 from citeboard.core.processes import ProcessGroup
 from citeboard.core.upload_queue import MAX_UPLOADS
-from citeboard.core.writability import beat_until
-from citeboard.ops.pruning import attempt, post_until, sweep_all
-from tasks.jobs.engine import end_leases, wake_again
-from tasks.jobs.queue_choice import Watchdog, forget_group
-from tasks.jobs.sweeper import sweep
-from tasks.submissions.uploads import remove_half_uploads
+from citeboard.core.writability import write_heartbeats_until
+from citeboard.ops.pruning import (
+    post_repeatedly_until,
+    run_step_safely,
+    run_sweep_steps,
+)
+from tasks.jobs.engine import expire_leases_of_owner, wake_unclaimed_jobs
+from tasks.jobs.queue_choice import WorkerGroupWatchdog, delete_worker_group
+from tasks.jobs.sweeper import sweep_jobs
+from tasks.submissions.uploads import remove_incomplete_uploads
 
 SITE, WORKER = "site", "worker"
-PARTS = (SITE, WORKER)
+SERVED_PARTS = (SITE, WORKER)
 
-TICK = 0.1  # seconds between checks of the processes
+CHECK_INTERVAL_SECONDS = 0.1  # seconds between checks of the processes
 STOP_SECONDS = 10  # seconds until remaining processes are killed
 HANG_SECONDS = (
     2  # seconds until the remaining processes of a part that hangs are killed
 )
-MAX_FAILURES = 5  # number of consecutive failed starts after which `serve` exits
+MAX_FAILED_STARTS = 5  # number of consecutive failed starts after which `serve` exits
 
 #: The modification time of the file SIGN is the time of the last check of workers.
 #: The script `scripts/healthcheck.py` reads the modification time of the file SIGN.
-SIGN = "workers-watched"
+WATCH_SIGN_FILE = "workers-watched"
 
-ROOT = Path(__file__).resolve().parents[3]
+PROJECT_FOLDER = Path(__file__).resolve().parents[3]
 
 log = logging.getLogger(__name__)
 
 
-class Failed(Exception):
+class ServingFailed(Exception):
     pass
 
 
-class Serving:
+class SiteSupervisor:
     def __init__(
         self, parts: Collection[str], *, announce: Callable[[str], object]
     ) -> None:
         self._address = f"{settings.BIND}-{settings.PORT}"
-        variables = environment()
+        variables = build_process_environment()
         if SITE in parts:
-            variables[SHARED_FOLDER] = self._counts = begin_to_count(self._address)
+            variables[SHARED_FOLDER_VARIABLE] = self._counts = create_metrics_folder(
+                self._address
+            )
         self.groups = {
-            part: ProcessGroup(part, command(part), variables) for part in parts
+            part: ProcessGroup(part, build_part_command(part), variables)
+            for part in parts
         }
         self.announce = announce
         self._ending, self._signals = threading.Event(), 0
@@ -84,7 +91,7 @@ class Serving:
         for group in self.groups.values():
             group.start()
         threads = self._start_threads()
-        if reason := why_nothing_is_read():
+        if reason := reason_for_refusing_uploads():
             self.announce(
                 f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done."
             )
@@ -95,19 +102,19 @@ class Serving:
                 reap_orphans({group.pid for group in self.groups.values()})
                 gone = [thread.name for thread in threads if not thread.is_alive()]
                 if gone and not self._ending.is_set():
-                    self._fail(
+                    self._record_failure(
                         f"Nobody looks after the {gone[0]} any more; the log says why."
                     )
-                time.sleep(TICK)
+                time.sleep(CHECK_INTERVAL_SECONDS)
         finally:
             self._ending.set()
             self._end(self.groups, within=STOP_SECONDS)
             if SITE in self.groups:
-                forget_counts(self._address)
+                remove_metrics_folders(self._address)
         if self._newer_schema:
             raise self._newer_schema
         if self._failure:
-            raise Failed(self._failure)
+            raise ServingFailed(self._failure)
 
     def _start_threads(self) -> list[threading.Thread]:
         keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
@@ -120,12 +127,15 @@ class Serving:
         )
         threads.append(
             threading.Thread(
-                target=beat_until, args=(self._ending,), name="heartbeat", daemon=True
+                target=write_heartbeats_until,
+                args=(self._ending,),
+                name="heartbeat",
+                daemon=True,
             )
         )
         if WORKER in self.groups:
             # Slow mail servers and webhooks must not delay sweeps.
-            post = partial(post_until, self._ending)
+            post = partial(post_repeatedly_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
             thread.start()
@@ -137,7 +147,7 @@ class Serving:
         """
         self._signals += 1
 
-    def _fail(self, reason: str) -> None:
+    def _record_failure(self, reason: str) -> None:
         self._failure = reason
         self._ending.set()
 
@@ -149,8 +159,8 @@ class Serving:
             self._hangs[part].clear()
         if not group.is_over():
             return
-        if group.failures >= MAX_FAILURES:
-            self._fail(
+        if group.failures >= MAX_FAILED_STARTS:
+            self._record_failure(
                 f"The {part} ended {group.failures} times in a row as soon as it was started."
             )
         else:
@@ -172,30 +182,37 @@ class Serving:
                     "What has not ended in time is killed: %s", ", ".join(parts)
                 )
                 break
-            time.sleep(TICK)
+            time.sleep(CHECK_INTERVAL_SECONDS)
         for group in groups:
             group.kill()
 
     def _keep_jobs_moving(self) -> None:
         ready = f"The worker is ready: {settings.WORKERS} at a time."
-        known, watchdog = None, Watchdog("", workers=settings.PROCESSES)
+        known, watchdog = None, WorkerGroupWatchdog("", workers=settings.PROCESSES)
         while not self._ending.is_set():
             name = self.groups[WORKER].group_name
             if (
                 name is not None
                 and name != known
-                and attempt(partial(_take_over, known))
+                and run_step_safely(partial(_take_over_jobs, known))
             ):
-                known, watchdog = name, Watchdog(name, workers=settings.PROCESSES)
-            done = sweep_all()
-            if known == self.groups[WORKER].group_name and attempt(watchdog.is_stuck):
+                known, watchdog = (
+                    name,
+                    WorkerGroupWatchdog(name, workers=settings.PROCESSES),
+                )
+            done = run_sweep_steps()
+            if known == self.groups[WORKER].group_name and run_step_safely(
+                watchdog.is_stuck
+            ):
                 self._hangs[WORKER].set()
             if done and ready and SITE not in self.groups:
                 self.announce(ready)
             ready = ready if not done else ""
-            leave_sign()
+            touch_watch_sign()
             until = time.monotonic() + settings.SWEEP_SECONDS
-            while time.monotonic() < until and not self._ending.wait(TICK):
+            while time.monotonic() < until and not self._ending.wait(
+                CHECK_INTERVAL_SECONDS
+            ):
                 if self.groups[WORKER].group_name not in (None, known):
                     break
 
@@ -215,15 +232,15 @@ class Serving:
                 connections.close_all()
 
     def _keep_site_answering(self) -> None:
-        probe = Probe(
+        probe = SiteProbe(
             settings.BIND, settings.PORT, partial(answered_so_far, self._counts)
         )
         known, ready = (
             None,
             f"Citeboard is ready on {settings.BASE_URL} (Ctrl-C ends it).",
         )
-        patience = StartPatience(settings.START_SECONDS)
-        while not self._ending.wait(probe.pause if known else TICK):
+        patience = StartTimeLimit(settings.START_SECONDS)
+        while not self._ending.wait(probe.pause if known else CHECK_INTERVAL_SECONDS):
             if (pid := self.groups[SITE].pid) is not None and pid != known:
                 patience.begin()
                 if probe.wait_for_answer(partial(patience.gives_up, pid), self._ending):
@@ -239,25 +256,25 @@ class Serving:
                     )
                     patience.double()
                     self._hangs[SITE].set()
-            elif pid is not None and probe.finds_it_hanging():
+            elif pid is not None and probe.is_site_hanging():
                 self._hangs[SITE].set()
             elif WORKER not in self.groups:
                 # The thread that watches the workers must continue after disk errors.
                 with suppress(OSError):
-                    remove_half_uploads()
+                    remove_incomplete_uploads()
 
 
-def leave_sign() -> None:
+def touch_watch_sign() -> None:
     with suppress(OSError):
         settings.WORK_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (settings.WORK_DIR / SIGN).touch()
+        (settings.WORK_DIR / WATCH_SIGN_FILE).touch()
 
 
-def command(part: str) -> list[str]:
-    manage = str(ROOT / "manage.py")
+def build_part_command(part: str) -> list[str]:
+    manage = str(PROJECT_FOLDER / "manage.py")
     if part == WORKER:
         return [sys.executable, manage, "qcluster"]
-    uploads = MAX_UPLOADS + PRESENT_PER_PLACE * settings.CHECKS
+    uploads = MAX_UPLOADS + MAX_REQUESTS_PER_SLOT * settings.CHECKS
     options = {
         "host": settings.BIND,
         "port": settings.PORT,
@@ -283,10 +300,10 @@ def command(part: str) -> list[str]:
     return [*start, "citeboard.wsgi:application"]
 
 
-def environment() -> dict[str, str]:
-    path = os.pathsep.join([str(ROOT / "platform"), str(ROOT)])
+def build_process_environment() -> dict[str, str]:
+    path = os.pathsep.join([str(PROJECT_FOLDER / "platform"), str(PROJECT_FOLDER)])
     # Each web process uses one processor and leaves the other processors to scoring.
-    single = dict.fromkeys(SINGLE_THREADED, "1")
+    single = dict.fromkeys(THREAD_COUNT_VARIABLES, "1")
     return {
         **single,
         **os.environ,
@@ -312,16 +329,16 @@ def reap_orphans(own: Collection[int | None]) -> None:
         os.waitpid(ended.si_pid, 0)
 
 
-def _take_over(gone: str | None) -> bool:
+def _take_over_jobs(gone: str | None) -> bool:
     if gone is not None:
-        end_leases(gone)
-        forget_group(gone)
-        sweep()
-    wake_again(before=database_now())
+        expire_leases_of_owner(gone)
+        delete_worker_group(gone)
+        sweep_jobs()
+    wake_unclaimed_jobs(before=database_now())
     return True
 
 
-class StartPatience:
+class StartTimeLimit:
     """A limit on the time for which a starting web process may idle.
 
     Each time a starting process is killed, the limit is doubled, so that a slow machine
@@ -344,7 +361,7 @@ class StartPatience:
         ``computed`` is the processor time in seconds that the web process has used so
         far.
         """
-        if computed > self._computed + LEAST_COMPUTED:
+        if computed > self._computed + MIN_PROCESSOR_SECONDS:
             self._computed, self._since = computed, self._clock()
         return self._clock() - self._since > self.seconds
 
@@ -359,7 +376,7 @@ class StartPatience:
 
 
 #: A process that only polls computes less than LEAST_COMPUTED seconds between checks.
-LEAST_COMPUTED = 0.05
+MIN_PROCESSOR_SECONDS = 0.05
 
 
 def processor_seconds(group: int) -> float:
@@ -381,7 +398,7 @@ def processor_seconds(group: int) -> float:
 LOOKS, MAX_UNANSWERED = 6, 3
 
 
-class Probe:
+class SiteProbe:
     pause = 2.0  # seconds between two checks
     patience = 5.0  # seconds that an answer may take
 
@@ -421,7 +438,7 @@ class Probe:
                 return False
         return False
 
-    def finds_it_hanging(self) -> bool:
+    def is_site_hanging(self) -> bool:
         """Return True if the site answers neither the probe nor other requests.
 
         A site counts as busy, not as hanging, if it answers other requests while the

@@ -36,24 +36,33 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from citeboard.core import health
-from citeboard.core.database import EPOCH, SchemaState, database_now, schema_state
-from citeboard.core.instruments import SHARED_FOLDER
+from citeboard.core.database import (
+    SCHEMA_EPOCH,
+    SchemaState,
+    database_now,
+    schema_state,
+)
+from citeboard.core.instruments import SHARED_FOLDER_VARIABLE
 from citeboard.core.models import SchemaEpoch, last_done
-from citeboard.core.processes import host_of
+from citeboard.core.processes import host_of_machine
 from citeboard.core.release import release
 from citeboard.core.writability import is_writable
-from citeboard.ops.backups import BACKUP
+from citeboard.ops.backups import BACKUP_EVENT
 from citeboard.ops.doctor import Finding, examine
 from scoring.distribution.backend import version
 from tasks.jobs import tallies
-from tasks.jobs.mails import MailState, mail_state
-from tasks.jobs.queue_choice import MAX_SILENCE, living_groups, why_unserved
-from tasks.jobs.sweeper import last_sweep
+from tasks.jobs.mails import OutgoingMailState, outgoing_mail_state
+from tasks.jobs.queue_choice import (
+    MAX_SILENCE_SECONDS,
+    explain_unserved_queue,
+    living_worker_groups,
+)
+from tasks.jobs.sweeper import last_sweep_time
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: EXAMINED contains the `doctor` checks for the page of the site's state.
+#: EXAMINED_CHECKS contains the `doctor` checks for the page of the site's state.
 #: Clients may request the page of the site's state often, so its checks write nothing.
-EXAMINED = [
+EXAMINED_CHECKS = [
     "database",
     "clock",
     "disk",
@@ -64,8 +73,8 @@ EXAMINED = [
     "jobs",
     "labels",
 ]
-SHOWN = 50
-OF_A_RUN = ("submission__phase__task__season", "submission__team")
+MAX_FAILURES_SHOWN = 50
+RUN_RELATIONS = ("submission__phase__task__season", "submission__team")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +148,13 @@ class SiteState:
     failures: Sequence[Failure]
     failures_in_all: int
     place: Place
-    mails: MailState
+    mails: OutgoingMailState
     last_sweep: dt.datetime | None
     last_backup: dt.datetime | None
     versions: Versions
 
 
-def site_state() -> SiteState:
+def collect_site_state() -> SiteState:
     """Return the state of the site for its operators.
 
     The function makes about thirty queries, whatever the number of scored runs.
@@ -158,10 +167,10 @@ def site_state() -> SiteState:
     waiting = jobs.annotate(
         jobs=Count("pk"), since=Min("created_at"), submission=Min("submission")
     )
-    oldest, lost = oldest_queued(now), leases_lost()
+    oldest, lost = oldest_queued_seconds(now), count_lost_leases()
     groups, gone = (
         WorkerGroup.objects.order_by("-seen_at"),
-        now - dt.timedelta(seconds=MAX_SILENCE),
+        now - dt.timedelta(seconds=MAX_SILENCE_SECONDS),
     )
     try:
         disk = shutil.disk_usage(settings.DATA_DIR)
@@ -169,23 +178,31 @@ def site_state() -> SiteState:
         disk = None
     return SiteState(
         at=now,
-        findings=examine(EXAMINED),
-        missing=health.missing(health.clock_skew()),
+        findings=examine(EXAMINED_CHECKS),
+        missing=health.find_missing_requirements(health.clock_skew()),
         queues=[
             Queue(
                 name=name,
                 **{state: states[state] for state in ("queued", "running", "waiting")},
                 oldest_seconds=oldest.get(name, 0.0),
                 leases_lost=lost.get(name, 0),
-                why_unserved=why_unserved(name),
+                why_unserved=explain_unserved_queue(name),
             )
             for name, states in jobs_by_queue().items()
         ],
         groups=[
-            Group(**row, host=host_of(row["name"]), is_living=row["seen_at"] > gone)
-            for row in groups.values("name", "queues", "workers", "seen_at")[:SHOWN]
+            Group(
+                **row,
+                host=host_of_machine(row["name"]),
+                is_living=row["seen_at"] > gone,
+            )
+            for row in groups.values("name", "queues", "workers", "seen_at")[
+                :MAX_FAILURES_SHOWN
+            ]
         ],
-        waiting=[Waiting(**row) for row in waiting.order_by("since")[:SHOWN]],
+        waiting=[
+            Waiting(**row) for row in waiting.order_by("since")[:MAX_FAILURES_SHOWN]
+        ],
         failures=[
             Failure(
                 job=job.pk,
@@ -196,7 +213,9 @@ def site_state() -> SiteState:
                 at=job.finished_at,
                 trace=job.trace,
             )
-            for job in failed.select_related(*OF_A_RUN).order_by("-finished_at")[:SHOWN]
+            for job in failed.select_related(*RUN_RELATIONS).order_by("-finished_at")[
+                :MAX_FAILURES_SHOWN
+            ]
             if job.finished_at is not None
         ],
         failures_in_all=failed.count(),
@@ -206,9 +225,9 @@ def site_state() -> SiteState:
             free=disk and disk.free,
             size=disk and disk.total,
         ),
-        mails=mail_state(),
-        last_sweep=last_sweep(),
-        last_backup=last_done(BACKUP),
+        mails=outgoing_mail_state(),
+        last_sweep=last_sweep_time(),
+        last_backup=last_done(BACKUP_EVENT),
         versions=Versions(
             version=version(settings.BASE_DIR),
             release=release(),
@@ -216,17 +235,17 @@ def site_state() -> SiteState:
             django=django.get_version(),
             database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}",
             epoch=SchemaEpoch.objects.aggregate(last=Max("number"))["last"] or 1,
-            known_epoch=EPOCH,
+            known_epoch=SCHEMA_EPOCH,
             schema=schema_state(),
         ),
     )
 
 
-def exposition() -> bytes:
+def render_metrics() -> bytes:
     registry = CollectorRegistry()
     registry.register(_SiteCollector())
     processes = REGISTRY
-    if SHARED_FOLDER in os.environ:
+    if SHARED_FOLDER_VARIABLE in os.environ:
         processes = CollectorRegistry()
         MultiProcessCollector(processes)  # type: ignore[no-untyped-call]
     return generate_latest(registry) + generate_latest(processes)
@@ -250,7 +269,7 @@ class _SiteCollector(Collector):
             "citeboard_oldest_queued_job_age_seconds",
             about,
             "queue",
-            oldest_queued(now),
+            oldest_queued_seconds(now),
         )
         steps = (
             Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
@@ -271,11 +290,13 @@ class _SiteCollector(Collector):
             "citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE
         )
         about = "Times that a job was begun once more, as its worker lost its lease or its scorer died."
-        again = tallies.counted(tallies.BEGUN_AGAIN).get("", 0)
+        again = tallies.counter_values(tallies.BEGUN_AGAIN).get("", 0)
         yield CounterMetricFamily("citeboard_jobs_begun_again", about, again)
         about = "Leases that ended without a sign of life of their worker."
         lost = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
-        for queue, number in sorted((dict.fromkeys(queues, 0) | leases_lost()).items()):
+        for queue, number in sorted(
+            (dict.fromkeys(queues, 0) | count_lost_leases()).items()
+        ):
             lost.add_metric([queue], number)
         yield lost
         by_status = Tallied.objects.filter(what=tallies.RUNS).values_list("state")
@@ -287,7 +308,7 @@ class _SiteCollector(Collector):
             "citeboard_workers",
             "Workers of the groups that give a sign of life.",
             "group",
-            {group.name: group.workers for group in living_groups()},
+            {group.name: group.workers for group in living_worker_groups()},
         )
         for name, what, kinds in (
             ("mails", "E-mails", (Job.Kind.MAIL, Job.Kind.INVITATION)),
@@ -328,8 +349,8 @@ class _SiteCollector(Collector):
             {"all": memory.total, "free": memory.available},
         )
         for name, about, at in (
-            ("sweep", "Since the last sweep ended.", last_sweep()),
-            ("backup", "Since the last backup was begun.", last_done(BACKUP)),
+            ("sweep", "Since the last sweep ended.", last_sweep_time()),
+            ("backup", "Since the last backup was begun.", last_done(BACKUP_EVENT)),
         ):
             if at is not None:
                 seconds = (now - at).total_seconds()
@@ -347,11 +368,13 @@ class _SiteCollector(Collector):
             "step"
         )
         ended = Q(
-            kind__in=Job.OF_RUNS, state=Job.State.DONE, finished_at__gt=now - RECENT
+            kind__in=Job.OF_RUNS,
+            state=Job.State.DONE,
+            finished_at__gt=now - RECENT_PERIOD,
         )
         taken = {
-            "mean": Avg(_DURATION, filter=ended),
-            "most": Max(_DURATION, filter=ended),
+            "mean": Avg(_JOB_DURATION, filter=ended),
+            "most": Max(_JOB_DURATION, filter=ended),
         }
         steps = list(
             steps_begun.annotate(n=Count("pk", filter=ended), **taken).filter(n__gt=0)
@@ -375,8 +398,8 @@ class _SiteCollector(Collector):
 
 def _histogram_metric(name: str, about: str, label: str, tally: str) -> Metric:
     family = HistogramMetricFamily(name, about, labels=[label])
-    uppers = [*(str(float(upper)) for upper in tallies.BUCKETS), "+Inf"]
-    for value, (counts, seconds) in sorted(tallies.histogram(tally).items()):
+    uppers = [*(str(float(upper)) for upper in tallies.BUCKET_SECONDS), "+Inf"]
+    for value, (counts, seconds) in sorted(tallies.duration_histogram(tally).items()):
         family.add_metric([value], list(zip(uppers, counts, strict=True)), seconds)
     return family
 
@@ -390,8 +413,8 @@ def _gauge_metric(
     return family
 
 
-RECENT = dt.timedelta(hours=1)
-_DURATION = ExpressionWrapper(
+RECENT_PERIOD = dt.timedelta(hours=1)
+_JOB_DURATION = ExpressionWrapper(
     F("finished_at") - F("started_at"), output_field=DurationField()
 )
 
@@ -409,7 +432,7 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
     }
 
 
-def oldest_queued(now: dt.datetime) -> dict[str, float]:
+def oldest_queued_seconds(now: dt.datetime) -> dict[str, float]:
     queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
     rows = queued.values_list("queue").annotate(
         first=Min(Coalesce("started_at", "created_at"))
@@ -419,6 +442,6 @@ def oldest_queued(now: dt.datetime) -> dict[str, float]:
     }
 
 
-def leases_lost() -> dict[str, int]:
+def count_lost_leases() -> dict[str, int]:
     """Return the number of job leases that expired without a heartbeat, by queue."""
-    return {Job.LIGHT: 0} | tallies.counted(tallies.LEASES_LOST)
+    return {Job.LIGHT: 0} | tallies.counter_values(tallies.LEASES_LOST)

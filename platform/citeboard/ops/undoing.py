@@ -16,11 +16,11 @@ from citeboard.core.refusals import Refused
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from scoring.models import Evaluation
-from scoring.worker.declaring import DECLARED_ANEW, declare_as_before
-from tasks.delivery.notifications.events import OF_DATES
-from tasks.delivery.webhooks.services import TO_TAKE_BACK, holding
-from tasks.gold.early import nothing_early
-from tasks.jobs.leases import rescore
+from scoring.worker.declaring import DECLARATION_CHANGED_KEY, restore_declaration
+from tasks.delivery.notifications.events import DATE_KINDS
+from tasks.delivery.webhooks.services import UNDO_PERIOD, hold_messages
+from tasks.gold.early import refuse_early_disclosure
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import (
     Delivery,
     ExtraTries,
@@ -33,18 +33,18 @@ from tasks.models import (
     Task,
     Terms,
 )
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
-from tasks.seasons.file.entries import SEASON, TERMS_KEY, rows_of
+from tasks.seasons.file.entries import SEASON_PREFIX, TERMS_KEY, rows_by_prefix
 from tasks.seasons.file.load import change_settings
-from tasks.seasons.organisers import take_removal_back
+from tasks.seasons.organisers import restore_organiser
 
 #: An entry with the action TAKEN_BACK records the undoing of another history entry.
-TAKEN_BACK = "taken-back"
-POSTS = "posts"
+UNDO_RECORD_ACTION = "taken-back"
+SENT_MESSAGES_KEY = "posts"
 
 
-def note_posts(season: Season, last: int, events: list[str]) -> None:
+def record_sent_messages(season: Season, last: int, events: list[str]) -> None:
     """Store the ids of the messages about an action in the history entry of the action.
 
     The history entry of the action is the newest entry after ``last`` that can be
@@ -52,37 +52,37 @@ def note_posts(season: Season, last: int, events: list[str]) -> None:
     """
     if events:
         of_act = (
-            audit.history(season)
+            audit.history_of_place(season)
             .filter(pk__gt=last, action__in=_UNDO_ACTIONS)
             .order_by("-pk")
             .first()
         )
         if of_act is not None:
-            of_act.facts = {**(of_act.facts or {}), POSTS: events}
+            of_act.facts = {**(of_act.facts or {}), SENT_MESSAGES_KEY: events}
             of_act.save(update_fields=["facts"])
 
 
-def to_take_back(season: Season) -> list[AuditEntry]:
-    since = timezone.now() - TO_TAKE_BACK
+def entries_to_undo(season: Season) -> list[AuditEntry]:
+    since = timezone.now() - UNDO_PERIOD
     entries = list(
-        audit.history(season).filter(
-            at__gt=since, action__in=[TAKEN_BACK, *_UNDO_ACTIONS]
+        audit.history_of_place(season).filter(
+            at__gt=since, action__in=[UNDO_RECORD_ACTION, *_UNDO_ACTIONS]
         )
     )
-    done = {entry.subject_id for entry in entries if entry.action == TAKEN_BACK}
+    done = {entry.subject_id for entry in entries if entry.action == UNDO_RECORD_ACTION}
     # Undoing the declaration of a task also undoes the publication of its gold.
     done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
     known = [
         entry
         for entry in entries
-        if entry.action != TAKEN_BACK and entry.pk not in done
+        if entry.action != UNDO_RECORD_ACTION and entry.pk not in done
     ]
     return [
         entry
         for entry in known
         # An uploaded season file can be undone only if the file changed settings.
         # An uploaded season file cannot be undone if it created tasks or phases.
-        if _UNDO_ACTIONS[entry.action] is not _take_settings_back
+        if _UNDO_ACTIONS[entry.action] is not _undo_settings
         or (
             any(map(_is_setting, entry.changes))
             and ": created" not in str((entry.facts or {}).get("changes", ""))
@@ -90,27 +90,31 @@ def to_take_back(season: Season) -> list[AuditEntry]:
     ]
 
 
-def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
+def undo_action(*, season: Season, entry: AuditEntry, by: User) -> str:
     """Undo the user action of a history entry.
 
     Returns sentences about effects of the action that cannot be undone, or an empty
     text. Raises Refused if the action can no longer be undone.
     """
-    if entry not in to_take_back(season):
+    if entry not in entries_to_undo(season):
         raise Refused(_("this cannot be taken back any more"))
     with transaction.atomic():
         # The season's row is locked, so that two requests cannot undo an action twice.
         Season.objects.select_for_update().get(pk=season.pk)
-        if entry not in to_take_back(season):
+        if entry not in entries_to_undo(season):
             raise Refused(_("somebody has taken this back already"))
-        with nothing_early(season, by=by), holding() as anew:
+        with refuse_early_disclosure(season, by=by), hold_messages() as anew:
             stays = _UNDO_ACTIONS[entry.action](season, entry, by)
-        if not (sent := take_posts_back((entry.facts or {}).get(POSTS, []))):
+        if not (
+            sent := withdraw_messages((entry.facts or {}).get(SENT_MESSAGES_KEY, []))
+        ):
             # The undoing sends no message if the action sent no message.
-            take_posts_back(anew)
-        with audit.in_english():
+            withdraw_messages(anew)
+        with audit.render_in_english():
             facts = {"what": entry.words}
-        audit.record(TAKEN_BACK, actor=by, subject=entry, place=season, facts=facts)
+        audit.record(
+            UNDO_RECORD_ACTION, actor=by, subject=entry, place=season, facts=facts
+        )
     told = ngettext(
         "%(number)s message had gone out.", "%(number)s messages had gone out.", sent
     )
@@ -119,14 +123,14 @@ def take_back(*, season: Season, entry: AuditEntry, by: User) -> str:
     )
 
 
-def take_posts_back(events: list[str]) -> int:
+def withdraw_messages(events: list[str]) -> int:
     """Delete the notifications and webhook deliveries about ``events`` that were not
     sent yet.
 
     Returns the number of messages that were already sent.
     """
     sent = 0
-    mails = Notification.objects.filter(event__in=events).exclude(kind__in=OF_DATES)
+    mails = Notification.objects.filter(event__in=events).exclude(kind__in=DATE_KINDS)
     for rows, kind in (
         (mails, Job.Kind.MAIL),
         (Delivery.objects.filter(event__in=events), Job.Kind.WEBHOOK),
@@ -147,16 +151,16 @@ def _is_setting(change: Mapping[str, Any]) -> bool:
     entries.
     """
     key = str(change["key"])
-    is_person = key.startswith(f"{SEASON}.organisers.")
+    is_person = key.startswith(f"{SEASON_PREFIX}.organisers.")
     return not is_person and key != TERMS_KEY and key.split(".")[2:3] != ["gold"]
 
 
-def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
-    rows, values = rows_of(season), dict[str, Any]()
+def _undo_settings(season: Season, entry: AuditEntry, by: User) -> str:
+    rows, values = rows_by_prefix(season), dict[str, Any]()
     changes = [change for change in entry.changes if _is_setting(change)]
     for change in changes:
         prefix, _dot, key = str(change["key"]).rpartition(".")
-        prefix = prefix or SEASON
+        prefix = prefix or SEASON_PREFIX
         row = rows.get(prefix)
         names = {name: name for name in row.SETTINGS} if row else {}
         names |= {row.key(name): name for name in row.SETTINGS} if row else {}
@@ -183,7 +187,7 @@ def _take_settings_back(season: Season, entry: AuditEntry, by: User) -> str:
     return " ".join(stays)
 
 
-def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_terms(season: Season, entry: AuditEntry, by: User) -> str:
     if (terms := current_terms(season)) is None or terms.pk != entry.subject_id:
         raise Refused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
@@ -196,7 +200,7 @@ def _take_terms_back(season: Season, entry: AuditEntry, by: User) -> str:
     return message % {"number": accepted} if accepted else ""
 
 
-def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_declaration(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
     task = (
         Task.objects.select_related("season")
@@ -208,22 +212,22 @@ def _take_declaration_back(season: Season, entry: AuditEntry, by: User) -> str:
             _("%(task)s has been declared anew since") % {"task": entry.subject}
         )
     for gold in facts["golds"].split():
-        _take_version_back(season, int(gold))
-    declare_as_before(task, json.loads(facts["before"]), by)
+        _withdraw_gold_version(season, int(gold))
+    restore_declaration(task, json.loads(facts["before"]), by)
     for phase in Phase.objects.filter(task=task).select_related("task"):
-        rescore(phase)
+        queue_missing_scorings(phase)
     return ""
 
 
-def _take_gold_back(season: Season, entry: AuditEntry, by: User) -> str:
-    task, split = _take_version_back(season, entry.subject_id)
+def _undo_gold(season: Season, entry: AuditEntry, by: User) -> str:
+    task, split = _withdraw_gold_version(season, entry.subject_id)
     for phase in Phase.objects.filter(task=task, split=split).select_related("task"):
-        bump_version(phase.pk)
-        rescore(phase)
+        increment_board_version(phase.pk)
+        queue_missing_scorings(phase)
     return _("Inputs of it may have been downloaded meanwhile.")
 
 
-def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
+def _withdraw_gold_version(season: Season, pk: int) -> tuple[int, str]:
     gold = (
         Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
     )
@@ -254,20 +258,20 @@ def _take_version_back(season: Season, pk: int) -> tuple[int, str]:
     return gold.task_id, gold.split
 
 
-def _take_seal_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_gold_seal(season: Season, entry: AuditEntry, by: User) -> str:
     gold = Gold.objects.filter(pk=entry.subject_id, task__season=season)
     gold.update(sealed_at=None)
     for phase in Phase.objects.filter(
         task__gold__in=gold, split__in=gold.values("split")
     ):
-        bump_version(phase.pk)
+        increment_board_version(phase.pk)
     return ""
 
 
-def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_season_creation(season: Season, entry: AuditEntry, by: User) -> str:
     if (made := Season.objects.filter(pk=entry.subject_id).first()) is None:
         raise Refused(_("%(season)s is not there any more") % {"season": entry.subject})
-    if audit.history(made).filter(pk__gt=entry.pk).exists():
+    if audit.history_of_place(made).filter(pk__gt=entry.pk).exists():
         raise Refused(
             _("%(season)s has been changed since; its settings can delete it")
             % {"season": made}
@@ -276,7 +280,7 @@ def _take_season_back(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
-def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_extra_tries(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
     extra_tries = ExtraTries.objects.filter(
         pk=facts.get("given", 0), phase__task__season=season
@@ -290,7 +294,7 @@ def _take_tries_back(season: Season, entry: AuditEntry, by: User) -> str:
     )
 
 
-def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_entry_decision(season: Season, entry: AuditEntry, by: User) -> str:
     try:
         place = take_decision_back(
             season=season, team=entry.subject_id, facts=entry.facts or {}
@@ -302,12 +306,12 @@ def _take_decision_back(season: Season, entry: AuditEntry, by: User) -> str:
     )
 
 
-def _take_removal_back(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_organiser_removal(season: Season, entry: AuditEntry, by: User) -> str:
     user = User.objects.filter(pk=entry.subject_id, is_active=True).first()
     if user is None:
         raise Refused(_("there is no such account any more"))
     [change] = entry.changes
-    take_removal_back(season=season, user=user, role=str(change["before"]), by=by)
+    restore_organiser(season=season, user=user, role=str(change["before"]), by=by)
     return ""
 
 
@@ -336,15 +340,15 @@ _UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {
             "team-limits",
             "season-loaded",
         ),
-        _take_settings_back,
+        _undo_settings,
     ),
-    "terms-published": _take_terms_back,
-    "gold-added": _take_gold_back,
-    DECLARED_ANEW: _take_declaration_back,
-    "gold-sealed": _take_seal_back,
-    **dict.fromkeys(("season-cloned", "season-made"), _take_season_back),
-    "tries-given": _take_tries_back,
-    **dict.fromkeys(("team-approved", "team-refused"), _take_decision_back),
+    "terms-published": _undo_terms,
+    "gold-added": _undo_gold,
+    DECLARATION_CHANGED_KEY: _undo_declaration,
+    "gold-sealed": _undo_gold_seal,
+    **dict.fromkeys(("season-cloned", "season-made"), _undo_season_creation),
+    "tries-given": _undo_extra_tries,
+    **dict.fromkeys(("team-approved", "team-refused"), _undo_entry_decision),
     "teams-mailed": lambda season, entry, by: "",
-    **dict.fromkeys(("organiser-removed", "helper-removed"), _take_removal_back),
+    **dict.fromkeys(("organiser-removed", "helper-removed"), _undo_organiser_removal),
 }

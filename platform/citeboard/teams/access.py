@@ -20,7 +20,7 @@ def teams_of(user: object) -> QuerySet[Team]:
     )
 
 
-def first_or_absent(rows: QuerySet[M], words: str) -> M:
+def first_or_404(rows: QuerySet[M], words: str) -> M:
     """Return the first row of a queryset.
 
     Raises Http404 with the message ``words`` if the queryset is empty.
@@ -32,7 +32,7 @@ def first_or_absent(rows: QuerySet[M], words: str) -> M:
 
 
 def team_for_member(user: object, slug: str) -> Team:
-    return first_or_absent(
+    return first_or_404(
         teams_of(user).filter(slug=slug),
         _("There is no team of yours at this address."),
     )
@@ -52,17 +52,17 @@ def team_for_lead(user: object, slug: str) -> Team:
     return team
 
 
-def member_of(team: Team, number: int) -> Membership:
+def member_or_404(team: Team, number: int) -> Membership:
     members = Membership.objects.select_related("user", "team").filter(
         user=number, team=team
     )
-    return first_or_absent(members, _("There is no such member of the team."))
+    return first_or_404(members, _("There is no such member of the team."))
 
 
-def mailed_invitation_of(team: Team, number: int) -> MailedInvitation:
+def mailed_invitation_or_404(team: Team, number: int) -> MailedInvitation:
     invitations = MailedInvitation.objects.filter(pk=number, team=team)
-    return first_or_absent(invitations, _("There is no such invitation of the team."))
+    return first_or_404(invitations, _("There is no such invitation of the team."))
 
 
-def members_in_order() -> QuerySet[Membership]:
+def memberships_by_role_and_time() -> QuerySet[Membership]:
     return Membership.objects.select_related("user").order_by("role", "joined_at", "pk")

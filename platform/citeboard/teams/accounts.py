@@ -30,7 +30,7 @@ from citeboard.teams.models import Token, User
 
 #: A user can have at most MOST valid tokens.
 #: A user with more than MOST valid tokens has probably not revoked old tokens.
-MOST = 20
+MAX_TOKENS = 20
 
 
 class TooManyTokens(Exception):
@@ -38,7 +38,7 @@ class TooManyTokens(Exception):
         message = gettext(
             "You have %(tokens)s tokens; revoke one that no program uses any more."
         )
-        super().__init__(message % {"tokens": MOST})
+        super().__init__(message % {"tokens": MAX_TOKENS})
 
 
 def create_token(
@@ -48,7 +48,7 @@ def create_token(
     with transaction.atomic():
         # Without the lock, two requests could count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
-        if Token.objects.valid().filter(user=user).count() >= MOST:
+        if Token.objects.valid().filter(user=user).count() >= MAX_TOKENS:
             raise TooManyTokens
         return Token.objects.issue(
             user=user, name=name, scope=scope, expires_at=expires_at
@@ -59,8 +59,8 @@ def revoke_token(token: Token) -> None:
     Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
-#: Each choice in LIFETIMES is a token's lifetime in days, or empty for no expiry.
-LIFETIMES = [
+#: Each choice in TOKEN_LIFETIME_CHOICES is a token's lifetime in days, or empty for no expiry.
+TOKEN_LIFETIME_CHOICES = [
     ("", gettext_lazy("never")),
     ("7", gettext_lazy("in a week")),
     ("30", gettext_lazy("in 30 days")),
@@ -72,7 +72,7 @@ LIFETIMES = [
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]
     lifetime = forms.TypedChoiceField(
         label=gettext_lazy("When does it expire?"),
-        choices=LIFETIMES,
+        choices=TOKEN_LIFETIME_CHOICES,
         coerce=int,
         empty_value=None,
         required=False,
@@ -116,7 +116,7 @@ class NameForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = {"name": "", **(super().clean() or {})}
-        return {**given, "name": checked_name(given["name"], self.person)}
+        return {**given, "name": clean_person_name(given["name"], self.person)}
 
     def signup(self, request: HttpRequest, user: User) -> None:
         user.language, user.name = translation.get_language(), self.cleaned_data["name"]
@@ -174,13 +174,13 @@ class ProfileForm(NameForm):
         return checked_orcid(self.cleaned_data["orcid"])
 
 
-def checked_name(text: str, person: User | None) -> str:
+def clean_person_name(text: str, person: User | None) -> str:
     """Return the name of an account with each white space replaced by one space.
 
     Raises ValidationError if the name resembles the name of another account.
     """
     name = " ".join(text.split())
-    if lookalikes.written_otherwise(
+    if lookalikes.has_lookalike_name(
         User.objects.exclude(pk__in=[person.pk] if person else []), "name", name
     ):
         message = _(
@@ -211,27 +211,30 @@ def checked_orcid(text: str) -> str:
     return "-".join(digits[start : start + 4] for start in range(0, 16, 4))
 
 
-def describe(*, user: User, name: str, language: str, **facts: Any) -> None:
-    facts |= {"name": checked_name(name, user), "language": language or user.language}
+def update_profile(*, user: User, name: str, language: str, **facts: Any) -> None:
+    facts |= {
+        "name": clean_person_name(name, user),
+        "language": language or user.language,
+    }
     for field, fact in facts.items():
         setattr(user, field, " ".join(fact.split()) if isinstance(fact, str) else fact)
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: The cookie KNOWN_BROWSER only marks a browser in which a user has signed in.
-KNOWN_BROWSER = "known_browser"
+#: The cookie KNOWN_BROWSER_COOKIE only marks a browser in which a user has signed in.
+KNOWN_BROWSER_COOKIE = "known_browser"
 #: Browsers in which the user has signed in have a separate limit on wrong passwords.
-IN_KNOWN_BROWSER = {"login_failed": "10/300s/key"}
+KNOWN_BROWSER_ATTEMPTS = {"login_failed": "10/300s/key"}
 
 
-def known_browser(request: HttpRequest, login: str) -> str:
+def known_browser_name(request: HttpRequest, login: str) -> str:
     """Return the stored name of a browser in which the user has signed in before, or an
     empty text for other browsers.
     """
     try:
-        given = request.COOKIES.get(KNOWN_BROWSER, "")
+        given = request.COOKIES.get(KNOWN_BROWSER_COOKIE, "")
         person, browser = signing.loads(
-            given, salt=KNOWN_BROWSER, max_age=middleware.A_YEAR
+            given, salt=KNOWN_BROWSER_COOKIE, max_age=middleware.YEAR_SECONDS
         )
     except (signing.BadSignature, ValueError):
         return ""
@@ -239,7 +242,7 @@ def known_browser(request: HttpRequest, login: str) -> str:
 
 
 def _digest_of_login(login: str) -> str:
-    return salted_hmac(KNOWN_BROWSER, login.lower()).hexdigest()
+    return salted_hmac(KNOWN_BROWSER_COOKIE, login.lower()).hexdigest()
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -253,7 +256,7 @@ class AccountAdapter(DefaultAccountAdapter):
         self, request: HttpRequest, **credentials: Any
     ) -> str:
         account = super()._get_login_attempts_cache_key(request, **credentials)
-        browser = known_browser(request, credentials.get("email", ""))
+        browser = known_browser_name(request, credentials.get("email", ""))
         return (
             f"{account}:browser {browser}"
             if browser
@@ -261,7 +264,7 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        if not known_browser(request, credentials.get("email", "")):
+        if not known_browser_name(request, credentials.get("email", "")):
             super().pre_authenticate(request, **credentials)
             return
         key = self._get_login_attempts_cache_key(request, **credentials)
@@ -270,7 +273,9 @@ class AccountAdapter(DefaultAccountAdapter):
             "action": "login_failed",
             "key": key,
         }
-        self._login_failed_rl_usage = consume(request, config=IN_KNOWN_BROWSER, **facts)
+        self._login_failed_rl_usage = consume(
+            request, config=KNOWN_BROWSER_ATTEMPTS, **facts
+        )
         if not self._login_failed_rl_usage:
             raise self.validation_error("too_many_login_attempts")
 
@@ -278,7 +283,7 @@ class AccountAdapter(DefaultAccountAdapter):
         self, template_prefix: str, email: str, context: dict[str, Any]
     ) -> None:
         links = {
-            name: public_address(link)
+            name: address_on_site(link)
             for name, link in context.items()
             if name.endswith("_url")
         }
@@ -294,23 +299,25 @@ class AccountAdapter(DefaultAccountAdapter):
     def post_login(self, request: Any, user: Any, **facts: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **facts)
         if isinstance(user, User) and user.language:
-            middleware.remember(response, settings.LANGUAGE_COOKIE_NAME, user.language)
-        if isinstance(user, User):
-            name = known_browser(request, user.email) or secrets.token_hex(16)
-            signed = signing.dumps(
-                [_digest_of_login(user.email), name], salt=KNOWN_BROWSER
+            middleware.set_persistent_cookie(
+                response, settings.LANGUAGE_COOKIE_NAME, user.language
             )
-            middleware.remember(response, KNOWN_BROWSER, signed)
+        if isinstance(user, User):
+            name = known_browser_name(request, user.email) or secrets.token_hex(16)
+            signed = signing.dumps(
+                [_digest_of_login(user.email), name], salt=KNOWN_BROWSER_COOKIE
+            )
+            middleware.set_persistent_cookie(response, KNOWN_BROWSER_COOKIE, signed)
         return response
 
 
-def public_address(link: str) -> str:
+def address_on_site(link: str) -> str:
     return (
         f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
     )
 
 
-def allow_seasons(*, user: User, by: Any) -> AuditEntry:
+def toggle_right_to_create_seasons(*, user: User, by: Any) -> AuditEntry:
     with transaction.atomic():
         right = Permission.objects.get(
             content_type__app_label="tasks", codename="add_season"

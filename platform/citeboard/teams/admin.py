@@ -6,9 +6,13 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from citeboard.core.admin import FactsAdmin, NotedAdmin, PartsInline
-from citeboard.core.words import sentence
-from citeboard.teams.accounts import allow_seasons, remove_second_factor, revoke_token
+from citeboard.core.admin import AuditedAdmin, PartsInline, ReadOnlyAdmin
+from citeboard.core.words import as_sentence
+from citeboard.teams.accounts import (
+    remove_second_factor,
+    revoke_token,
+    toggle_right_to_create_seasons,
+)
 from citeboard.teams.membership import MembershipRefused, add_member, remove_member
 from citeboard.teams.models import (
     Invitation,
@@ -21,7 +25,7 @@ from citeboard.teams.models import (
 
 
 @admin.register(User)
-class UserAdmin(NotedAdmin):
+class UserAdmin(AuditedAdmin):
     list_display = ["email", "name", "is_active", "is_staff", "date_joined"]
     list_filter = ["is_active", "is_staff"]
     search_fields = ["email", "name"]
@@ -45,7 +49,7 @@ class UserAdmin(NotedAdmin):
         self, request: HttpRequest, people: QuerySet[Any]
     ) -> None:
         for person in people:
-            entry = allow_seasons(user=person, by=request.user)
+            entry = toggle_right_to_create_seasons(user=person, by=request.user)
             self.message_user(request, f"You {entry.words}.")
 
     @admin.action(description="Remove the second factor", permissions=["change"])
@@ -56,7 +60,7 @@ class UserAdmin(NotedAdmin):
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(FactsAdmin):
+class EmailAddressAdmin(ReadOnlyAdmin):
     list_display = ["email", "user", "verified", "primary"]
     search_fields = ["email", "user__name"]
 
@@ -73,7 +77,7 @@ class MembershipInline(PartsInline):
 
 
 @admin.register(Team)
-class TeamAdmin(NotedAdmin):
+class TeamAdmin(AuditedAdmin):
     list_display = ["name", "slug", "created_at"]
     search_fields = ["name", "slug"]
     readonly_fields = ["slug", "created_at"]
@@ -92,11 +96,11 @@ class TeamAdmin(NotedAdmin):
                     team=membership.team, user=membership.user, by=request.user
                 )
         except MembershipRefused as refused:
-            self.message_user(request, sentence(refused), messages.ERROR)
+            self.message_user(request, as_sentence(refused), messages.ERROR)
 
 
 @admin.register(Token)
-class TokenAdmin(FactsAdmin):
+class TokenAdmin(ReadOnlyAdmin):
     list_display = [
         "name",
         "user",
@@ -121,14 +125,14 @@ class TokenAdmin(FactsAdmin):
 
 
 @admin.register(Invitation)
-class InvitationAdmin(FactsAdmin):
+class InvitationAdmin(ReadOnlyAdmin):
     list_display = ["team", "created_by", "created_at", "expires_at"]
     search_fields = ["team__name"]
     exclude = ["nonce"]
 
 
 @admin.register(MailedInvitation)
-class MailedInvitationAdmin(FactsAdmin):
+class MailedInvitationAdmin(ReadOnlyAdmin):
     list_display = [
         "team",
         "address",

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 
 from citeboard.teams.models import Token, User, token_digest
 
-KEYWORD = "Token"
-#: Requests update `last_used_at` of a token at most once within NOTED_EVERY.
-NOTED_EVERY = dt.timedelta(minutes=1)
+TOKEN_KEYWORD = "Token"  # noqa: S105  (the scheme of the header)
+#: Requests update `last_used_at` of a token at most once within LAST_USE_INTERVAL.
+LAST_USE_INTERVAL = dt.timedelta(minutes=1)
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -24,9 +24,11 @@ class TokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        if (secret := secret_in(get_authorization_header(request))) is None:
+        if (
+            secret := token_secret_in_header(get_authorization_header(request))
+        ) is None:
             return None
-        if (token := token_of(secret)) is None:
+        if (token := find_valid_token(secret)) is None:
             raise AuthenticationFailed(
                 "This token is not known; it may be mistyped, revoked or expired."
             )
@@ -35,39 +37,39 @@ class TokenAuthentication(BaseAuthentication):
                 "This token may only read; make one on the site that may submit."
             )
         now = timezone.now()
-        if token.last_used_at is None or token.last_used_at < now - NOTED_EVERY:
-            unused = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTED_EVERY)
+        if token.last_used_at is None or token.last_used_at < now - LAST_USE_INTERVAL:
+            unused = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USE_INTERVAL)
             Token.objects.filter(unused, pk=token.pk).update(last_used_at=now)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        return KEYWORD
+        return TOKEN_KEYWORD
 
 
-def secret_in(header: bytes) -> str | None:
+def token_secret_in_header(header: bytes) -> str | None:
     scheme, _, secret = header.decode("latin-1").strip().partition(" ")
-    return secret.strip() if scheme.lower() == KEYWORD.lower() else None
+    return secret.strip() if scheme.lower() == TOKEN_KEYWORD.lower() else None
 
 
-def token_of(secret: str) -> Token | None:
+def find_valid_token(secret: str) -> Token | None:
     found = Token.objects.valid().select_related("user")
     return found.filter(digest=token_digest(secret), user__is_active=True).first()
 
 
-def asking_user(request: HttpRequest) -> object:
-    secret = secret_in(
+def user_of_request(request: HttpRequest) -> object:
+    secret = token_secret_in_header(
         request.headers.get("Authorization", "").encode("latin-1", "replace")
     )
-    token = token_of(secret) if secret is not None else None
+    token = find_valid_token(secret) if secret is not None else None
     return token.user if token else request.user
 
 
-def person(request: Request) -> User:
+def signed_in_user(request: Request) -> User:
     assert isinstance(request.user, User)
     return request.user
 
 
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class TokenAuthenticationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = TokenAuthentication
     name = "token"
 

@@ -29,19 +29,19 @@ from django.utils.text import slugify
 from django.utils.translation import gettext, gettext as _
 
 from citeboard.core import audit
-from citeboard.core.actions import INVITED
-from citeboard.core.audit import history
-from citeboard.core.instants import written_day
+from citeboard.core.actions import INVITED_ACTOR_NAME
+from citeboard.core.audit import history_of_place
+from citeboard.core.instants import format_day
 from citeboard.core.lookalikes import skeleton
 from citeboard.core.models import AuditEntry
-from citeboard.core.plain_text import checked_description, checked_links
+from citeboard.core.plain_text import clean_description, clean_links
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
-from citeboard.teams.access import members_in_order
+from citeboard.core.words import count_with_noun
+from citeboard.teams.access import memberships_by_role_and_time
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 
-LASTS = dt.timedelta(days=30)
-_SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
+LINK_LIFETIME = dt.timedelta(days=30)
+_LINK_SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
 Sent = TypeVar("Sent", Invitation, MailedInvitation)
 
 
@@ -70,7 +70,7 @@ def _new_invitation_fields(by: User) -> dict[str, Any]:
         "nonce": secrets.token_hex(12),
         "created_by": by,
         "created_at": now,
-        "expires_at": now + LASTS,
+        "expires_at": now + LINK_LIFETIME,
     }
 
 
@@ -82,15 +82,15 @@ def revoke_invitation(*, team: Team, by: User) -> None:
 
 
 def secret_of(invitation: Invitation) -> str:
-    return _SIGNER.sign(invitation.nonce)
+    return _LINK_SIGNER.sign(invitation.nonce)
 
 
-def present_invitation(team: Team) -> Invitation | None:
+def valid_invitation(team: Team) -> Invitation | None:
     return Invitation.objects.filter(team=team, expires_at__gt=timezone.now()).first()
 
 
 def invitation_for(secret: str) -> Invitation:
-    return _find_invitation(Invitation.objects.all(), _SIGNER, secret)
+    return _find_invitation(Invitation.objects.all(), _LINK_SIGNER, secret)
 
 
 def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
@@ -111,9 +111,9 @@ def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> S
 #: A user sends at most MAX_A_DAY invitations by e-mail within a day.
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
-MAX_ADDRESS = 254
+MAX_ADDRESS_LENGTH = 254
 #: Ended invitations stay for KEPT, so that people who declined get no new e-mail.
-KEPT = dt.timedelta(days=30)
+EXPIRED_INVITATION_KEPT = dt.timedelta(days=30)
 
 #: QUEUE and UNQUEUE name functions of `tasks.jobs` that create and delete e-mail jobs.
 #: A direct import of these functions of `tasks.jobs` would be circular.
@@ -129,10 +129,10 @@ State = MailedInvitation.State
 def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
     address = address.strip().lower()
     validate_email(address)
-    if len(address) > MAX_ADDRESS:
+    if len(address) > MAX_ADDRESS_LENGTH:
         raise ValidationError(
             gettext("an address has at most %(most)s characters")
-            % {"most": MAX_ADDRESS}
+            % {"most": MAX_ADDRESS_LENGTH}
         )
     now = timezone.now()
     with transaction.atomic():
@@ -156,7 +156,7 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             team=team, state=State.WAITING, expires_at__gt=now
         )
         if others.exclude(address=address).count() >= MAX_WAITING:
-            waiting = counted(MAX_WAITING, "invitation")
+            waiting = count_with_noun(MAX_WAITING, "invitation")
             message = gettext(
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
@@ -169,7 +169,9 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
             message = gettext(
                 "you have sent %(invitations)s within a day; go on tomorrow"
             )
-            raise Refused(message % {"invitations": counted(MAX_A_DAY, "invitation")})
+            raise Refused(
+                message % {"invitations": count_with_noun(MAX_A_DAY, "invitation")}
+            )
         import_string(UNQUEUE)([mailed_invitation and mailed_invitation.job])
         defaults = {
             **_new_invitation_fields(by),
@@ -188,7 +190,7 @@ def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
     _end_invitation(invitation, State.WITHDRAWN, by)
 
 
-def decline_mailed(*, invitation: MailedInvitation) -> None:
+def decline_mailed_invitation(*, invitation: MailedInvitation) -> None:
     """Decline an invitation that was sent by e-mail. The team does not learn which
     person declined the invitation.
     """
@@ -201,11 +203,11 @@ def mailed_invitation_for(secret: str) -> MailedInvitation:
     )
 
 
-def mailed_secret(invitation: MailedInvitation) -> str:
+def secret_of_mailed_invitation(invitation: MailedInvitation) -> str:
     return _MAIL_SIGNER.sign(invitation.nonce)
 
 
-def invitations_for(user: User) -> QuerySet[MailedInvitation]:
+def waiting_invitations_for(user: User) -> QuerySet[MailedInvitation]:
     confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(
         lower=Lower("email")
     )
@@ -217,7 +219,7 @@ def invitations_for(user: User) -> QuerySet[MailedInvitation]:
     )
 
 
-def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
+def build_invitation_mail(invitation: MailedInvitation) -> EmailMessage:
     team, host = invitation.team, invitation.created_by
     title = gettext("You are invited to the team %(team)s") % {"team": team}
     if host:
@@ -225,7 +227,10 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
             "host": host,
             "team": team,
         }
-    link, report = reverse("join", args=[mailed_secret(invitation)]), reverse("report")
+    link, report = (
+        reverse("join", args=[secret_of_mailed_invitation(invitation)]),
+        reverse("report"),
+    )
     facts = {
         "link": f"{settings.BASE_URL}{link}",
         "report": f"{settings.BASE_URL}{report}",
@@ -235,7 +240,7 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
         "all runs of the team, and may send runs.\n\nAccept or decline until %(date)s (UTC):\n%(link)s\n\n"
         "If you expect no invitation, decline it, or leave it: it ends by itself. Whoever abuses invitations "
         "can be reported: %(report)s\n"
-    ) % {**facts, "title": title, "date": written_day(invitation.expires_at)}
+    ) % {**facts, "title": title, "date": format_day(invitation.expires_at)}
     return EmailMessage(
         # Users choose the names in the subject, which must not contain line breaks.
         subject=f"[Citeboard] {' '.join(title.split())}",
@@ -245,9 +250,9 @@ def invitation_mail(invitation: MailedInvitation) -> EmailMessage:
     )
 
 
-def forget_invitations() -> int:
+def delete_expired_invitations() -> int:
     deleted, _ = MailedInvitation.objects.filter(
-        expires_at__lt=timezone.now() - KEPT
+        expires_at__lt=timezone.now() - EXPIRED_INVITATION_KEPT
     ).delete()
     return deleted
 
@@ -261,7 +266,7 @@ def _end_invitation(
             pk=invitation.pk, state=State.WAITING
         ).update(state=state):
             import_string(UNQUEUE)([invitation.job])
-            called = INVITED if by is None else ""
+            called = INVITED_ACTOR_NAME if by is None else ""
             audit.record(
                 f"invitation-{state.value}",
                 actor=by,
@@ -338,7 +343,7 @@ def remove_member(*, team: Team, user: User, by: User) -> None:
         mailed.update(state=State.WITHDRAWN)
 
 
-def hand_over(*, team: Team, to: User, by: User) -> None:
+def hand_lead_over(*, team: Team, to: User, by: User) -> None:
     with transaction.atomic():
         new = _membership_or_refuse(locked(team), to)
         if new.role == Role.LEAD:
@@ -363,19 +368,19 @@ def _membership_or_refuse(team: Team, user: User) -> Membership:
     return membership
 
 
-MAX_NAME = 80
+MAX_TEAM_NAME_LENGTH = 80
 #: The digest in the slug of a team has DIGEST_LENGTH characters.
 DIGEST_LENGTH = 8
 
 
 def found_team(*, name: str, founder: User) -> Team:
     with transaction.atomic():
-        team = new_team(name)
+        team = create_team(name)
         Membership.objects.create(team=team, user=founder, role=Role.LEAD)
     return team
 
 
-def new_team(name: str) -> Team:
+def create_team(name: str) -> Team:
     """Return a new team without members.
 
     Raises ValidationError if the name of the team is taken or invalid.
@@ -388,10 +393,10 @@ def new_team(name: str) -> Team:
     if not any(map(str.isalnum, name)):
         raise ValidationError({"name": _("a name has at least one letter or digit")})
     slug = team_slug(name)
-    if len(name) > MAX_NAME:
+    if len(name) > MAX_TEAM_NAME_LENGTH:
         message = _("the name has %(length)s characters; at most %(most)s are allowed")
         raise ValidationError(
-            {"name": message % {"length": len(name), "most": MAX_NAME}}
+            {"name": message % {"length": len(name), "most": MAX_TEAM_NAME_LENGTH}}
         )
     validation_error = ValidationError(
         {"name": _("another team has this name, or one very much like it")}
@@ -411,14 +416,14 @@ def team_slug(name: str) -> str:
     If the name contains letters of other scripts than Latin, the slug contains a
     digest.
     """
-    readable = slugify(name)[: MAX_NAME - DIGEST_LENGTH - 1]
+    readable = slugify(name)[: MAX_TEAM_NAME_LENGTH - DIGEST_LENGTH - 1]
     is_latin = all(
         unicodedata.name(sign, "").startswith("LATIN")
         for sign in name
         if sign.isalpha()
     )
     if readable and is_latin:
-        return slugify(name)[:MAX_NAME]
+        return slugify(name)[:MAX_TEAM_NAME_LENGTH]
     digest = hashlib.sha256(name.encode()).hexdigest()[:DIGEST_LENGTH]
     return f"{readable or 'team'}-{digest}"
 
@@ -427,8 +432,8 @@ def describe_team(
     *, team: Team, description: str, links: Iterable[str], by: User
 ) -> Team:
     wanted = {
-        "description": checked_description(description),
-        "links": checked_links(links),
+        "description": clean_description(description),
+        "links": clean_links(links),
     }
     with transaction.atomic():
         found = locked(team)
@@ -440,11 +445,11 @@ def describe_team(
     return team
 
 
-NEWEST = 20
+MAX_HISTORY_ENTRIES_SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class People:
+class TeamPeople:
     """The members of a team, beginning with the lead, in the order of joining.
 
     ``link`` is the URL by which people can join the team.
@@ -466,18 +471,18 @@ class People:
         ]
 
 
-def people_of(team: Team, request: HttpRequest) -> People:
-    memberships = list(members_in_order().filter(team=team))
+def team_people(team: Team, request: HttpRequest) -> TeamPeople:
+    memberships = list(memberships_by_role_and_time().filter(team=team))
     is_lead = any(
         row.role == Role.LEAD and row.user_id == request.user.pk for row in memberships
     )
-    invitation = present_invitation(team) if is_lead else None
+    invitation = valid_invitation(team) if is_lead else None
     path = reverse("join", args=[secret_of(invitation)]) if invitation else ""
-    return People(
+    return TeamPeople(
         memberships=memberships,
         is_lead=is_lead,
         invitation=invitation,
         link=path and request.build_absolute_uri(path),
         invited=list(MailedInvitation.objects.filter(team=team)) if is_lead else [],
-        history=list(history(team)[:NEWEST]),
+        history=list(history_of_place(team)[:MAX_HISTORY_ENTRIES_SHOWN]),
     )

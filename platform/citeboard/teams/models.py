@@ -15,9 +15,9 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import utc_minute
+from citeboard.core.instants import format_utc_minute
 from citeboard.core.lookalikes import Skeleton
-from citeboard.core.models import late_json, late_text
+from citeboard.core.models import json_field_with_default, text_field_with_default
 from citeboard.teams.countries import countries
 
 #: The terms of a season may require users to fill the fields in ASKED_BY_TERMS.
@@ -53,19 +53,19 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
     name_skeleton = Skeleton("name")
-    affiliation = late_text(200)
-    country = late_text(2, choices=countries)
-    legal_name = late_text(
+    affiliation = text_field_with_default(200)
+    country = text_field_with_default(2, choices=countries)
+    legal_name = text_field_with_default(
         200, help_text="For organisers whose terms ask for it; never published."
     )
-    orcid = late_text(19, "ORCID")
+    orcid = text_field_with_default(19, "ORCID")
     is_listed = models.BooleanField(
         "listed with name and affiliation",
         default=False,
         db_default=False,
         help_text="Whether lists of a season's participants may be published with this person's name.",
     )
-    language = late_text(
+    language = text_field_with_default(
         10,
         help_text="Of mails to this person, and of pages once they have signed in; empty for English.",
     )
@@ -93,7 +93,7 @@ class Team(models.Model):
     name_skeleton = Skeleton("name")
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="", db_default="")
-    links: models.JSONField[list[str]] = late_json(
+    links: models.JSONField[list[str]] = json_field_with_default(
         list, "Addresses of what it says of itself: a page, a group, code.", blank=True
     )
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
@@ -246,4 +246,4 @@ class FirstOrganiserToken(models.Model):
     made_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        return f"token of {utc_minute(self.made_at)}"
+        return f"token of {format_utc_minute(self.made_at)}"

@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext as _
 
 from citeboard.core.instants import MONTHS
-from citeboard.core.middleware import ENGLISH
-from citeboard.core.words import in_decimals
-from scoring.exchange.figure_files import figure_forms, file_forms
+from citeboard.core.middleware import ENGLISH_CODE
+from citeboard.core.words import localize_separators
+from scoring.exchange.figure_files import figure_formats, image_formats
 from scoring.figures import (
     Figure,
     HeatMap,
@@ -59,10 +59,10 @@ def drawing(figure: Figure) -> SafeString:
 
 def in_language(figure: Figure) -> Figure:
     """Return the figure with its texts translated to the language of the page."""
-    if get_language() == ENGLISH or isinstance(figure, HeatMap):
+    if get_language() == ENGLISH_CODE or isinstance(figure, HeatMap):
         return figure
     wording = Wording(
-        decimal_mark=in_decimals("."),
+        decimal_mark=localize_separators("."),
         interval=_("{low} to {high}"),
         point=_("{name}: {y} at {x}"),
         undefined=_("undefined"),
@@ -88,7 +88,7 @@ def _download_links(
         '<a href="{}" download="{}" aria-label="{}: {}">{}</a>',
         (
             (address(file := f"{key}.{form}"), file, form.upper(), title, form.upper())
-            for form in figure_forms()
+            for form in figure_formats()
         ),
     )
     return format_html('<p class="figure-files">{} {}</p>', _("Chart as"), links)
@@ -100,7 +100,7 @@ def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
 
     The meta tags contain the title of the page and the URL of the preview image.
     """
-    if "png" not in file_forms():
+    if "png" not in image_formats():
         return SafeString("")
     facts = {
         "og:title": title,

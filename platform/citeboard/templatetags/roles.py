@@ -5,8 +5,8 @@ import datetime as dt
 from django import template
 
 from citeboard.core.models import AuditEntry
-from citeboard.ops.undoing import to_take_back
-from tasks.delivery.webhooks.services import TO_TAKE_BACK
+from citeboard.ops.undoing import entries_to_undo
+from tasks.delivery.webhooks.services import UNDO_PERIOD
 from tasks.models import Season
 from tasks.seasons.access import may_organise
 
@@ -24,6 +24,6 @@ def taken_back_until(season: Season) -> list[tuple[AuditEntry, str, dt.datetime]
     its time limit.
     """
     return [
-        (entry, entry.words.rstrip("."), entry.at + TO_TAKE_BACK)
-        for entry in to_take_back(season)
+        (entry, entry.words.rstrip("."), entry.at + UNDO_PERIOD)
+        for entry in entries_to_undo(season)
     ]

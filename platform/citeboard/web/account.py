@@ -28,28 +28,33 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from citeboard.background.kinds import begun_from, job_for, outcome_of, waits_for
+from citeboard.background.kinds import (
+    job_result_text,
+    page_of_origin,
+    visible_job_or_404,
+    waiting_reason_of_job,
+)
 from citeboard.core import middleware
-from citeboard.ops.accounts import delete_account, own_data
+from citeboard.ops.accounts import collect_own_data, delete_account
 from citeboard.teams import access, accounts
 from citeboard.teams.models import Membership, Token, User
 from citeboard.web.pages import (
     Answer,
-    leaf,
-    private,
-    refusals_at,
+    add_refusals_to_form,
+    forbid_caching,
+    paginate_rows,
     require_known_fields,
     signed_in,
 )
-from scoring.results.runs.team_view import as_told
+from scoring.results.runs.team_view import run_as_shown_to
 from scoring.worker.background import State
 from tasks.models import Phase, Registration, Submission
-from tasks.seasons.organisers import is_awaited, make_first_organiser
+from tasks.seasons.organisers import make_first_organiser, needs_first_organiser
 
 log = logging.getLogger(__name__)
 
 
-class DeleteForm(forms.Form):
+class DeleteAccountForm(forms.Form):
     proof = forms.CharField(
         label=gettext_lazy("Your password"),
         widget=forms.PasswordInput(render_value=False),
@@ -99,26 +104,28 @@ class FirstOrganiserForm(accounts.NameForm):
         return email
 
 
-TRIES = {"first_organiser": "10/m/ip"}
+RATE_LIMITS = {"first_organiser": "10/m/ip"}
 
 
 @never_cache
 @sensitive_post_parameters("secret", "password")
 @require_http_methods(["GET", "HEAD", "POST"])
-def first_organiser(request: HttpRequest) -> HttpResponse:
-    if not is_awaited():
+def show_first_organiser_form(request: HttpRequest) -> HttpResponse:
+    if not needs_first_organiser():
         raise Http404(_("Somebody organises on this site already."))
     form = FirstOrganiserForm(
         request.POST if request.method == "POST" else None, label_suffix=""
     )
     require_known_fields(request, form)
-    if not consume(request, app="citeboard", action="first_organiser", config=TRIES):
+    if not consume(
+        request, app="citeboard", action="first_organiser", config=RATE_LIMITS
+    ):
         form.add_error(None, _("Too many tries; wait a minute."))
         return render(
             request, "account/first_organiser.html", {"form": form}, status=429
         )
     if form.is_valid():
-        with refusals_at(form, "secret"):
+        with add_refusals_to_form(form, "secret"):
             user = make_first_organiser(**form.cleaned_data)
             login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
             return redirect("new-season")
@@ -132,7 +139,7 @@ def first_organiser(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def name(request: HttpRequest) -> HttpResponse:
+def edit_profile(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     facts = {
         field: getattr(request.user, field)
@@ -145,7 +152,7 @@ def name(request: HttpRequest) -> HttpResponse:
     form.person = request.user
     require_known_fields(request, form)
     if request.method == "POST" and form.is_valid():
-        accounts.describe(user=request.user, **form.cleaned_data)
+        accounts.update_profile(user=request.user, **form.cleaned_data)
         with translation.override(
             form.cleaned_data["language"] or translation.get_language()
         ):
@@ -154,7 +161,7 @@ def name(request: HttpRequest) -> HttpResponse:
             )
         response = redirect("account-name")
         if form.cleaned_data["language"]:
-            middleware.remember(
+            middleware.set_persistent_cookie(
                 response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"]
             )
         return response
@@ -197,7 +204,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+def revoke_api_token(request: HttpRequest, pk: int) -> HttpResponse:
     assert request.user.is_authenticated
     token = get_object_or_404(Token, pk=pk, user=request.user)
     require_known_fields(request)
@@ -210,15 +217,17 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 @signed_in.page()
 def data(request: HttpRequest, user: User) -> Answer:
     response = JsonResponse(
-        own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1}
+        collect_own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1}
     )
     response["Content-Disposition"] = 'attachment; filename="citeboard-account.json"'
-    return private(response)
+    return forbid_caching(response)
 
 
 @signed_in.form("account/delete.html")
 def delete(request: HttpRequest, user: User) -> Answer:
-    form = DeleteForm(request.POST if request.method == "POST" else None, user=user)
+    form = DeleteAccountForm(
+        request.POST if request.method == "POST" else None, user=user
+    )
     require_known_fields(request, form)
     if form.is_valid():
         address, called = user.email, delete_account(user)
@@ -252,38 +261,38 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
     runs = Submission.objects.filter(team__in=teams).select_related(
         "team", "phase__task__season"
     )
-    page = leaf(request, runs)
+    page = paginate_rows(request, runs)
     return {
         "teams": teams,
         "phases": open_phases.order_by("closes", "task__position", "position"),
         "page": page,
-        "runs": [as_told(run, user) for run in page.object_list],
+        "runs": [run_as_shown_to(run, user) for run in page.object_list],
     }
 
 
 @require_safe
-def background_job(
+def show_background_job(
     request: HttpRequest, pk: int, part: str = "job.html"
 ) -> HttpResponse:
     """Show the progress of a background job. The template `_status.html` polls the
     status until the job ends.
     """
     try:
-        job = job_for(request.user, pk)
+        job = visible_job_or_404(request.user, pk)
     except Http404:
         if request.user.is_authenticated:
             raise
         return redirect_to_login(reverse("background-job", args=[pk]))
-    words, path = outcome_of(job) if job.state == State.DONE else ("", "")
+    words, path = job_result_text(job) if job.state == State.DONE else ("", "")
     context = {
         "season": job.season,
         "job": job,
-        "waits_for": waits_for(job),
+        "waits_for": waiting_reason_of_job(job),
         "outcome": words,
         "path": path,
         "is_file": path.partition("?")[0].endswith(".zip"),
-        "again": begun_from(job),
+        "again": page_of_origin(job),
         "problems": job.problems,
         "more": job.more,
     }
-    return private(render(request, f"background/{part}", context))
+    return forbid_caching(render(request, f"background/{part}", context))

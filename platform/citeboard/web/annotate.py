@@ -11,28 +11,28 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from citeboard.acts.human import RATE, OwnRatingsForm, annotator_of
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import (
     Answer,
-    Pages,
+    PageDecorators,
     SignedInRequest,
-    attachment,
+    download_response,
     require_known_fields,
     signed_in,
 )
-from scoring.human.pairs import pairs_for
+from scoring.human.pairs import pairs_for_judge
 from scoring.human.ratings import (
-    Given,
+    GivenRating,
     RatingsRefused,
+    rating_form_csv,
     save_ratings,
-    sheet_csv,
-    texts_for,
+    texts_to_rate,
 )
 from scoring.models import (
-    CRITERIA,
     HIGHEST,
     LOWEST,
+    RATING_CRITERIA,
     Annotator,
     Rating,
     Sheet,
@@ -41,8 +41,8 @@ from scoring.models import (
 )
 
 #: Annotators see the texts of an instance as A, B, C, … in random order.
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SCORES = range(LOWEST, HIGHEST + 1)
+TEXT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+RATING_SCORES = range(LOWEST, HIGHEST + 1)
 
 
 @signed_in.page("human/annotations.html")
@@ -56,7 +56,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
         {
             "annotator": annotator,
             "rated": annotator.rated,
-            "texts": texts_for(annotator).count(),
+            "texts": texts_to_rate(annotator).count(),
         }
         for annotator in annotators.annotate(rated=Count("ratings")).order_by(
             "-sheet__created_at"
@@ -67,7 +67,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
         {
             "annotator": judge,
             "judged": judge.judged,
-            "pairs": pairs_for(judge).count(),
+            "pairs": pairs_for_judge(judge).count(),
         }
         for judge in judges.annotate(judged=Count("preferences")).order_by(
             "-sheet__created_at"
@@ -84,7 +84,7 @@ def _annotation_context(annotator: Annotator) -> dict[str, Any]:
             "question": sheet.question(name),
             "levels": list(enumerate(sheet.levels(name), start=LOWEST)),
         }
-        for name in CRITERIA
+        for name in RATING_CRITERIA
     ]
     return {
         "sheet": sheet,
@@ -92,30 +92,30 @@ def _annotation_context(annotator: Annotator) -> dict[str, Any]:
         "task": sheet.phase.task,
         "criteria": criteria,
         "rated": annotator.ratings.count(),
-        "texts": texts_for(annotator).count(),
+        "texts": texts_to_rate(annotator).count(),
         "is_adjudicator": annotator.is_adjudicator,
         "instances": sheet.instances.count(),
     }
 
 
-annotators = Pages(annotator_of, "sheet", context=_annotation_context)
+annotators = PageDecorators(annotator_of, "sheet", context=_annotation_context)
 
 
 @annotators.form("human/annotate.html")
 def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
     """Show an instance of a sheet, with its sources and its anonymous texts."""
     instance = _instance_to_rate(annotator, request.GET.get("instance", ""))
-    texts = list(texts_for(annotator).filter(instance=instance))
+    texts = list(texts_to_rate(annotator).filter(instance=instance))
     faults: list[str] = []
     if request.method == "POST":
-        names = [f"{text.code}-{name}" for text in texts for name in CRITERIA]
+        names = [f"{text.code}-{name}" for text in texts for name in RATING_CRITERIA]
         require_known_fields(request, names=names)
-        given, faults = _ratings_in(request.POST, texts)
+        given, faults = _parse_ratings(request.POST, texts)
         if not faults:
             try:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
-                messages.error(request, sentence(refused))
+                messages.error(request, as_sentence(refused))
             # The page after the last instance shows the first incomplete instance.
             position = instance.position + 1
             is_last = (
@@ -134,7 +134,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
 
 
 def _instance_to_rate(annotator: Annotator, wanted: str) -> SheetInstance:
-    texts = texts_for(annotator).order_by()
+    texts = texts_to_rate(annotator).order_by()
     instances = annotator.sheet.instances.filter(
         pk__in=texts.values("instance")
     ).order_by("position")
@@ -163,39 +163,41 @@ def _texts_with_fields(
     }
     return [
         {
-            "letter": LETTERS[index],
+            "letter": TEXT_LETTERS[index],
             "code": text.code,
             "text": text.text,
             "fields": [
                 {
                     "name": (field := f"{text.code}-{name}"),
                     "criterion": name,
-                    "scores": SCORES,
+                    "scores": RATING_SCORES,
                     "value": str(
                         posted.get(field)
                         or getattr(ratings.get(text.pk), name, "")
                         or ""
                     ),
                 }
-                for name in CRITERIA
+                for name in RATING_CRITERIA
             ],
         }
         for index, text in enumerate(texts)
     ]
 
 
-def _ratings_in(
+def _parse_ratings(
     posted: QueryDict, texts: Sequence[SheetText]
-) -> tuple[list[Given], list[str]]:
-    allowed = {str(score): score for score in SCORES}
+) -> tuple[list[GivenRating], list[str]]:
+    allowed = {str(score): score for score in RATING_SCORES}
     given, faults = [], []
-    for letter, text in zip(LETTERS, texts, strict=False):
-        values = {name: posted.get(f"{text.code}-{name}", "") for name in CRITERIA}
+    for letter, text in zip(TEXT_LETTERS, texts, strict=False):
+        values = {
+            name: posted.get(f"{text.code}-{name}", "") for name in RATING_CRITERIA
+        }
         if not any(values.values()):
             continue
         if all(value in allowed for value in values.values()):
             given.append(
-                Given(
+                GivenRating(
                     text.code, {name: allowed[value] for name, value in values.items()}
                 )
             )
@@ -220,8 +222,11 @@ def _ratings_in(
 @annotators.page()
 def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
     # Spreadsheet programs recognise UTF-8 by the byte order mark at the start.
-    content, name = "\ufeff" + sheet_csv(annotator), f"sheet-{annotator.sheet_id}.csv"
-    return attachment(content, name, is_private=True)
+    content, name = (
+        "\ufeff" + rating_form_csv(annotator),
+        f"sheet-{annotator.sheet_id}.csv",
+    )
+    return download_response(content, name, is_private=True)
 
 
 @annotators.act("annotate sheet", fields=None)

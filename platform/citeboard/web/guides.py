@@ -19,40 +19,43 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from citeboard.core.markdown import groups, guides, search
-from citeboard.core.middleware import ENGLISH
-from citeboard.web.pages import leaf
+from citeboard.core.markdown import group_guides, load_guides, search_guides
+from citeboard.core.middleware import ENGLISH_CODE
+from citeboard.web.pages import paginate_rows
 from scoring.distribution.backend import wheel
-from scoring.exchange.mounted import Mounted, mounted_archive, mounted_archives
+from scoring.exchange.mounted import MountedArchive, mounted_archive, mounted_archives
 from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
-from scoring.receipts.log import why_lost
+from scoring.receipts.log import signing_key_problem
 
-API = "api"
-MAX_QUERY = 100
+API_GUIDE_SLUG = "api"
+MAX_QUERY_LENGTH = 100
 
 
 @require_safe
-def guide_list(request: HttpRequest) -> HttpResponse:
-    text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY]
+def list_guides(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "").replace("\0", " ").strip()[:MAX_QUERY_LENGTH]
     return render(
         request,
         "guides/list.html",
-        {"groups": groups(), "text": text, "found": search(text)},
+        {"groups": group_guides(), "text": text, "found": search_guides(text)},
     )
 
 
 @require_safe
 def guide(request: HttpRequest, guide: str) -> HttpResponse:
-    if (found := guides().get(guide)) is None:
+    if (found := load_guides().get(guide)) is None:
         raise Http404(_("There is no guide at this address."))
-    context = {"guide": found, "operations": operations() if guide == API else []}
+    context = {
+        "guide": found,
+        "operations": describe_api_operations() if guide == API_GUIDE_SLUG else [],
+    }
     return render(request, "guides/guide.html", context)
 
 
 @cache
-def operations() -> list[dict[str, Any]]:
-    with translation.override(ENGLISH):
+def describe_api_operations() -> list[dict[str, Any]]:
+    with translation.override(ENGLISH_CODE):
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]
     return [
@@ -111,11 +114,11 @@ def _request_example(operation: Mapping[str, Any]) -> str:
     return ""
 
 
-CHECKSUM = ".sha256"
+CHECKSUM_SUFFIX = ".sha256"
 
 
 @dataclass(frozen=True)
-class Wheel:
+class ScorerWheel:
     name: str
     content: bytes
 
@@ -125,24 +128,26 @@ class Wheel:
 
 
 @cache
-def site_wheel() -> Wheel:
+def build_site_wheel() -> ScorerWheel:
     """Return the Python wheel of the offline scorer, built once for each process."""
-    return Wheel(*wheel(settings.BASE_DIR))
+    return ScorerWheel(*wheel(settings.BASE_DIR))
 
 
 @require_safe
-def client(request: HttpRequest) -> HttpResponse:
+def show_client_page(request: HttpRequest) -> HttpResponse:
     return render(
-        request, "seasons/client.html", {"wheel": site_wheel(), "checksum": CHECKSUM}
+        request,
+        "seasons/client.html",
+        {"wheel": build_site_wheel(), "checksum": CHECKSUM_SUFFIX},
     )
 
 
 @require_safe
-def client_file(request: HttpRequest, file: str) -> HttpResponse:
-    own = site_wheel()
+def download_client_file(request: HttpRequest, file: str) -> HttpResponse:
+    own = build_site_wheel()
     if file == own.name:
         response = HttpResponse(own.content, content_type="application/octet-stream")
-    elif file == own.name + CHECKSUM:
+    elif file == own.name + CHECKSUM_SUFFIX:
         response = HttpResponse(
             f"{own.sha256}  {own.name}\n", content_type="text/plain; charset=utf-8"
         )
@@ -153,7 +158,7 @@ def client_file(request: HttpRequest, file: str) -> HttpResponse:
 
 
 @require_safe
-def archives(request: HttpRequest) -> HttpResponse:
+def list_archives(request: HttpRequest) -> HttpResponse:
     return render(request, "archives/list.html", {"archives": mounted_archives()})
 
 
@@ -165,7 +170,7 @@ def archive(request: HttpRequest, archive: str) -> HttpResponse:
 
 
 @require_safe
-def archive_board(request: HttpRequest, archive: str, board: str) -> HttpResponse:
+def show_archive_board(request: HttpRequest, archive: str, board: str) -> HttpResponse:
     found = _archive_or_404(archive)
     if (shown := found.board(board)) is None:
         raise Http404(_("This archive has no such board."))
@@ -173,7 +178,9 @@ def archive_board(request: HttpRequest, archive: str, board: str) -> HttpRespons
 
 
 @require_safe
-def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseBase:
+def download_archive_file(
+    request: HttpRequest, archive: str, file: str
+) -> HttpResponseBase:
     """Return a file of an archive as a download.
 
     Browsers only download the file, and must not display a file of another site as a
@@ -191,21 +198,21 @@ def archive_file(request: HttpRequest, archive: str, file: str) -> HttpResponseB
     )
 
 
-def _archive_or_404(slug: str) -> Mounted:
+def _archive_or_404(slug: str) -> MountedArchive:
     if (found := mounted_archive(slug)) is None:
         raise Http404(_("No archive is mounted here."))
     return found
 
 
 @require_safe
-def receipt_log(request: HttpRequest) -> HttpResponse:
+def show_receipt_log(request: HttpRequest) -> HttpResponse:
     """Show the log of receipts, newest first."""
     head = log.head()
     context = {
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},
-        "lost": why_lost(),
+        "lost": signing_key_problem(),
         "keys": SigningKey.objects.all(),
-        "page": leaf(
+        "page": paginate_rows(
             request,
             LogEntry.objects.exclude(index=None)
             .select_related("key")

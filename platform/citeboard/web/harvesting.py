@@ -21,20 +21,20 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from citeboard.core.api import readable_anywhere
-from citeboard.teams.api import asking_user
+from citeboard.core.api import allow_any_origin
+from citeboard.teams.api import user_of_request
 from citeboard.web.pages import Answer, task_readers
 from scoring.exchange import data_sets, feeds, linked_data, mounted
-from scoring.exchange.results import place, site_address
+from scoring.exchange.results import phase_slugs, site_address
 from scoring.models import Paper
 from scoring.results.board import cache, visibility
-from scoring.results.board.standings import cached_standings
+from scoring.results.board.standings import cached_board
 from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
-SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
+SITEMAP_SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 #: robots.txt forbids crawlers to read PRIVATE pages, and boards with URL parameters.
-PRIVATE = (
+DISALLOWED_PATHS = (
     "/accounts/",
     "/admin/",
     "/annotate/",
@@ -44,29 +44,31 @@ PRIVATE = (
     "/*?",
 )
 #: In robots.txt, the longer rules of the PUBLIC pages override the rules of PRIVATE.
-PUBLIC = ("/teams/*/results/", "/teams/*/systems/")
+ALLOWED_PATHS = ("/teams/*/results/", "/teams/*/systems/")
 
 
-@readable_anywhere
+@allow_any_origin
 @task_readers.page()
 def task_croissant(request: HttpRequest, task: Task) -> Answer:
     if not (releases := data_sets.releases_of(task)):
         raise Http404(_("This task has released no data."))
     described, written = (
-        data_sets.croissant(task, releases),
+        data_sets.croissant_description(task, releases),
         {"ensure_ascii": False, "indent": 1},
     )
     return JsonResponse(
-        described, content_type=linked_data.LD_JSON, json_dumps_params=written
+        described,
+        content_type=linked_data.JSON_LD_CONTENT_TYPE,
+        json_dumps_params=written,
     )
 
 
 @require_safe
-def robots(request: HttpRequest) -> HttpResponse:
+def show_robots_txt(request: HttpRequest) -> HttpResponse:
     lines = [
         "User-agent: *",
-        *(f"Disallow: {path}" for path in PRIVATE),
-        *(f"Allow: {path}" for path in PUBLIC),
+        *(f"Disallow: {path}" for path in DISALLOWED_PATHS),
+        *(f"Allow: {path}" for path in ALLOWED_PATHS),
         f"Sitemap: {site_address('sitemap')}",
     ]
     return HttpResponse(
@@ -75,16 +77,17 @@ def robots(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def sitemap(request: HttpRequest) -> HttpResponse:
+def list_public_pages(request: HttpRequest) -> HttpResponse:
     """List the public pages in a sitemap."""
     urls = "".join(
-        f"<url><loc>{escape(address)}</loc></url>\n" for address in _public_pages()
+        f"<url><loc>{escape(address)}</loc></url>\n"
+        for address in _public_page_addresses()
     )
-    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SCHEMA}">\n{urls}</urlset>\n'
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SITEMAP_SCHEMA}">\n{urls}</urlset>\n'
     return HttpResponse(content, content_type="application/xml; charset=utf-8")
 
 
-def _public_pages() -> Iterator[str]:
+def _public_page_addresses() -> Iterator[str]:
     public = Season.objects.visible_to(None)
     yield from map(site_address, ("home", "about", "papers"))
     for season in public.values_list("slug", flat=True):
@@ -103,7 +106,7 @@ def _public_pages() -> Iterator[str]:
         if task.published:
             yield site_address("published", task.season.slug, task.slug)
     for phase in Phase.objects.visible_to(None).select_related("task__season"):
-        yield site_address("board", *place(phase))
+        yield site_address("board", *phase_slugs(phase))
     for archive in mounted.mounted_archives():
         yield site_address("archive", archive.slug)
         for name, _board in archive.boards:
@@ -113,29 +116,33 @@ def _public_pages() -> Iterator[str]:
 
 
 @require_safe
-def of_season(request: HttpRequest, season: str) -> HttpResponse:
+def show_season_feed(request: HttpRequest, season: str) -> HttpResponse:
     """Return the Atom feed of a season's announcements and phases.
 
     Draft seasons have no feed, even for their organisers.
     """
     return HttpResponse(
-        feeds.season_feed(season_for(None, season), now()), content_type=feeds.ATOM
+        feeds.season_feed(season_for(None, season), now()),
+        content_type=feeds.ATOM_CONTENT_TYPE,
     )
 
 
 @require_safe
-def calendar(request: HttpRequest, season: str) -> HttpResponse:
+def download_season_calendar(request: HttpRequest, season: str) -> HttpResponse:
     """Return the calendar of a season's phases and dates.
 
     Draft seasons have no calendar, even for their organisers.
     """
     return HttpResponse(
-        feeds.season_calendar(season_for(None, season)), content_type=feeds.ICALENDAR
+        feeds.season_calendar(season_for(None, season)),
+        content_type=feeds.ICALENDAR_CONTENT_TYPE,
     )
 
 
 @require_safe
-def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def show_board_feed(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """Return the Atom feed of a board's runs and gold versions."""
     found = phase_for(None, season, task, phase)
     if (
@@ -144,23 +151,30 @@ def of_board(request: HttpRequest, season: str, task: str, phase: str) -> HttpRe
     ):
         raise Http404("The board of this phase is not published.")
 
-    def body() -> str:
+    def render_board_feed() -> str:
         return feeds.board_feed(
-            cached_standings(found, None, audience=visibility.Audience.PUBLIC)
+            cached_board(found, None, audience=visibility.Audience.PUBLIC)
         )
 
-    return cache.phase_page(
-        request, found, visibility.Audience.PUBLIC, "", body, content_type=feeds.ATOM
+    return cache.cached_phase_page(
+        request,
+        found,
+        visibility.Audience.PUBLIC,
+        "",
+        render_board_feed,
+        content_type=feeds.ATOM_CONTENT_TYPE,
     )
 
 
-#: The site writes archives of more than IN_MEMORY bytes to disk.
-IN_MEMORY = 4 << 20
+#: The site writes archives of more than MAX_MEMORY_BYTES bytes to disk.
+MAX_MEMORY_BYTES = 4 << 20
 
 
 @require_safe
-def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
-    person = asking_user(request)
+def download_trec_archive(
+    request: HttpRequest, season: str, task: str
+) -> HttpResponseBase:
+    person = user_of_request(request)
     found = task_for(person, season, task)
     if (form := found.task_type.trec) is None:
         raise Http404(_("The data of this task are no topics and documents."))
@@ -175,8 +189,10 @@ def trec(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
 
 
 @require_safe
-def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBase:
-    person = asking_user(request)
+def download_hugging_face_archive(
+    request: HttpRequest, season: str, task: str
+) -> HttpResponseBase:
+    person = user_of_request(request)
     found = task_for(person, season, task)
     splits = _released_splits(found, person)
     try:
@@ -187,17 +203,17 @@ def hugging_face(request: HttpRequest, season: str, task: str) -> HttpResponseBa
             "hugging-face",
             lambda out: data_sets.write_data_set(out, found, splits),
         )
-    except data_sets.NoLines:
+    except data_sets.NoJsonLines:
         raise Http404(_("The data of this task are no JSON lines.")) from None
 
 
-def _released_splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
+def _released_splits(task: Task, person: object) -> list[data_sets.DownloadableSplit]:
     """Return the released splits of a task's data.
 
     Raises Http404 if no split of the task is released. Raises PermissionDenied if the
     user has not accepted the terms.
     """
-    if splits := data_sets.given_out(task, person):
+    if splits := data_sets.downloadable_splits(task, person):
         return splits
     if data_sets.released_phases(task):
         terms = site_address("terms", task.season.slug)
@@ -211,7 +227,7 @@ def _released_splits(task: Task, person: object) -> list[data_sets.GivenSplit]:
 def _archive_response(
     request: HttpRequest,
     task: Task,
-    splits: list[data_sets.GivenSplit],
+    splits: list[data_sets.DownloadableSplit],
     form: str,
     write: Callable[[IO[bytes]], None],
 ) -> HttpResponseBase:
@@ -221,7 +237,7 @@ def _archive_response(
     same = get_conditional_response(request, etag=etag)
     if same is not None and same.status_code == HttpResponse(status=304).status_code:
         return same
-    out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (the answer closes it)
+    out = tempfile.SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115  (the answer closes it)
     try:
         write(out)
     except BaseException:

@@ -8,13 +8,22 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from citeboard.core.query import whole_number
-from citeboard.core.words import counted, sentence
-from citeboard.teams.membership import invitations_for, mailed_secret
+from citeboard.core.query import parse_whole_number
+from citeboard.core.words import as_sentence, count_with_noun
+from citeboard.teams.membership import (
+    secret_of_mailed_invitation,
+    waiting_invitations_for,
+)
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, leaf, private, require_known_fields, signed_in
+from citeboard.web.pages import (
+    Answer,
+    forbid_caching,
+    paginate_rows,
+    require_known_fields,
+    signed_in,
+)
 from tasks.delivery.notifications import reading, wording
-from tasks.delivery.notifications.reading import unsubscribe as end_mails
+from tasks.delivery.notifications.reading import end_mails_of_kind as end_mails
 from tasks.models.notifications import Channel
 
 
@@ -24,15 +33,16 @@ def inbox(request: HttpRequest, user: User) -> Answer:
     mark messages as read.
     """
     notifications = reading.notifications_of(user)
-    page = leaf(request, notifications)
+    page = paginate_rows(request, notifications)
     return {
         "page": page,
         "lines": [
-            {"told": told, "words": wording.words_of(told)} for told in page.object_list
+            {"told": told, "words": wording.write_notification_text(told)}
+            for told in page.object_list
         ],
         "invitations": [
-            (invitation, mailed_secret(invitation))
-            for invitation in invitations_for(user)
+            (invitation, secret_of_mailed_invitation(invitation))
+            for invitation in waiting_invitations_for(user)
         ],
         "unread": notifications.unread().count(),
     }
@@ -43,21 +53,22 @@ def read(request: HttpRequest, user: User) -> Answer:
     chosen = [
         number
         for text in request.POST.getlist("message")
-        if (number := whole_number(text))
+        if (number := parse_whole_number(text))
     ]
     count = reading.mark_read(user=user, ids=chosen or None)
-    return sentence(
-        _("%(messages)s marked as read") % {"messages": counted(count, "message")}
+    return as_sentence(
+        _("%(messages)s marked as read")
+        % {"messages": count_with_noun(count, "message")}
     )
 
 
 @signed_in.form("notifications/choices.html")
 def choices(request: HttpRequest, user: User) -> Answer:
-    chosen = reading.choices_of(user)
+    chosen = reading.channels_by_kind(user)
     if request.method == "POST":
         require_known_fields(request, names=chosen)
         posted = {kind: request.POST.get(kind, "") for kind in chosen}
-        reading.choose(
+        reading.set_channels(
             user=user,
             wanted={kind: way for kind, way in posted.items() if way in Channel.values},
         )
@@ -70,19 +81,19 @@ def choices(request: HttpRequest, user: User) -> Answer:
 # The signed link authorises the request.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
+def unsubscribe_from_mails(request: HttpRequest, secret: str) -> HttpResponse:
     """Unsubscribe from e-mails of one kind by POST.
 
     A GET request changes nothing, because mail programs open links automatically.
     """
     try:
-        user, kind = reading.subscription_of(secret)
-    except reading.LinkNotValid as unknown:
+        user, kind = reading.subscription_in_link(secret)
+    except reading.InvalidUnsubscribeLink as unknown:
         raise Http404(_("This link to unsubscribe does not work.")) from unknown
     is_done = request.method == "POST"
     if is_done:
         end_mails(user, kind)
-    has_ended = is_done or reading.choices_of(user)[kind] != Channel.MAIL
+    has_ended = is_done or reading.channels_by_kind(user)[kind] != Channel.MAIL
     response = render(
         request,
         "notifications/unsubscribe.html",
@@ -90,4 +101,4 @@ def unsubscribe(request: HttpRequest, secret: str) -> HttpResponse:
     )
     # Other sites must not learn the secret in the URL of the page from the referrer.
     response["Referrer-Policy"] = "no-referrer"
-    return private(response)
+    return forbid_caching(response)

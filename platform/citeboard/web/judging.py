@@ -12,12 +12,12 @@ from citeboard.acts.human import judge_of
 from citeboard.acts.pairs import JUDGE, JudgementForm
 from citeboard.web.pages import (
     Answer,
-    Pages,
+    PageDecorators,
     SignedInRequest,
-    refusals_at,
+    add_refusals_to_form,
     require_known_fields,
 )
-from scoring.human.pairs import pairs_for
+from scoring.human.pairs import pairs_for_judge
 from scoring.models import Annotator, Preference, SheetPair
 
 
@@ -28,11 +28,11 @@ def _judging_context(annotator: Annotator) -> dict[str, Any]:
         "season": sheet.phase.task.season,
         "task": sheet.phase.task,
         "judged": annotator.preferences.count(),
-        "pairs": pairs_for(annotator).count(),
+        "pairs": pairs_for_judge(annotator).count(),
     }
 
 
-judges = Pages(judge_of, "sheet", context=_judging_context)
+judges = PageDecorators(judge_of, "sheet", context=_judging_context)
 
 
 @judges.form("human/judge.html")
@@ -44,26 +44,26 @@ def judge(request: SignedInRequest, annotator: Annotator) -> Answer:
     form = JudgementForm(request.POST or None, initial=first)
     require_known_fields(request, form)
     if request.method == "POST" and annotator.sheet.is_open:
-        with refusals_at(form, "label"):
+        with add_refusals_to_form(form, "label"):
             if form.is_valid():
                 JUDGE(annotator, request.user, **form.cleaned_data)
                 return redirect(_next_pair_url(request, annotator, pair))
-    before = pairs_for(annotator).filter(position__lt=pair.position)
+    before = pairs_for_judge(annotator).filter(position__lt=pair.position)
     return {
         "pair": pair,
         "form": form,
         "number": before.count() + 1,
         "before": before.last(),
-        "after": _following_pair(annotator, pair),
+        "after": _next_pair(annotator, pair),
     }
 
 
-def _following_pair(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
-    return pairs_for(annotator).filter(position__gt=pair.position).first()
+def _next_pair(annotator: Annotator, pair: SheetPair) -> SheetPair | None:
+    return pairs_for_judge(annotator).filter(position__gt=pair.position).first()
 
 
 def _requested_pair(annotator: Annotator, wanted: str) -> SheetPair:
-    planned = pairs_for(annotator).select_related("instance", "left", "right")
+    planned = pairs_for_judge(annotator).select_related("instance", "left", "right")
     named = (
         planned.filter(position=int(wanted[:6])).first() if wanted.isdecimal() else None
     )
@@ -77,5 +77,5 @@ def _requested_pair(annotator: Annotator, wanted: str) -> SheetPair:
 
 
 def _next_pair_url(request: HttpRequest, annotator: Annotator, pair: SheetPair) -> str:
-    after = _following_pair(annotator, pair)
+    after = _next_pair(annotator, pair)
     return f"{request.path}?pair={after.position}" if after else request.path

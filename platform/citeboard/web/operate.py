@@ -18,23 +18,23 @@ from citeboard.acts.mails import SEND_MAILS_AGAIN
 from citeboard.acts.own_measures import DECIDE_MEASURES
 from citeboard.acts.reports import ReportForm
 from citeboard.core.checks import is_loopback
-from citeboard.ops.site_state import exposition, site_state
+from citeboard.ops.site_state import collect_site_state, render_metrics
 from citeboard.teams.models import User
 from citeboard.web.pages import (
     Answer,
-    Pages,
-    does,
-    leaf,
-    refusals_at,
+    PageDecorators,
+    add_refusals_to_form,
+    build_action_view,
+    paginate_rows,
     require_known_fields,
     signed_in,
     staff,
 )
-from scoring.results.board.embargo_table import in_common
+from scoring.results.board.embargo_table import describe_content_shared_by_seasons
 from tasks.models import Claim, MeasuresFile, Report
 from tasks.seasons import announcements, claims as on_claims, own_measures
 
-FORWARDED = (
+PROXY_HEADERS = (
     "Forwarded",
     "Via",
     "X-Forwarded-For",
@@ -47,10 +47,10 @@ FORWARDED = (
 @never_cache
 @staff.page("operate.html")
 def operate(request: HttpRequest, user: User) -> Answer:
-    return {"state": site_state()}
+    return {"state": collect_site_state()}
 
 
-mails = does(SEND_MAILS_AGAIN, "operate", staff)
+mails = build_action_view(SEND_MAILS_AGAIN, "operate", staff)
 
 
 @signed_in.form("report.html")
@@ -58,7 +58,7 @@ def report(request: HttpRequest, user: User) -> Answer:
     about = {"address": request.GET.get("about", "")[: announcements.MAX_ADDRESS]}
     form = ReportForm(request.POST or None, initial=about)
     require_known_fields(request, form)
-    with refusals_at(form, "text"):
+    with add_refusals_to_form(form, "text"):
         if form.is_valid():
             announcements.report_abuse(by=user, **form.cleaned_data)
             return _("The site's staff have your report.")
@@ -72,7 +72,7 @@ def reports(request: HttpRequest, user: User) -> Answer:
     ordered = rows.order_by(
         F("closed_at").desc(nulls_first=True), "-reported_at", "-pk"
     )
-    return {"page": leaf(request, ordered)}
+    return {"page": paginate_rows(request, ordered)}
 
 
 @staff.act("operate-reports")
@@ -90,15 +90,15 @@ def measures(request: HttpRequest, user: User) -> Answer:
     ordered = rows.order_by(
         F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"
     )
-    page = leaf(request, ordered)
+    page = paginate_rows(request, ordered)
     files = [(row, own_measures.program_warnings(row)) for row in page.object_list]
     return {"page": page, "files": files}
 
 
-decide_measures = does(
+decide_measures = build_action_view(
     DECIDE_MEASURES,
     "operate-measures",
-    Pages(own_measures.measures_of_site, "measures"),
+    PageDecorators(own_measures.measures_or_404, "measures"),
 )
 
 
@@ -109,30 +109,33 @@ def claims(request: HttpRequest, user: User) -> Answer:
     Each claim shows all texts that both seasons share.
     """
     rows = Claim.objects.select_related("season", "later", "decided_by")
-    page = leaf(
+    page = paginate_rows(
         request, rows.order_by(F("decided_at").asc(nulls_first=True), "-made_at", "-pk")
     )
     return {
         "page": page,
-        "claims": [(row, in_common(row.later, row.season)) for row in page.object_list],
+        "claims": [
+            (row, describe_content_shared_by_seasons(row.later, row.season))
+            for row in page.object_list
+        ],
     }
 
 
-decide_claim = does(
-    DECIDE_CLAIM, "operate-claims", Pages(on_claims.claim_of_site, "claim")
+decide_claim = build_action_view(
+    DECIDE_CLAIM, "operate-claims", PageDecorators(on_claims.claim_or_404, "claim")
 )
 
 
 @never_cache
 @require_safe
-def metrics(request: HttpRequest) -> HttpResponse:
+def serve_prometheus_metrics(request: HttpRequest) -> HttpResponse:
     """Return Prometheus metrics to clients with the token or on the same machine."""
-    if not (_has_token(request) or _is_local(request)):
+    if not (_has_metrics_token(request) or _is_local(request)):
         raise Http404(_("There is nothing for you to read at this address."))
-    return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(render_metrics(), content_type=CONTENT_TYPE_LATEST)
 
 
-def _has_token(request: HttpRequest) -> bool:
+def _has_metrics_token(request: HttpRequest) -> bool:
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     token = settings.METRICS_TOKEN
     return (
@@ -148,7 +151,7 @@ def _is_local(request: HttpRequest) -> bool:
     A forwarded request does not count as local, because a local proxy forwards the
     requests of all clients.
     """
-    if settings.PROXIES or any(name in request.headers for name in FORWARDED):
+    if settings.PROXIES or any(name in request.headers for name in PROXY_HEADERS):
         return False
     if split_domain_port(request.get_host())[0] not in (
         "127.0.0.1",

@@ -29,31 +29,31 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from citeboard.acts.declared import ROWS, Act, Lookup
+from citeboard.acts.declared import ROW_LOOKUPS, Act, Lookup
 from citeboard.acts.rehearsal import (
+    ActionConfirmation,
     NeedsConfirmation,
     Rehearsal,
-    Said,
     perform,
     season_of,
 )
-from citeboard.background.kinds import ask_for_dry_runs
+from citeboard.background.kinds import queue_dry_runs
 from citeboard.core.query import refuse_unknown
 from citeboard.core.refusals import Refused
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams.access import team_for_lead, team_for_member
 from citeboard.teams.models import User
 from scoring.exchange.results import content_type_of
 from scoring.models import BackgroundJob
-from scoring.results.board.formatting import name_as
+from scoring.results.board.formatting import use_names_of_task
 from tasks.gold.early import (
-    GOING_ON,
-    SHOWN,
+    CONFIRMATION_FIELDS,
+    REHEARSED_FIELD,
+    ConfirmedDisclosure,
     EmbargoBreach,
-    GoingOn,
-    ask_first,
-    asked_again,
-    going_on,
+    confirm_disclosure,
+    render_breach_confirmation,
+    render_confirmation_page,
 )
 from tasks.models import Phase, Season, Task
 from tasks.seasons import access
@@ -73,14 +73,14 @@ Decorator = Callable[[Callable[..., Answer]], View]
 R = TypeVar("R", bound=HttpResponseBase)
 
 
-def page(address: str, view: View, name: str, **given: str) -> URLPattern:
+def build_url_pattern(address: str, view: View, name: str, **given: str) -> URLPattern:
     """Return a URL pattern for a view. ``given`` contains additional keyword arguments
     for the view.
     """
     return path(address, view, given, name=name)
 
 
-def in_forms(
+def build_url_patterns_by_format(
     address: str, view: View, name: str, forms: Iterable[str]
 ) -> list[URLPattern]:
     """Return a URL pattern for each format of a page.
@@ -88,7 +88,8 @@ def in_forms(
     The name of the format is a suffix of the URL and of the pattern's name.
     """
     return [
-        page(f"{address}.{form}", view, f"{name}-{form}", form=form) for form in forms
+        build_url_pattern(f"{address}.{form}", view, f"{name}-{form}", form=form)
+        for form in forms
     ]
 
 
@@ -99,7 +100,7 @@ class SignedInRequest(HttpRequest):
 Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
-class Pages:
+class PageDecorators:
     """Decorators for views that show one type of object. The decorators also check
     permissions.
 
@@ -126,8 +127,8 @@ class Pages:
 
         Without a template, the view itself returns a response, such as a file.
         """
-        return lambda view: self._guarded(
-            require_safe(self._view(view, template, part))
+        return lambda view: self._require_login(
+            require_safe(self._build_view(view, template, part))
         )
 
     def form(
@@ -145,8 +146,8 @@ class Pages:
         docstring of the method `act` explains the argument ``fields``.
         """
         methods = require_http_methods(["GET", "HEAD", "POST"])
-        return lambda view: self._guarded(
-            methods(self._view(view, template, part, back, fields=fields))
+        return lambda view: self._require_login(
+            methods(self._build_view(view, template, part, back, fields=fields))
         )
 
     def act(self, back: str, *, fields: Sequence[str] | None = ()) -> Decorator:
@@ -158,13 +159,15 @@ class Pages:
         `require_known_fields`.
         """
         return lambda view: require_POST(
-            self._guarded(self._view(view, back=back, is_act=True, fields=fields))
+            self._require_login(
+                self._build_view(view, back=back, is_act=True, fields=fields)
+            )
         )
 
-    def _guarded(self, view: View) -> View:
+    def _require_login(self, view: View) -> View:
         return view if self._is_public else login_required(view)
 
-    def _confirmation(
+    def _confirmation_response(
         self,
         request: HttpRequest,
         asked: EmbargoBreach | NeedsConfirmation,
@@ -174,16 +177,16 @@ class Pages:
         leave: str,
     ) -> HttpResponseBase:
         if isinstance(asked, EmbargoBreach):
-            return asked_again(
+            return render_breach_confirmation(
                 request, asked, **self._context(thing), part=part, leave=leave
             )
         if asked.rehearsal.is_of_new_season:
-            return ask_first(request, asked.rehearsal)
-        return shown_first(
+            return render_confirmation_page(request, asked.rehearsal)
+        return show_rehearsal(
             request, asked.rehearsal, season_of(thing), part=part, leave=leave
         )
 
-    def _view(
+    def _build_view(
         self,
         view: Callable[..., Answer],
         template: str = "",
@@ -195,25 +198,31 @@ class Pages:
     ) -> View:
         @wraps(view)
         def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
-            thing = self._thing(request, address)
-            rest = self._rest(thing, address)
+            thing = self._find_object(request, address)
+            rest = self._other_url_arguments(thing, address)
             if fields is not None:
                 require_known_fields(request, names=fields)
             try:
-                with going_on(*(request.POST.get(name, "") for name in GOING_ON)):
+                with confirm_disclosure(
+                    *(request.POST.get(name, "") for name in CONFIRMATION_FIELDS)
+                ):
                     answered = view(request, thing, **rest)
             except (EmbargoBreach, NeedsConfirmation) as asked:
-                leave = self._address(request, back, address, thing) if is_act else ""
-                return self._confirmation(request, asked, thing, part=part, leave=leave)
+                leave = (
+                    self._redirect_url(request, back, address, thing) if is_act else ""
+                )
+                return self._confirmation_response(
+                    request, asked, thing, part=part, leave=leave
+                )
             except (Refused, ValidationError) as refused:
                 if not is_act:
                     raise
                 faults = [refused] if isinstance(refused, Refused) else refused.messages
-                messages.error(request, " ".join(map(sentence, faults)))
-                return redirect(self._address(request, back, address, thing))
+                messages.error(request, " ".join(map(as_sentence, faults)))
+                return redirect(self._redirect_url(request, back, address, thing))
             if isinstance(answered, str):
                 messages.success(request, answered)
-                return redirect(self._address(request, back, address, thing))
+                return redirect(self._redirect_url(request, back, address, thing))
             if isinstance(answered, HttpResponseBase):
                 return answered
             context = {**self._context(thing), **rest, **answered}
@@ -224,7 +233,7 @@ class Pages:
 
         return answer
 
-    def _thing(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
+    def _find_object(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
         """Return the object of the page from the URL parameters.
 
         If the object belongs to a task, the page shows metrics under the names that the
@@ -234,10 +243,12 @@ class Pages:
         phase = getattr(thing, "phase", thing)
         task = getattr(phase, "task", thing)
         if isinstance(task, Task):
-            name_as(task)
+            use_names_of_task(task)
         return thing
 
-    def _rest(self, thing: Any, address: Mapping[str, Any]) -> dict[str, Any]:
+    def _other_url_arguments(
+        self, thing: Any, address: Mapping[str, Any]
+    ) -> dict[str, Any]:
         rest = {
             name: value for name, value in address.items() if name not in self._parts
         }
@@ -246,7 +257,7 @@ class Pages:
         return rest
 
     @staticmethod
-    def _address(
+    def _redirect_url(
         request: HttpRequest, back: str, address: dict[str, Any], thing: object
     ) -> str:
         if not back:
@@ -260,33 +271,43 @@ class Pages:
         return reverse(name, args=args) + mark + place
 
 
-def _of_season(season: Any) -> dict[str, Any]:
+def _season_context(season: Any) -> dict[str, Any]:
     return {"season": season}
 
 
-def place_of(phase: Phase) -> dict[str, Any]:
+def phase_context(phase: Phase) -> dict[str, Any]:
     return {"season": phase.task.season, "task": phase.task, "phase": phase}
 
 
-organisers = Pages(season_to_organise, "season", context=_of_season, rows=ROWS)
-helpers = Pages(season_to_help, "season", context=_of_season, rows=ROWS)
-members = Pages(team_for_member, "slug", context=lambda team: {"team": team}, rows=ROWS)
-leads = Pages(team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROWS)
-staff = Pages(access.staff)
-signed_in = Pages(lambda user: user)
-season_readers = Pages(season_for, "season", context=_of_season, is_public=True)
-task_readers = Pages(
+organisers = PageDecorators(
+    season_to_organise, "season", context=_season_context, rows=ROW_LOOKUPS
+)
+helpers = PageDecorators(
+    season_to_help, "season", context=_season_context, rows=ROW_LOOKUPS
+)
+members = PageDecorators(
+    team_for_member, "slug", context=lambda team: {"team": team}, rows=ROW_LOOKUPS
+)
+leads = PageDecorators(
+    team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROW_LOOKUPS
+)
+staff = PageDecorators(access.require_staff)
+signed_in = PageDecorators(lambda user: user)
+season_readers = PageDecorators(
+    season_for, "season", context=_season_context, is_public=True
+)
+task_readers = PageDecorators(
     task_for,
     "season",
     "task",
     context=lambda task: {"season": task.season, "task": task},
     is_public=True,
 )
-phase_readers = Pages(
-    phase_for, "season", "task", "phase", context=place_of, is_public=True
+phase_readers = PageDecorators(
+    phase_for, "season", "task", "phase", context=phase_context, is_public=True
 )
-entering = Pages(season_for, "season", context=_of_season)
-_BY_ROLE = {
+entering = PageDecorators(season_for, "season", context=_season_context)
+_PAGES_BY_ROLE = {
     season_to_organise: organisers,
     season_to_help: helpers,
     season_for: entering,
@@ -295,12 +316,12 @@ _BY_ROLE = {
 }
 
 
-#: Every form on the site may contain the fields in _OF_EVERY_FORM.
-_OF_EVERY_FORM = ("csrfmiddlewaretoken", SHOWN, *GOING_ON)
+#: Every form on the site may contain the fields in _COMMON_FORM_FIELDS.
+_COMMON_FORM_FIELDS = ("csrfmiddlewaretoken", REHEARSED_FIELD, *CONFIRMATION_FIELDS)
 
 
-def does(
-    act: Act, back: str, pages: Pages | None = None, then: Then | None = None
+def build_action_view(
+    act: Act, back: str, pages: PageDecorators | None = None, then: Then | None = None
 ) -> View:
     """Return a view that performs a user action, whose form is on another page.
 
@@ -316,10 +337,10 @@ def does(
         return _perform_act(request, act, thing, filled, then)
 
     view.__doc__ = act.summary
-    return (pages or _BY_ROLE[act.role]).act(back, fields=None)(view)
+    return (pages or _PAGES_BY_ROLE[act.role]).act(back, fields=None)(view)
 
 
-def fills(
+def build_form_view(
     act: Act,
     template: str,
     part: str = "",
@@ -327,7 +348,7 @@ def fills(
     *,
     at: str | None = None,
     shows: Callable[[HttpRequest, Any], dict[str, Any]] = lambda request, thing: {},
-    pages: Pages | None = None,
+    pages: PageDecorators | None = None,
     then: Then | None = None,
 ) -> View:
     """Return a view with the form of a user action.
@@ -341,13 +362,13 @@ def fills(
         assert act.form is not None
         form = act.form(**sent(request), of=thing)
         require_known_fields(request, form)
-        with refusals_at(form, at):
+        with add_refusals_to_form(form, at):
             if form.is_valid():
                 return _perform_act(request, act, thing, form.cleaned_data, then)
         return {"form": form, **shows(request, thing)}
 
     view.__doc__ = act.summary
-    return (pages or _BY_ROLE[act.role]).form(template, part, back)(view)
+    return (pages or _PAGES_BY_ROLE[act.role]).form(template, part, back)(view)
 
 
 def require_known_fields(
@@ -360,7 +381,9 @@ def require_known_fields(
     """
     fields = list(_field_names(form)) if form is not None else []
     sent = [
-        name for name in (*request.POST, *request.FILES) if name not in _OF_EVERY_FORM
+        name
+        for name in (*request.POST, *request.FILES)
+        if name not in _COMMON_FORM_FIELDS
     ]
     refuse_unknown(sent, [*fields, *names])
 
@@ -376,7 +399,7 @@ def _field_names(form: forms.BaseForm) -> Iterator[str]:
             yield form.add_initial_prefix(name)
 
 
-def shown_first(
+def show_rehearsal(
     request: HttpRequest,
     rehearsal: Rehearsal,
     season: Season,
@@ -389,15 +412,17 @@ def shown_first(
     Workers compute the scores that would result from the action in the background.
     """
     assert isinstance(request.user, User)
-    jobs = ask_for_dry_runs(season, rehearsal.effects.scores.scorings, request.user)
-    return ask_first(
+    jobs = queue_dry_runs(season, rehearsal.effects.scores.scorings, request.user)
+    return render_confirmation_page(
         request, rehearsal, stored, season=season, part=part, jobs=jobs, leave=leave
     )
 
 
-def said_in(request: HttpRequest) -> Said:
-    task, reason = (request.POST.get(name, "").strip() for name in GOING_ON)
-    return Said(request.POST.get(SHOWN, ""), GoingOn(task, reason))
+def confirmation_in_request(request: HttpRequest) -> ActionConfirmation:
+    task, reason = (request.POST.get(name, "").strip() for name in CONFIRMATION_FIELDS)
+    return ActionConfirmation(
+        request.POST.get(REHEARSED_FIELD, ""), ConfirmedDisclosure(task, reason)
+    )
 
 
 def _perform_act(
@@ -407,7 +432,7 @@ def _perform_act(
     filled: Mapping[str, Any],
     then: Then | None,
 ) -> Answer:
-    made = perform(act, thing, request.user, filled, said_in(request))
+    made = perform(act, thing, request.user, filled, confirmation_in_request(request))
     words = act.told(thing, made, filled)
     if then is None:
         return words
@@ -417,7 +442,7 @@ def _perform_act(
 
 
 @contextmanager
-def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
+def add_refusals_to_form(form: forms.BaseForm, field: str | None) -> Iterator[None]:
     """Add errors that a service raises in the block to the form.
 
     Errors that belong to no field of the form are added to the field ``field``.
@@ -429,13 +454,13 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
         raise
     except InputRefused as refused:
         for problem in refused.problems:
-            form.add_error(field, sentence(problem.message))
+            form.add_error(field, as_sentence(problem.message))
     except SettingsRefused as refused:
         for fault in refused.faults:
             key = fault.key.removeprefix("season.")
-            form.add_error(key if key in form.fields else field, said(fault))
+            form.add_error(key if key in form.fields else field, describe_fault(fault))
     except Refused as refused:
-        form.add_error(field, sentence(refused))
+        form.add_error(field, as_sentence(refused))
     except ValidationError as faults:
         by_field = (
             faults.message_dict
@@ -445,12 +470,12 @@ def refusals_at(form: forms.BaseForm, field: str | None) -> Iterator[None]:
         for name, errors in by_field.items():
             form.add_error(
                 name if name in form.fields else field,
-                [sentence(error) for error in errors],
+                [as_sentence(error) for error in errors],
             )
 
 
-def said(fault: Fault) -> str:
-    found = sentence(fault.message)
+def describe_fault(fault: Fault) -> str:
+    found = as_sentence(fault.message)
     if not fault.expected:
         return found
     return _("%(found)s Expected: %(expected)s.") % {
@@ -459,7 +484,7 @@ def said(fault: Fault) -> str:
     }
 
 
-def to_job(
+def redirect_to_job(
     request: SignedInRequest, thing: object, job: BackgroundJob
 ) -> HttpResponseBase:
     return redirect("background-job", job.pk)
@@ -473,15 +498,15 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     )
 
 
-def leaf(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
+def paginate_rows(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
     """Return the requested page of a long list.
 
-    The URL parameter `page` is the number of the page.
+    The URL parameter `build_url_pattern` is the number of the page.
     """
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
-def attachment(
+def download_response(
     content: Any, filename: str, *, is_private: bool = False
 ) -> HttpResponseBase:
     """Return a file as a response that browsers download.
@@ -493,10 +518,10 @@ def attachment(
     response["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=filename
     )
-    return private(response) if is_private else response
+    return forbid_caching(response) if is_private else response
 
 
-def private(response: R) -> R:
+def forbid_caching(response: R) -> R:
     """Forbid caches to store a response that depends on the user."""
     response["Cache-Control"] = "private, no-store"
     return response

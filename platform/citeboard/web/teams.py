@@ -24,23 +24,23 @@ from django.views.decorators.http import (
 from citeboard.acts import teams as team_acts
 from citeboard.acts.registration import ASK_TO_JOIN, ENTER, TAKE_BACK_ENTRY
 from citeboard.core import plain_text, refusals
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams import access, membership, models
 from citeboard.web import pages
-from scoring.exchange.feeds import ATOM, system_feed, team_feed
+from scoring.exchange.feeds import ATOM_CONTENT_TYPE, system_feed, team_feed
 from scoring.exchange.season_runs import ranking_scores
 from scoring.figures import Measured
 from scoring.results.board import counting, visibility
-from scoring.results.board.charts import history
+from scoring.results.board.charts import score_history_chart
 from scoring.results.board.formatting import interval, metric_label, score_text
 from scoring.results.board.public_results import (
+    PublicResult,
     PublicTeam,
-    Result,
-    public_system,
-    public_team,
+    public_results_of_system,
+    public_results_of_team,
 )
-from scoring.results.runs.team_view import as_told
-from tasks.gold.secrecy import shows_scores
+from scoring.results.runs.team_view import run_as_shown_to
+from tasks.gold.secrecy import shows_own_scores
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.registration.entries import (
     MAX_MESSAGE,
@@ -50,10 +50,10 @@ from tasks.registration.entries import (
     waiting_requests,
 )
 from tasks.seasons.access import merge_proposals, teams_to_ask
-from tasks.seasons.history import concerning
-from tasks.submissions.submit import quota
+from tasks.seasons.history import history_of_teams
+from tasks.submissions.submit import remaining_quota
 
-MIN_IN_CHART = 2
+MIN_RUNS_IN_CHART = 2
 
 
 @pages.members.page("teams/team.html")
@@ -62,19 +62,26 @@ def team(request: HttpRequest, team: models.Team) -> pages.Answer:
     phases: dict[int, list[Submission]] = {}
     for run in runs.order_by("-submitted_at", "-id"):
         phases.setdefault(run.phase_id, []).append(run)
-    people = membership.people_of(team, request)
+    people = membership.team_people(team, request)
     groups = [
         _runs_of_phase(request, runs_of_phase) for runs_of_phase in phases.values()
     ]
     seasons = Season.objects.filter(registrations__team=team)
     told = [
-        (season, list(concerning(season, [team])[: membership.NEWEST]))
+        (
+            season,
+            list(
+                history_of_teams(season, [team])[: membership.MAX_HISTORY_ENTRIES_SHOWN]
+            ),
+        )
         for season in seasons
     ]
     return {
         "people": people,
         "asking": waiting_requests(team),
-        "merging": merging_of(team, request.user) if people.is_lead else [],
+        "merging": possible_merges_by_season(team, request.user)
+        if people.is_lead
+        else [],
         "registrations": Registration.objects.filter(team=team).select_related(
             "season"
         ),
@@ -92,8 +99,10 @@ def _runs_of_phase(request: HttpRequest, runs: Sequence[Submission]) -> dict[str
     phase = runs[0].phase
     assert runs[0].team is not None
     audience = visibility.audience_of(phase, request.user)
-    sees_scores = shows_scores(phase) or audience in visibility.RUNS_THE_SEASON
-    at = visibility.frozen_at(phase, audience)
+    sees_scores = (
+        shows_own_scores(phase) or audience in visibility.SEASON_STAFF_AUDIENCES
+    )
+    at = visibility.freeze_time_for(phase, audience)
     scores = ranking_scores(runs, at) if sees_scores else {}
     metric = next((score.metric for score in scores.values()), "")
     scale = next((score.scale for score in scores.values()), 0.0)
@@ -103,7 +112,7 @@ def _runs_of_phase(request: HttpRequest, runs: Sequence[Submission]) -> dict[str
     for run in runs:
         score = scores.get(run.pk)
         around = interval(score.low, score.high, score.scale) if score else ""
-        line = {"run": as_told(run, request.user), "stands": run.pk in stands}
+        line = {"run": run_as_shown_to(run, request.user), "stands": run.pk in stands}
         lines.append({**line, "value": score_text(score), "interval": around})
     points = [
         (run.submitted_at, Measured.of(score), run.system)
@@ -111,12 +120,12 @@ def _runs_of_phase(request: HttpRequest, runs: Sequence[Submission]) -> dict[str
         if (score := scores.get(run.pk)) and score.value is not None
     ]
     return {
-        **pages.place_of(phase),
+        **pages.phase_context(phase),
         "metric": label if metric else "",
         "lines": lines,
-        "quota": quota(phase, runs[0].team) if phase.is_open() else None,
-        "figure": history(points, label, scale)
-        if len(points) >= MIN_IN_CHART
+        "quota": remaining_quota(phase, runs[0].team) if phase.is_open() else None,
+        "figure": score_history_chart(points, label, scale)
+        if len(points) >= MIN_RUNS_IN_CHART
         else None,
     }
 
@@ -124,7 +133,7 @@ def _runs_of_phase(request: HttpRequest, runs: Sequence[Submission]) -> dict[str
 def _ranked_runs(
     phase: Phase, team: models.Team, at: dt.datetime | None
 ) -> frozenset[int]:
-    gold = counting.gold_at(phase, at) if at else counting.board_gold(phase)
+    gold = counting.board_gold_at(phase, at) if at else counting.gold_on_board(phase)
     if gold is None or not phase.task.rules:
         return frozenset()
     rows = counting.counting_runs(
@@ -134,40 +143,44 @@ def _ranked_runs(
 
 
 @require_safe
-def team_results(request: HttpRequest, slug: str) -> HttpResponse:
+def show_team_results(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the results of a team. Members of the team see the results before the
     public.
     """
-    found = public_team(request.user, slug)
+    found = public_results_of_team(request.user, slug)
     context = {
         **_team_page_context(request, found),
-        "by_season": _by_season(found.results),
+        "by_season": _results_by_season(found.results),
     }
     return render(request, "teams/results.html", context)
 
 
 @require_safe
-def team_system(request: HttpRequest, slug: str, system: str) -> HttpResponse:
-    found, results, newest = public_system(slug, system)
+def show_team_system(request: HttpRequest, slug: str, system: str) -> HttpResponse:
+    found, results, newest = public_results_of_system(slug, system)
     context = {
         **_team_page_context(request, found),
         "name": newest.system,
         "system": system,
         "run": newest,
-        "by_season": _by_season(results),
+        "by_season": _results_by_season(results),
     }
     return render(request, "teams/system.html", context)
 
 
 @require_safe
-def team_results_feed(request: HttpRequest, slug: str) -> HttpResponse:
-    return HttpResponse(team_feed(public_team(None, slug)), content_type=ATOM)
+def show_team_results_feed(request: HttpRequest, slug: str) -> HttpResponse:
+    return HttpResponse(
+        team_feed(public_results_of_team(None, slug)), content_type=ATOM_CONTENT_TYPE
+    )
 
 
 @require_safe
-def team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpResponse:
-    found, results, newest = public_system(slug, system)
-    return HttpResponse(system_feed(found, results, newest.system), content_type=ATOM)
+def show_team_system_feed(request: HttpRequest, slug: str, system: str) -> HttpResponse:
+    found, results, newest = public_results_of_system(slug, system)
+    return HttpResponse(
+        system_feed(found, results, newest.system), content_type=ATOM_CONTENT_TYPE
+    )
 
 
 def _team_page_context(request: HttpRequest, found: PublicTeam) -> dict[str, Any]:
@@ -180,8 +193,10 @@ def _team_page_context(request: HttpRequest, found: PublicTeam) -> dict[str, Any
     }
 
 
-def _by_season(results: list[Result]) -> list[tuple[Any, list[Result]]]:
-    groups: dict[int, list[Result]] = {}
+def _results_by_season(
+    results: list[PublicResult],
+) -> list[tuple[Any, list[PublicResult]]]:
+    groups: dict[int, list[PublicResult]] = {}
     for result in results:
         groups.setdefault(result.season.pk, []).append(result)
     return [(group[0].season, group) for group in groups.values()]
@@ -194,7 +209,7 @@ def enter(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     try:
         entry = ENTER(season, request.user, team=team, message=message)
     except TermsFirst as refused:
-        messages.warning(request, sentence(refused))
+        messages.warning(request, as_sentence(refused))
         return redirect("terms", season.slug)
     return ENTER.told(season, entry, {})
 
@@ -206,7 +221,7 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
     """
     team = access.team_for_member(request.user, request.POST.get("team", ""))
     entries = Registration.objects.filter(season=season, team=team)
-    registration = access.first_or_absent(
+    registration = access.first_or_404(
         entries, _("The team takes no part in this season.")
     )
     taken_back = TAKE_BACK_ENTRY(registration, request.user)
@@ -215,7 +230,7 @@ def withdraw_entry(request: pages.SignedInRequest, season: Season) -> pages.Answ
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def join(request: HttpRequest, secret: str) -> HttpResponseBase:
+def show_invitation(request: HttpRequest, secret: str) -> HttpResponseBase:
     """Show an invitation to a team to anyone who has the link. Signed-in users can
     accept the invitation on the page.
     """
@@ -223,7 +238,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
         invitation = any_invitation(secret)
     except membership.InvitationNotValid as ended:
         return render(
-            request, "seasons/join.html", {"ended": sentence(ended)}, status=404
+            request, "seasons/join.html", {"ended": as_sentence(ended)}, status=404
         )
     team = invitation.team
     pages.require_known_fields(request)
@@ -232,7 +247,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
             join_team(invitation=invitation, user=request.user)
         except refusals.Refused as refused:
             return render(
-                request, "seasons/join.html", {"ended": sentence(refused)}, status=409
+                request,
+                "seasons/join.html",
+                {"ended": as_sentence(refused)},
+                status=409,
             )
         messages.success(request, _("You are in %(team)s now.") % {"team": team})
         return redirect("team", team.slug)
@@ -248,7 +266,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponseBase:
 
 @never_cache
 @require_POST
-def decline(request: HttpRequest, secret: str) -> HttpResponse:
+def decline_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """Decline an invitation by the link in its e-mail. A person without an account can
     also decline an invitation.
     """
@@ -257,44 +275,44 @@ def decline(request: HttpRequest, secret: str) -> HttpResponse:
         invitation = membership.mailed_invitation_for(secret)
     except membership.InvitationNotValid as ended:
         return render(
-            request, "seasons/join.html", {"ended": sentence(ended)}, status=404
+            request, "seasons/join.html", {"ended": as_sentence(ended)}, status=404
         )
-    membership.decline_mailed(invitation=invitation)
+    membership.decline_mailed_invitation(invitation=invitation)
     return render(request, "seasons/join.html", {"declined": invitation.team})
 
 
-ask = pages.does(ASK_TO_JOIN, "season season#take-part")
-withdraw_request = pages.does(
+ask = pages.build_action_view(ASK_TO_JOIN, "season season#take-part")
+withdraw_request = pages.build_action_view(
     team_acts.TAKE_BACK_REQUEST,
     "season season.slug#take-part",
-    pages.Pages(team_acts.request_of, "asked"),
+    pages.PageDecorators(team_acts.request_of, "asked"),
 )
-remove_member = pages.does(team_acts.REMOVE_MEMBER, "team slug#members")
-lead = pages.does(team_acts.HAND_OVER, "team slug#members")
-answer_request = pages.does(team_acts.ANSWER_REQUEST, "team slug#members")
-withdraw = pages.does(team_acts.WITHDRAW_INVITATION, "team slug#members")
-revoke = pages.does(team_acts.END_INVITATION, "team slug#members")
-leave = pages.does(
+remove_member = pages.build_action_view(team_acts.REMOVE_MEMBER, "team slug#members")
+lead = pages.build_action_view(team_acts.HAND_OVER, "team slug#members")
+answer_request = pages.build_action_view(team_acts.ANSWER_REQUEST, "team slug#members")
+withdraw = pages.build_action_view(team_acts.WITHDRAW_INVITATION, "team slug#members")
+revoke = pages.build_action_view(team_acts.END_INVITATION, "team slug#members")
+leave = pages.build_action_view(
     team_acts.LEAVE,
     "team slug#members",
     then=lambda request, team, left: redirect("teams"),
 )
-describe = pages.does(team_acts.DESCRIBE_TEAM, "team slug#public")
-propose = pages.does(team_acts.PROPOSE_MERGE, "team slug#merge")
-answer_proposal = pages.does(team_acts.ANSWER_MERGE, "team slug#merge")
+describe = pages.build_action_view(team_acts.DESCRIBE_TEAM, "team slug#public")
+propose = pages.build_action_view(team_acts.PROPOSE_MERGE, "team slug#merge")
+answer_proposal = pages.build_action_view(team_acts.ANSWER_MERGE, "team slug#merge")
 
 
-teams = pages.fills(
+teams = pages.build_form_view(
     team_acts.FOUND,
     "teams/teams.html",
     at="name",
     shows=lambda request, user: {
         "teams": access.teams_of(user).prefetch_related(
-            Prefetch("memberships", access.members_in_order())
+            Prefetch("memberships", access.memberships_by_role_and_time())
         ),
         "invitations": [
-            (row, membership.mailed_secret(row))
-            for row in membership.invitations_for(user)
+            (row, membership.secret_of_mailed_invitation(row))
+            for row in membership.waiting_invitations_for(user)
         ],
     },
     pages=pages.signed_in,
@@ -304,7 +322,7 @@ teams = pages.fills(
 
 @pages.leads.act("team slug#members")
 def renew(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
-    had_one = membership.present_invitation(team) is not None
+    had_one = membership.valid_invitation(team) is not None
     team_acts.RENEW_INVITATION(team, request.user)
     if had_one:
         return _(
@@ -328,7 +346,7 @@ def invite(request: pages.SignedInRequest, team: models.Team) -> pages.Answer:
     return team_acts.INVITE.told(team, invited, {})
 
 
-def merging_of(team: models.Team, user: object) -> list[dict[str, Any]]:
+def possible_merges_by_season(team: models.Team, user: object) -> list[dict[str, Any]]:
     """Return the seasons in which the team may merge with another team.
 
     The mapping for each season contains the merge proposals and the other teams with

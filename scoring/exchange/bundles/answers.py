@@ -17,23 +17,25 @@ from tasks.types.files import InputFile
 from tasks.types.forms.shapes import BETWEEN, label_text
 from tasks.types.jsonlines import as_lines
 
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-#: Files whose names match _NO_ANSWERS, such as programs and images, contain no answers.
-_NO_ANSWERS = re.compile(
+TABLE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+#: Files whose names match _NON_ANSWER_NAMES, such as programs and images, contain no answers.
+_NON_ANSWER_NAMES = re.compile(
     r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
     r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
     re.IGNORECASE,
 )
-_SAMPLE = re.compile(r"predict|submission|answer|result|output|sample", re.IGNORECASE)
+_SAMPLE_NAMES = re.compile(
+    r"predict|submission|answer|result|output|sample", re.IGNORECASE
+)
 MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
 ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
 #: FIELDS maps each task form to the field name of the answer in imported files.
-FIELDS = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
+ANSWER_FIELDS_BY_FORM = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Lines:
+class AnswerLines:
     """A file of answers with one value or one vector of numbers per line.
 
     ``ids`` are the instance ids, which are the values of the first column if that
@@ -52,22 +54,22 @@ class Lines:
     def names(self) -> list[str]:
         return list(self.ids or map(str, range(1, len(self.values) + 1)))
 
-    def fits(self, other: "Lines") -> bool:
+    def fits(self, other: "AnswerLines") -> bool:
         return len(self.values) == len(other.values) and self.width == other.width
 
 
 @dataclass(frozen=True)
-class TableFile:
+class AnswerTable:
     """A file of answers with named fields, such as a table with a header or JSON lines."""
 
     file: InputFile
 
 
-Answers = Lines | TableFile
+Answers = AnswerLines | AnswerTable
 
 
 def is_answer_file(file: InputFile) -> bool:
-    return not _NO_ANSWERS.search(file.name)
+    return not _NON_ANSWER_NAMES.search(file.name)
 
 
 def read_answers(file: InputFile) -> Answers | None:
@@ -77,37 +79,37 @@ def read_answers(file: InputFile) -> Answers | None:
     lines = read_lines(file)
     if lines is not None:
         return lines
-    return TableFile(file) if file.suffix in TABLES else None
+    return AnswerTable(file) if file.suffix in TABLE_SUFFIXES else None
 
 
-def read_lines(file: InputFile) -> Lines | None:
+def read_lines(file: InputFile) -> AnswerLines | None:
     """Return the values of a file with one value or one vector per line, or None for
     another file, such as a table with a header.
     """
     if file.suffix in (".json", ".jsonl", ".ndjson"):
         return None
     try:
-        rows = _numbered_rows(file)
+        rows = _read_limited_rows(file)
     except InputRefused:
         return None
     if not rows:
         return None
     cells = [tuple(re.split(r"[,;\s]+", row)) for row in rows]
     widths = {len(own) for own in cells}
-    has_numbers = all(number_in(cell) is not None for own in cells for cell in own)
+    has_numbers = all(parse_number(cell) is not None for own in cells for cell in own)
     if len(widths) == 1 and has_numbers:
         is_counted = file.suffix in (".csv", ".tsv") and widths != {1}
-        if is_counted and _counts([own[0] for own in cells]):
+        if is_counted and _is_line_numbering([own[0] for own in cells]):
             values = tuple(own[1:] for own in cells)
-            return Lines(file, values, tuple(own[0] for own in cells))
-        return Lines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
+            return AnswerLines(file, values, tuple(own[0] for own in cells))
+        return AnswerLines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
     # Another function parses CSV and TSV files, which are tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
-    return Lines(file, tuple((row,) for row in rows))
+    return AnswerLines(file, tuple((row,) for row in rows))
 
 
-def _numbered_rows(file: InputFile) -> list[str]:
+def _read_limited_rows(file: InputFile) -> list[str]:
     rows: list[str] = []
     size = 0
     for line in file.lines():
@@ -120,13 +122,13 @@ def _numbered_rows(file: InputFile) -> list[str]:
     return rows if all(rows) else []
 
 
-def _counts(cells: Sequence[str]) -> bool:
+def _is_line_numbering(cells: Sequence[str]) -> bool:
     begins = cells[0] in ("0", "1")
     first = int(cells[0]) if begins else 0
     return begins and list(cells) == [str(first + place) for place in range(len(cells))]
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     try:
         number = float(text)
     except ValueError:
@@ -134,12 +136,12 @@ def number_in(text: str) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def form_of(answers: Lines) -> str:
+def guess_task_form(answers: AnswerLines) -> str:
     """Guess the task form (such as labels or numbers) from the values of the gold, if
     no scoring program is recognised.
     """
     values = {own[0] for own in answers.values}
-    numbers = [number_in(value) for value in values]
+    numbers = [parse_number(value) for value in values]
     is_whole = all(number is not None and number.is_integer() for number in numbers)
     few = len(values) <= min(MAX_LABELS, max(2, len(answers.values) // 2))
     has_numbers = all(number is not None for number in numbers)
@@ -148,22 +150,22 @@ def form_of(answers: Lines) -> str:
     return "numbers" if has_numbers else "text"
 
 
-def is_one_hot(answers: Lines) -> bool:
+def is_one_hot(answers: AnswerLines) -> bool:
     return answers.width > 1 and all(
         sorted(map(float, own))[-2:] == [0, 1] and sum(map(float, own)) == 1
         for own in answers.values
     )
 
 
-def rows_of(answers: Lines, form: str) -> list[Row] | None:
+def answers_as_records(answers: AnswerLines, form: str) -> list[Row] | None:
     """Return the lines of an answer file as JSON records of a gold file or run file, or
     None if the task form does not allow such answers.
     """
-    field_name = FIELDS.get(form)
+    field_name = ANSWER_FIELDS_BY_FORM.get(form)
     if field_name is None or (form == "text" and answers.width > 1):
         return None
     if form == "numbers":
-        return list(_number_rows(answers))
+        return list(_numeric_records(answers))
     if form == "labels" and answers.width > 1:
         if not is_one_hot(answers):
             return None
@@ -179,32 +181,34 @@ def rows_of(answers: Lines, form: str) -> list[Row] | None:
 
 
 def _label_or_number(text: str) -> str:
-    number = number_in(text)
+    number = parse_number(text)
     return text if number is None else label_text(number)
 
 
-def _number_rows(answers: Lines) -> Iterator[Row]:
+def _numeric_records(answers: AnswerLines) -> Iterator[Row]:
     for name, own in zip(answers.names, answers.values, strict=True):
         for place, cell in enumerate(own, start=1):
-            number = number_in(cell)
+            number = parse_number(cell)
             if answers.width == 1:
                 yield {ID: name, SCORE: number}
             else:
                 yield {ID: f"{name}{BETWEEN}{place}", ROW: name, SCORE: number}
 
 
-def as_run(answers: Lines, form: str) -> bytes | None:
+def answers_as_run_file(answers: AnswerLines, form: str) -> bytes | None:
     """Return the answers as the bytes of a JSON Lines run file, or None if the task
     form does not allow such answers.
     """
-    rows = rows_of(answers, form)
+    rows = answers_as_records(answers, form)
     if rows is None:
         return None
-    field_name = FIELDS[form]
+    field_name = ANSWER_FIELDS_BY_FORM[form]
     return as_lines({ID: row[ID], field_name: row[field_name]} for row in rows)
 
 
-def chosen(files: Iterable[InputFile], words: frozenset[str]) -> list[Answers]:
+def find_answer_files(
+    files: Iterable[InputFile], words: frozenset[str]
+) -> list[Answers]:
     """Return the answers of each file of a competition bundle that contains answers.
 
     If several files have answers, the function prefers files whose names occur in
@@ -231,7 +235,9 @@ def common_prefix(first: str, second: str) -> int:
     return count
 
 
-def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
+def find_best_named_file(
+    found: Sequence[AnswerLines], gold: AnswerLines
+) -> AnswerLines | None:
     """Return the file whose name shares the longest prefix with the name of the gold
     file, or None if two files share equally long prefixes.
     """
@@ -247,47 +253,49 @@ def best_named(found: Sequence[Lines], gold: Lines) -> Lines | None:
     return ordered[0] if ordered else None
 
 
-def inputs_for(gold: Lines, public: Iterable[InputFile]) -> Lines | None:
+def find_input_file(
+    gold: AnswerLines, public: Iterable[InputFile]
+) -> AnswerLines | None:
     """Return the public file that has one input per line for the instances of the gold,
     or None unless exactly one file matches.
     """
     found = []
     for file in public:
-        if not is_answer_file(file) or _SAMPLE.search(file.name):
+        if not is_answer_file(file) or _SAMPLE_NAMES.search(file.name):
             continue
-        lines = raw_lines(file)
-        is_other = lines is not None and lines.values != whole(gold).values
+        lines = read_raw_lines(file)
+        is_other = lines is not None and lines.values != with_unsplit_lines(gold).values
         if lines is not None and is_other and len(lines.values) == len(gold.values):
             found.append(lines)
-    return best_named(found, gold)
+    return find_best_named_file(found, gold)
 
 
-def raw_lines(file: InputFile) -> Lines | None:
+def read_raw_lines(file: InputFile) -> AnswerLines | None:
     """Return the lines of a file of a bundle without splitting a line into values."""
     try:
-        rows = _numbered_rows(file)
+        rows = _read_limited_rows(file)
     except InputRefused:
         return None
-    return Lines(file, tuple((row,) for row in rows)) if rows else None
+    return AnswerLines(file, tuple((row,) for row in rows)) if rows else None
 
 
-def whole(answers: Lines) -> Lines:
-    return raw_lines(answers.file) or answers
+def with_unsplit_lines(answers: AnswerLines) -> AnswerLines:
+    return read_raw_lines(answers.file) or answers
 
 
-def predictions(
-    files: Iterable[InputFile], gold: Lines, *, is_sample: bool = True
-) -> Lines | None:
+def find_sample_answers(
+    files: Iterable[InputFile], gold: AnswerLines, *, is_sample: bool = True
+) -> AnswerLines | None:
     """Return the answers in a sample file that has the same instances as the gold.
 
     If ``is_sample`` is False, the function considers only files with names such as
-    `sample` or `predictions`.
+    `sample` or `find_sample_answers`.
     """
     found = []
     for file in files:
         if not is_answer_file(file):
             continue
-        if not is_sample and not _SAMPLE.search(file.name):
+        if not is_sample and not _SAMPLE_NAMES.search(file.name):
             continue
         lines = read_lines(file)
         if lines is not None and lines.fits(gold):
@@ -296,12 +304,12 @@ def predictions(
         stem = PurePosixPath(gold.file.base).stem
         same = [own for own in found if own.file.base.startswith(stem)]
         found = same or found
-    return best_named(found, gold) or (found[0] if found else None)
+    return find_best_named_file(found, gold) or (found[0] if found else None)
 
 
-def samples(
-    bundle: BundleFiles, kit: Iterable[InputFile], gold: Lines
-) -> Iterator[tuple[str, Lines]]:
+def find_sample_submissions(
+    bundle: BundleFiles, kit: Iterable[InputFile], gold: AnswerLines
+) -> Iterator[tuple[str, AnswerLines]]:
     """Yield the sample submissions of a competition bundle, which are files and
     archives with names such as `sample` or `submission`.
 
@@ -309,7 +317,7 @@ def samples(
     """
     given = [(f"starting kit: {file.name}", file) for file in kit]
     for name, file in (*bundle.by_name.items(), *given):
-        if not _SAMPLE.search(name) or file.name == gold.file.name:
+        if not _SAMPLE_NAMES.search(name) or file.name == gold.file.name:
             continue
         try:
             inner = bundle.unpacked(file)

@@ -7,9 +7,11 @@ This module does not import Django.
 import datetime as dt
 import re
 
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]+(.*))?")
-_MONTH_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ]+(.*))?")
-_TIME = re.compile(
+_ISO_DATE_PATTERN = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]+(.*))?")
+_MONTH_FIRST_DATE_PATTERN = re.compile(
+    r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?:[T ]+(.*))?"
+)
+_TIME_PATTERN = re.compile(
     r"(\d{1,2})(?::(\d{2}))?(?::(\d{2})(?:\.\d+)?)?\s*"
     r"(am|pm)?\s*(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?",
     re.IGNORECASE,
@@ -17,48 +19,48 @@ _TIME = re.compile(
 MONTHS, HALF_A_DAY = 12, 12
 
 
-class NoDate(ValueError):
+class InvalidBundleDate(ValueError):
     """An error about a text that is not a date, whose message contains the text."""
 
 
 def read_date(value: object) -> dt.datetime:
     """Parse a date in the description of a competition bundle. Dates without a time
-    zone are in UTC. Raises NoDate.
+    zone are in UTC. Raises InvalidBundleDate.
     """
     if isinstance(value, dt.datetime):
         return _in_utc(value)
     if isinstance(value, dt.date):
         return dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)
     text = str(value).strip()
-    if match := _ISO.fullmatch(text):
+    if match := _ISO_DATE_PATTERN.fullmatch(text):
         year, month, day = (int(match[group]) for group in (1, 2, 3))
-    elif match := _MONTH_FIRST.fullmatch(text):
+    elif match := _MONTH_FIRST_DATE_PATTERN.fullmatch(text):
         month, day, year = (int(match[group]) for group in (1, 2, 3))
         if month > MONTHS >= day:
             message = f"“{text[:40]}” has no month {month}; dates have the month first"
-            raise NoDate(message)
+            raise InvalidBundleDate(message)
     else:
-        raise NoDate(f"“{text[:40]}” is no date")
+        raise InvalidBundleDate(f"“{text[:40]}” is no date")
     try:
         date = dt.datetime(year, month, day, tzinfo=dt.UTC)
-        return date if not match[4] else _with_time(date, match[4].strip())
+        return date if not match[4] else _add_time_of_day(date, match[4].strip())
     except (ValueError, OverflowError) as fault:
-        raise NoDate(f"“{text[:40]}” is no date: {fault}") from fault
+        raise InvalidBundleDate(f"“{text[:40]}” is no date: {fault}") from fault
 
 
-def _with_time(date: dt.datetime, text: str) -> dt.datetime:
-    match = _TIME.fullmatch(text)
+def _add_time_of_day(date: dt.datetime, text: str) -> dt.datetime:
+    match = _TIME_PATTERN.fullmatch(text)
     if match is None:
         raise ValueError(f"“{text[:20]}” is no time")
     hour = int(match[1])
     if half := (match[4] or "").lower():
         hour = hour % HALF_A_DAY + (HALF_A_DAY if half == "pm" else 0)
     time = dt.time(hour, int(match[2] or 0), int(match[3] or 0))
-    zone = _zone(match[5] or "")
+    zone = _parse_utc_offset(match[5] or "")
     return _in_utc(dt.datetime.combine(date, time, tzinfo=zone))
 
 
-def _zone(text: str) -> dt.tzinfo:
+def _parse_utc_offset(text: str) -> dt.tzinfo:
     digits = re.sub(r"\D", "", text)
     if not digits:
         return dt.UTC
@@ -72,4 +74,4 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
     try:
         return value.astimezone(dt.UTC)
     except OverflowError as fault:
-        raise NoDate(f"“{value.isoformat()}” is no date: {fault}") from fault
+        raise InvalidBundleDate(f"“{value.isoformat()}” is no date: {fault}") from fault

@@ -13,33 +13,33 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.exchange.bundles import answers as own_answers, official
 from scoring.exchange.bundles.answers import (
-    FIELDS,
+    ANSWER_FIELDS_BY_FORM,
     ID,
     INPUT,
     ROW,
+    AnswerLines,
     Answers,
-    Lines,
-    TableFile,
+    AnswerTable,
 )
 from scoring.exchange.bundles.files import BundleFiles
-from scoring.exchange.bundles.kits import Secrets, files_to_give_out
+from scoring.exchange.bundles.kits import SecretReferenceData, choose_kit_files
 from scoring.exchange.bundles.programs import (
-    DURATION,
     LIKELY,
-    Program,
-    Recognised,
+    RESOURCE_COLUMN_PATTERN,
+    RecognisedMeasure,
+    ScoringProgram,
     read_program,
 )
 from scoring.exchange.bundles.reading import (
+    BundleCompetition,
     BundlePhase,
     BundleTask,
-    Competition,
     read_competition,
 )
-from scoring.exchange.bundles.report import Prevented, Report
+from scoring.exchange.bundles.report import ImportPrevented, ImportReport
 from scoring.offline.evaluate import Resampling, evaluate
 from scoring.offline.proposing import card, previewed
 from tasks.gold.packing import write_archive
@@ -53,17 +53,19 @@ from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
-PROGRAM = "scoring.exchange.bundles.drafting:draft"
+DRAFTING_PROGRAM = "scoring.exchange.bundles.drafting:draft"
 #: A lower value is better for each measure in LOWER.
-LOWER = frozenset({"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"})
-OF_A_LABEL = ("precision", "recall", "f1")
-NOT_RECOGNISED = "the scoring program is not recognised"
-MAX_SAMPLES = 6
-HAS_KIT = (
+LOWER_IS_BETTER_MEASURES = frozenset(
+    {"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"}
+)
+SINGLE_LABEL_MEASURES = ("precision", "recall", "f1")
+PROGRAM_NOT_RECOGNISED = "the scoring program is not recognised"
+MAX_SAMPLES_SCORED = 6
+HAS_KIT_SENTENCE = (
     f"The archive of the inputs has files of the organisers in the folder `{KIT}`."
 )
 #: An organiser chooses a gold file by a key path, this separator and a file name.
-CHOOSES = "="
+CHOICE_SEPARATOR = "="
 Values = dict[str, Any]
 
 
@@ -71,23 +73,25 @@ def draft(given: Mapping[str, Any]) -> Values:
     """Return the report of an import, the tables of the season file, the texts of the
     task folders, and the paths of the gold files.
     """
-    report = Report()
+    report = ImportReport()
     season: Values = {}
     drafting = None
     try:
-        files = BundleFiles(Path(UPLOAD), given["filename"])
+        files = BundleFiles(Path(UPLOAD_FILE_NAME), given["filename"])
         competition = read_competition(files, report)
-        drafting = _Drafting(files, competition, report, given.get("gold", []))
+        drafting = _SeasonDrafter(files, competition, report, given.get("gold", []))
         season = drafting.season()
         drafting.note_unused_choices()
-    except Prevented as prevented:
+    except ImportPrevented as prevented:
         report.prevented(prevented)
     except InputRefused as refused:
         first = refused.problems[0]
         place = first.file or given["filename"]
-        report.prevented(Prevented(place, f"{first.message} {first.expected}".strip()))
+        report.prevented(
+            ImportPrevented(place, f"{first.message} {first.expected}".strip())
+        )
     if drafting is None or not season:
-        told = _storable(report.values())
+        told = _make_storable(report.values())
         return {
             "report": told,
             "values": None,
@@ -96,25 +100,25 @@ def draft(given: Mapping[str, Any]) -> Values:
             "choices": [],
         }
     return {
-        "report": _storable(report.values()),
-        "values": _storable(season),
-        "files": _storable(drafting.files),
+        "report": _make_storable(report.values()),
+        "values": _make_storable(season),
+        "files": _make_storable(drafting.files),
         "parts": drafting.parts,
-        "choices": _storable(list(drafting.choices.values())),
+        "choices": _make_storable(list(drafting.choices.values())),
     }
 
 
-def _storable(value: Any) -> Any:
+def _make_storable(value: Any) -> Any:
     if isinstance(value, str):
         return well_formed(value).replace("\0", "\ufffd")
     if isinstance(value, Mapping):
-        return {name: _storable(one) for name, one in value.items()}
+        return {name: _make_storable(one) for name, one in value.items()}
     is_list = isinstance(value, list | tuple)
-    return [_storable(one) for one in value] if is_list else value
+    return [_make_storable(one) for one in value] if is_list else value
 
 
 @dataclass
-class _Split:
+class _DraftedSplit:
     """The gold (reference answers) of one split of a task, and the phases whose runs
     are scored against this gold.
     """
@@ -129,25 +133,25 @@ class _Split:
 
 
 @dataclass
-class _Task:
+class _DraftedTask:
     title: str
     description: str
     form: str
-    program: Program | None
-    splits: list[_Split] = field(default_factory=list)
+    program: ScoringProgram | None
+    splits: list[_DraftedSplit] = field(default_factory=list)
 
 
-class _Drafting:
+class _SeasonDrafter:
     def __init__(
         self,
         bundle: BundleFiles,
-        competition: Competition,
-        report: Report,
+        competition: BundleCompetition,
+        report: ImportReport,
         chosen_gold: Sequence[str],
     ) -> None:
         self.bundle, self.competition, self.report = bundle, competition, report
         #: ``_chosen_gold`` maps key paths to the gold files that the organiser chose.
-        self._chosen_gold = dict(map(self._choice_in, chosen_gold))
+        self._chosen_gold = dict(map(self._parse_gold_choice, chosen_gold))
         #: ``choices`` maps key paths to the files that could be the gold.
         self.choices: dict[str, Values] = {}
         #: ``files`` maps file names of the drafted season to the texts of the files.
@@ -155,24 +159,24 @@ class _Drafting:
         self.files: dict[str, str] = {}
         self.parts: dict[str, str] = {}
         self._slugs = {"organise", "published", *task_types()}
-        self._programs: dict[tuple[str, ...], Program] = {}
+        self._programs: dict[tuple[str, ...], ScoringProgram] = {}
         self._forms: dict[tuple[str, ...], str] = {}
-        self._tasks: list[_Task] = []
-        self._secrets: Secrets | None = None
+        self._tasks: list[_DraftedTask] = []
+        self._secrets: SecretReferenceData | None = None
         #: ``_with_kits`` has key paths of phases whose public files are in an archive.
         self._with_kits: set[str] = set()
         self.phase_slugs: dict[str, str] = {}
         for phase in competition.phases:
-            self.phase_slugs[phase.place] = free_name(
+            self.phase_slugs[phase.place] = find_free_slug(
                 phase.title, "phase", {"published", *self.phase_slugs.values()}
             )
 
     def season(self) -> Values:
         own = self.competition
         if not own.phases:
-            raise Prevented("phases", "there are no phases")
+            raise ImportPrevented("phases", "there are no phases")
         season: Values = {
-            "slug": free_name(own.title, "season", set()),
+            "slug": find_free_slug(own.title, "season", set()),
             "title": own.title,
             "summary": own.summary,
             "registration": own.registration,
@@ -192,24 +196,24 @@ class _Drafting:
             )
         return {"season": season, "tasks": tasks}
 
-    def tasks(self) -> list[_Task]:
+    def tasks(self) -> list[_DraftedTask]:
         """Return the tasks of the drafted season. If phases of one task differ in their
         task form or measures, the phases with the same form and measures become a
         separate task.
         """
         phases, tasks = self.competition.phases, self.competition.tasks
-        self._require_results()
+        self._require_result_submissions()
         lines = max((len(phase.tasks) for phase in phases), default=0)
-        found: list[_Task] = []
+        found: list[_DraftedTask] = []
         for place in range(lines):
-            own: dict[tuple[Any, ...], _Task] = {}
+            own: dict[tuple[Any, ...], _DraftedTask] = {}
             for phase in phases:
                 if place < len(phase.tasks):
-                    self._add(own, phase, tasks[phase.tasks[place]])
+                    self._add_phase_to_task(own, phase, tasks[phase.tasks[place]])
             found += own.values()
         return found
 
-    def _require_results(self) -> None:
+    def _require_result_submissions(self) -> None:
         tasks = self.competition.tasks.values()
         for task in tasks:
             if task.program:
@@ -229,12 +233,15 @@ class _Drafting:
             "code submission: participants send programs, which the site does not run,"
             " and the bundle has no sample of results"
         )
-        raise Prevented(place, message)
+        raise ImportPrevented(place, message)
 
     def _has_sample(self, gold: Answers) -> bool:
-        if isinstance(gold, Lines):
+        if isinstance(gold, AnswerLines):
             return (
-                next(own_answers.samples(self.bundle, self.kit(), gold), None)
+                next(
+                    own_answers.find_sample_submissions(self.bundle, self.kit(), gold),
+                    None,
+                )
                 is not None
             )
         return any(
@@ -243,7 +250,7 @@ class _Drafting:
             for file in solution.files
         )
 
-    def program(self, task: BundleTask) -> Program:
+    def program(self, task: BundleTask) -> ScoringProgram:
         names = tuple(f"{file.shown}/{file.name}" for file in task.program)
         if names not in self._programs:
             place = f"{task.place}.scoring_program"
@@ -253,8 +260,8 @@ class _Drafting:
     def gold(self, task: BundleTask, *, is_noted: bool = True) -> Answers | None:
         place = f"{task.place}.reference_data"
         words = self.program(task).words if task.program else frozenset()
-        found = own_answers.chosen(task.reference, words)
-        every = own_answers.chosen(task.reference, frozenset())
+        found = own_answers.find_answer_files(task.reference, words)
+        every = own_answers.find_answer_files(task.reference, frozenset())
         names = [one.file.name for one in every]
         own = self._chosen_gold.get(place, "")
         is_open = len(found) != 1 and len(every) > 1
@@ -277,31 +284,37 @@ class _Drafting:
             self.report.decide(place, message)
         return None
 
-    def _choice_in(self, item: str) -> tuple[str, str]:
+    def _parse_gold_choice(self, item: str) -> tuple[str, str]:
         """Split an organiser's choice `PLACE=FILE` into the key path and the name of
         the gold file. Key paths and file names may contain the separator. The key path
         is the longest one in the description, or else the text before the first
         separator.
         """
-        parts = item.split(CHOOSES)
-        places = self._places_of_gold()
+        parts = item.split(CHOICE_SEPARATOR)
+        places = self._gold_key_paths()
         for end in range(len(parts) - 1, 0, -1):
-            place, file = CHOOSES.join(parts[:end]), CHOOSES.join(parts[end:])
+            place, file = (
+                CHOICE_SEPARATOR.join(parts[:end]),
+                CHOICE_SEPARATOR.join(parts[end:]),
+            )
             if place.strip() in places and file.strip():
                 return place.strip(), file.strip()
-        return parts[0].strip(), CHOOSES.join(parts[1:]).strip()
+        return parts[0].strip(), CHOICE_SEPARATOR.join(parts[1:]).strip()
 
-    def _places_of_gold(self) -> set[str]:
+    def _gold_key_paths(self) -> set[str]:
         return {
             f"{task.place}.reference_data" for task in self.competition.tasks.values()
         }
 
     def note_unused_choices(self) -> None:
-        for place in sorted(self._chosen_gold.keys() - self._places_of_gold()):
+        for place in sorted(self._chosen_gold.keys() - self._gold_key_paths()):
             self.report.decide(place, "the bundle has no such gold to choose")
 
-    def _add(
-        self, own: dict[tuple[Any, ...], _Task], phase: BundlePhase, source: BundleTask
+    def _add_phase_to_task(
+        self,
+        own: dict[tuple[Any, ...], _DraftedTask],
+        phase: BundlePhase,
+        source: BundleTask,
     ) -> None:
         program = self.program(source) if source.program else None
         gold = self.gold(source)
@@ -310,8 +323,11 @@ class _Drafting:
         if gold is None:
             return
         measures = self.measures(program) if program else []
-        form = measures[0][0].form if measures else self._guessed_form(source, gold)
-        if isinstance(gold, Lines) and own_answers.rows_of(gold, form) is None:
+        form = measures[0][0].form if measures else self._guess_form(source, gold)
+        if (
+            isinstance(gold, AnswerLines)
+            and own_answers.answers_as_records(gold, form) is None
+        ):
             message = f"{gold.file.name} has no answers of the form {form}"
             self.report.decide(f"{source.place}.reference_data", message)
             return
@@ -320,35 +336,41 @@ class _Drafting:
             type(gold),
             *((one.name, title) for one, title in measures),
         )
-        if isinstance(gold, Lines):
+        if isinstance(gold, AnswerLines):
             key = (*key, gold.width)
         title = source.name if not own else f"{source.name} ({phase.title})"
-        task = own.setdefault(key, _Task(title, source.description, form, program))
+        task = own.setdefault(
+            key, _DraftedTask(title, source.description, form, program)
+        )
         for split in task.splits:
             if split.source is source:
                 split.phases.append(phase)
                 return
-        split = _Split(self.phase_slugs[phase.place], source, gold, [phase])
+        split = _DraftedSplit(self.phase_slugs[phase.place], source, gold, [phase])
         split.files = self._gold_files(split, form)
         task.splits.append(split)
 
-    def _guessed_form(self, source: BundleTask, gold: Answers) -> str:
+    def _guess_form(self, source: BundleTask, gold: Answers) -> str:
         names = tuple(file.shown for file in source.program)
-        form = own_answers.form_of(gold) if isinstance(gold, Lines) else "labels"
+        form = (
+            own_answers.guess_task_form(gold)
+            if isinstance(gold, AnswerLines)
+            else "labels"
+        )
         return self._forms.setdefault(names, form)
 
-    def _gold_files(self, split: _Split, form: str) -> list[InputFile]:
+    def _gold_files(self, split: _DraftedSplit, form: str) -> list[InputFile]:
         gold, place = split.gold, f"{split.source.place}.reference_data"
-        if isinstance(gold, TableFile):
+        if isinstance(gold, AnswerTable):
             self.report.understood(place, f"{gold.file.name}: a table")
             return [gold.file]
-        rows = own_answers.rows_of(gold, form) or []
+        rows = own_answers.answers_as_records(gold, form) or []
         count, width = len(gold.values), gold.width
         shape = f"vectors of {width}" if width > 1 else "one value each"
         named = "a first column of ids" if gold.ids else "ids are the line numbers"
         message = f"{gold.file.name}: {count:,} lines, {shape}; {named}"
         self.report.understood(place, message)
-        inputs = own_answers.inputs_for(gold, self.public())
+        inputs = own_answers.find_input_file(gold, self.public())
         if inputs is not None and (width == 1 or form == "labels"):
             for row, (text,) in zip(rows, inputs.values, strict=True):
                 row[INPUT] = text
@@ -361,9 +383,9 @@ class _Drafting:
         if inputs is not None:
             message = f"participants see the lines of {inputs.file.name} as the inputs"
             self.report.decide(place, f"{message}; look whether they belong together")
-        self._note_leaks(split, gold)
+        self._report_published_gold(split, gold)
         split.rows = rows
-        return _as_file(rows)
+        return _gold_records_as_file(rows)
 
     def public(self) -> list[InputFile]:
         return [file for phase in self.competition.phases for file in phase.public]
@@ -371,7 +393,7 @@ class _Drafting:
     def kit(self) -> list[InputFile]:
         return [file for phase in self.competition.phases for file in phase.kit]
 
-    def _note_leaks(self, split: _Split, gold: Lines) -> None:
+    def _report_published_gold(self, split: _DraftedSplit, gold: AnswerLines) -> None:
         for phase in self.competition.phases:
             for file in (*phase.public, *phase.kit):
                 lines = own_answers.read_lines(file)
@@ -382,13 +404,15 @@ class _Drafting:
                     )
                     self.report.decide(f"{phase.place}.public_data", message)
 
-    def measures(self, program: Program) -> list[tuple[Recognised, str]]:
+    def measures(self, program: ScoringProgram) -> list[tuple[RecognisedMeasure, str]]:
         """Return the measures of a scoring program with their titles, in the order of
         the leaderboard's columns.
         """
         columns = [own for own in self.competition.columns if own.key]
         rest, found = list(program.others), []
-        own_columns = [one for one in columns if not DURATION.search(one.key)]
+        own_columns = [
+            one for one in columns if not RESOURCE_COLUMN_PATTERN.search(one.key)
+        ]
         for column in columns:
             own = program.by_key.get(column.key)
             if own is None and column in own_columns and column is own_columns[0]:
@@ -401,32 +425,32 @@ class _Drafting:
         if not found:
             found = [(own, "") for own in (*program.by_key.values(), *rest)]
         form = found[0][0].form if found else ""
-        once: dict[str, tuple[Recognised, str]] = {}
+        once: dict[str, tuple[RecognisedMeasure, str]] = {}
         for own, title in found:
             if own.form == form:
                 once.setdefault(own.name, (own, title))
         return list(once.values())
 
-    def table(self, task: _Task) -> Values | None:
+    def table(self, task: _DraftedTask) -> Values | None:
         """Return the table of a task for the season file, and write the folder and gold
         of the task.
 
         The result is None if no task of the site can have this gold and these measures.
         """
         place = task.splits[0].source.place
-        slug = free_name(task.title, "task", self._slugs)
+        slug = find_free_slug(task.title, "task", self._slugs)
         self._slugs.add(slug)
         try:
-            found = self._declared(task, slug)
+            found = self._declare_task(task, slug)
             split = task.splits[0]
-            offered = self._offered(task, found.task["gold"])
+            offered = self._offer_official_program(task, found.task["gold"])
             rules = [found.task["rules"][0]["name"]]
             texts = {CARD: card(found)}
             if offered is not None:
-                _add_program(found.task, offered)
-                rules.append(official.RULES)
+                _add_official_program(found.task, offered)
+                rules.append(official.PROGRAM_RULE_SET)
                 head, mark, tail = texts[CARD].partition("## Citation")
-                texts[CARD] = f"{head}{official.CARD}{mark}{tail}"
+                texts[CARD] = f"{head}{official.RULE_SET_CARD_SECTION}{mark}{tail}"
                 texts[PROGRAM_FILE] = offered.text
             texts[TOML] = declaration(found.task)
             _, folder = previewed(texts, found, split.files)
@@ -436,13 +460,13 @@ class _Drafting:
             message = f"{first.file or ''} {first.message} {first.expected}".strip()
             self.report.decide(place, f"the gold makes no task: {message}")
             return None
-        self._note_measures(task, found.task)
+        self._report_measures(task, found.task)
         for split in task.splits:
             self._score_samples(task_type, task, split)
         self.files |= {
             f"tasks/{slug}/{name}": text for name, text in sorted(folder.items())
         }
-        golds = [self._keep_gold(slug, split) for split in task.splits]
+        golds = [self._write_gold_parts(slug, split) for split in task.splits]
         has_kit = any(
             len(gold["paths"]) > len(split.files)
             for gold, split in zip(golds, task.splits, strict=True)
@@ -452,7 +476,7 @@ class _Drafting:
             for split in task.splits
             for phase in split.phases
         ]
-        told = [task.description, HAS_KIT if has_kit else ""]
+        told = [task.description, HAS_KIT_SENTENCE if has_kit else ""]
         text = "\n\n".join(one for one in told if one)
         summary = {"summary": text} if text else {}
         return {
@@ -465,23 +489,25 @@ class _Drafting:
             "phases": sorted(phases, key=lambda own: str(own["opens"])),
         }
 
-    def _offered(self, task: _Task, fields: Mapping[str, Any]) -> official.Offer | None:
+    def _offer_official_program(
+        self, task: _DraftedTask, fields: Mapping[str, Any]
+    ) -> official.OfficialProgramOffer | None:
         split = task.splits[0]
-        if task.program is None or task.form not in FIELDS:
+        if task.program is None or task.form not in ANSWER_FIELDS_BY_FORM:
             return None
-        return official.offer(
+        return official.offer_official_program(
             split.source.program,
             task.program,
             split.gold,
-            self._file_of_answers(split.gold),
+            self._find_sample_answer_file(split.gold),
             self.competition.columns,
             fields,
             f"{split.source.place}.scoring_program",
             self.report,
         )
 
-    def _file_of_answers(self, gold: Answers) -> InputFile | None:
-        if isinstance(gold, TableFile):
+    def _find_sample_answer_file(self, gold: Answers) -> InputFile | None:
+        if isinstance(gold, AnswerTable):
             return next(
                 (
                     file
@@ -492,13 +518,13 @@ class _Drafting:
                 None,
             )
         for solution in self.competition.solutions:
-            if lines := own_answers.predictions(solution.files, gold):
+            if lines := own_answers.find_sample_answers(solution.files, gold):
                 return lines.file
-        found = own_answers.samples(self.bundle, self.kit(), gold)
+        found = own_answers.find_sample_submissions(self.bundle, self.kit(), gold)
         lines = next((lines for _, lines in found), None)
         return replace(lines.file, name=lines.file.base) if lines else None
 
-    def _declared(self, task: _Task, slug: str) -> Found:
+    def _declare_task(self, task: _DraftedTask, slug: str) -> Found:
         looks = [
             look(task.form, slug, task.title, split.files) for split in task.splits
         ]
@@ -509,7 +535,7 @@ class _Drafting:
         for own in unsure:
             message = f"the guess “{own.value}” for {own.part}: {own.reason}"
             self.report.decide(task.splits[0].source.place, message)
-        if isinstance(task.splits[0].gold, Lines):
+        if isinstance(task.splits[0].gold, AnswerLines):
             self._declare_lines(task, table)
         elif "labels" in table["answer"]:
             labels = [one for own in looks for one in own.task["answer"]["labels"]]
@@ -517,15 +543,15 @@ class _Drafting:
         self._declare_measures(task, table)
         return found
 
-    def _declare_lines(self, task: _Task, table: Values) -> None:
+    def _declare_lines(self, task: _DraftedTask, table: Values) -> None:
         rows = [split.rows for split in task.splits]
-        field_name = FIELDS[task.form]
+        field_name = ANSWER_FIELDS_BY_FORM[task.form]
         has_inputs = any(INPUT in row for own in rows for row in own)
         for split in task.splits if has_inputs else ():
             for row in split.rows:
                 # Participants of a split without inputs get only instance ids.
                 row.setdefault(INPUT, "")
-            split.files = _as_file(split.rows)
+            split.files = _gold_records_as_file(split.rows)
         table["gold"] = {
             ID: ID,
             "field": field_name,
@@ -546,7 +572,7 @@ class _Drafting:
             # Codabench and CodaLab allow answers outside the range of the gold values.
             table["answer"] = {}
 
-    def _declare_measures(self, task: _Task, table: Values) -> None:
+    def _declare_measures(self, task: _DraftedTask, table: Values) -> None:
         measures = self.measures(task.program) if task.program else []
         known = measures_of(table)
         if labels := table["answer"].get("labels"):
@@ -560,17 +586,17 @@ class _Drafting:
 
     def _declare_positive(
         self,
-        measures: Sequence[tuple[Recognised, str]],
+        measures: Sequence[tuple[RecognisedMeasure, str]],
         table: Values,
         labels: Sequence[str],
     ) -> None:
         for own, _title in measures:
             label = own.options.get("label", "1")
-            if own.name in OF_A_LABEL and label in labels:
+            if own.name in SINGLE_LABEL_MEASURES and label in labels:
                 table["answer"]["positive"] = label
                 return
 
-    def _note_measures(self, task: _Task, table: Values) -> None:
+    def _report_measures(self, task: _DraftedTask, table: Values) -> None:
         place = task.splits[0].source.place
         used = table["rules"][0]["measures"]
         names = [one if isinstance(one, str) else one["name"] for one in used]
@@ -587,7 +613,7 @@ class _Drafting:
         if not own:
             self.report.decide(
                 f"{place}.scoring_program",
-                f"{NOT_RECOGNISED}; the draft ranks by `{names[0]}`, a proposal:"
+                f"{PROGRAM_NOT_RECOGNISED}; the draft ranks by `{names[0]}`, a proposal:"
                 " choose the measure, or write one of your own",
             )
         for column in self.competition.columns:
@@ -596,7 +622,7 @@ class _Drafting:
                 message = f"column “{column.title}” is no measure that was recognised"
                 self.report.left_out(f"columns.{column.key}", message)
             elif column.is_ascending is not None:
-                is_lower = measure.name in LOWER
+                is_lower = measure.name in LOWER_IS_BETTER_MEASURES
                 if is_lower != column.is_ascending:
                     better = "smaller" if is_lower else "larger"
                     message = (
@@ -605,7 +631,9 @@ class _Drafting:
                     )
                     self.report.decide(f"columns.{column.key}", message)
 
-    def _score_samples(self, task_type: TaskType, task: _Task, split: _Split) -> None:
+    def _score_samples(
+        self, task_type: TaskType, task: _DraftedTask, split: _DraftedSplit
+    ) -> None:
         gold = split.gold
         found: dict[str, list[InputFile]] = {}
         seen = set()
@@ -616,9 +644,9 @@ class _Drafting:
         for solution in self.competition.solutions:
             if index not in solution.tasks:
                 continue
-            if isinstance(gold, TableFile):
+            if isinstance(gold, AnswerTable):
                 found[solution.place] = list(solution.files)
-            elif lines := own_answers.predictions(solution.files, gold):
+            elif lines := own_answers.find_sample_answers(solution.files, gold):
                 found[f"{solution.place}/{lines.file.name}"] = _run_as_json_lines(
                     lines, task.form
                 )
@@ -629,13 +657,15 @@ class _Drafting:
                     " next sample is tried"
                 )
                 self.report.left_out(solution.place, message)
-        if isinstance(gold, Lines):
-            for name, lines in own_answers.samples(self.bundle, self.kit(), gold):
+        if isinstance(gold, AnswerLines):
+            for name, lines in own_answers.find_sample_submissions(
+                self.bundle, self.kit(), gold
+            ):
                 if lines.values not in seen:
                     seen.add(lines.values)
                     found[name] = _run_as_json_lines(lines, task.form)
         content = task_type.gold_of(split.files, {})
-        for name, files in list(found.items())[:MAX_SAMPLES]:
+        for name, files in list(found.items())[:MAX_SAMPLES_SCORED]:
             self._score(task_type, content, split, name, files)
         if not found:
             message = f"no sample of “{split.name}” to score: send one after the launch"
@@ -645,7 +675,7 @@ class _Drafting:
         self,
         task_type: TaskType,
         content: Any,
-        split: _Split,
+        split: _DraftedSplit,
         name: str,
         files: list[InputFile],
     ) -> None:
@@ -674,7 +704,7 @@ class _Drafting:
         message = f"scored on “{split.name}”: {', '.join(shown[:6])}"
         self.report.understood(name, message)
 
-    def _keep_gold(self, slug: str, split: _Split) -> Values:
+    def _write_gold_parts(self, slug: str, split: _DraftedSplit) -> Values:
         names = []
         for file in split.files:
             part = f"part-{len(self.parts)}"
@@ -683,7 +713,7 @@ class _Drafting:
             name = f"gold/{slug}-{split.name}{file.suffix}"
             self.parts[name] = part
             names.append(name)
-        if kit := self._kit_of(split):
+        if kit := self._kit_files_of_split(split):
             part = f"part-{len(self.parts)}"
             write_archive(Path(part), [(file.name, file.open) for file in kit])
             name = f"gold/{slug}-{split.name}-{KIT}.zip"
@@ -691,26 +721,26 @@ class _Drafting:
             names.append(name)
         return {"split": split.name, "paths": names}
 
-    def _kit_of(self, split: _Split) -> list[InputFile]:
+    def _kit_files_of_split(self, split: _DraftedSplit) -> list[InputFile]:
         done = frozenset(self._with_kits)
         phases = [phase for phase in split.phases if phase.place not in done]
         self._with_kits |= {phase.place for phase in phases}
         if not any(phase.public or phase.kit for phase in phases):
             return []
-        return files_to_give_out(split.phases, done, self.secrets(), self.report)
+        return choose_kit_files(split.phases, done, self.secrets(), self.report)
 
-    def secrets(self) -> Secrets:
+    def secrets(self) -> SecretReferenceData:
         if self._secrets is None:
-            self._secrets = Secrets()
+            self._secrets = SecretReferenceData()
             for task in self.competition.tasks.values():
                 self._secrets.add_files(task.reference)
-                for gold in own_answers.chosen(task.reference, frozenset()):
-                    if isinstance(gold, Lines):
+                for gold in own_answers.find_answer_files(task.reference, frozenset()):
+                    if isinstance(gold, AnswerLines):
                         self._secrets.add_gold(gold)
             for own in self._tasks:
                 for split in own.splits:
-                    if isinstance(split.gold, TableFile):
-                        for name in _fields_of_answers(own, split):
+                    if isinstance(split.gold, AnswerTable):
+                        for name in _answer_field_names(own, split):
                             self._secrets.add_column(split.gold.file, name)
         return self._secrets
 
@@ -734,7 +764,7 @@ class _Drafting:
         return table | ({} if own.shows_teams else {"shows_teams": False})
 
 
-def _fields_of_answers(task: _Task, split: _Split) -> list[str]:
+def _answer_field_names(task: _DraftedTask, split: _DraftedSplit) -> list[str]:
     try:
         found = look(task.form, "task", task.title, split.files)
     except InputRefused:
@@ -743,12 +773,14 @@ def _fields_of_answers(task: _Task, split: _Split) -> list[str]:
     return [fields] if isinstance(fields, str) else list(map(str, fields))
 
 
-def _add_program(table: Values, offered: official.Offer) -> None:
+def _add_official_program(
+    table: Values, offered: official.OfficialProgramOffer
+) -> None:
     own = table["rules"][0]["measures"]
     names = [one if isinstance(one, str) else one["name"] for one in own]
     table["program"] = dict(offered.table)
     table["rules"].append(
-        {"name": official.RULES, "measures": [*offered.measures, *own]}
+        {"name": official.PROGRAM_RULE_SET, "measures": [*offered.measures, *own]}
     )
     titles = {
         name: title for name, title in offered.titles.items() if name not in names
@@ -757,12 +789,12 @@ def _add_program(table: Values, offered: official.Offer) -> None:
         table["names"] = {**table.get("names", {}), **titles}
 
 
-def _as_file(rows: Sequence[Values]) -> list[InputFile]:
+def _gold_records_as_file(rows: Sequence[Values]) -> list[InputFile]:
     return [InputFile("gold.jsonl", "gold.jsonl", partial(BytesIO, as_lines(rows)))]
 
 
-def _run_as_json_lines(lines: Lines, form: str) -> list[InputFile]:
-    content = own_answers.as_run(lines, form)
+def _run_as_json_lines(lines: AnswerLines, form: str) -> list[InputFile]:
+    content = own_answers.answers_as_run_file(lines, form)
     if content is None:
         return []
     return [InputFile("run.jsonl", lines.file.name, partial(BytesIO, content))]
@@ -772,7 +804,7 @@ def _rounded_score(value: Mapping[str, Any]) -> str:
     return f"{value['value'] / (value['scale'] or 1):.6f}"
 
 
-def free_name(title: str, other: str, taken: Iterable[str]) -> str:
+def find_free_slug(title: str, other: str, taken: Iterable[str]) -> str:
     """Return a slug for the title that no other task or phase has."""
     text = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].strip("-") or other

@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from scoring.exchange.bundles.report import Prevented
+from scoring.exchange.bundles.report import ImportPrevented
 from tasks.types import InputRefused
 from tasks.types.files import InputFile, Limits, open_input
 
-LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
-INNER = Limits(files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True)
-MAX_INNER = 200
+BUNDLE_LIMITS = Limits(files=20_000, nests_anywhere=True, reads_kit=True)
+INNER_ARCHIVE_LIMITS = Limits(
+    files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True
+)
+MAX_INNER_ARCHIVES = 200
 #: The importer does not read text files with more than MAX_TEXT bytes.
-MAX_TEXT = 1 << 20
-DESCRIPTION = ("competition.yaml", "competition.yml")
-_DATA_ID = re.compile(
+MAX_TEXT_BYTES = 1 << 20
+DESCRIPTION_FILE_NAMES = ("competition.yaml", "competition.yml")
+_DATA_ID_PATTERN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE
 )
 
@@ -29,11 +31,13 @@ class BundleFiles:
     """
 
     def __init__(self, path: Path, shown: str) -> None:
-        files = open_input(path, shown=shown, limits=LIMITS)
-        own = [file for file in files if file.base in DESCRIPTION]
+        files = open_input(path, shown=shown, limits=BUNDLE_LIMITS)
+        own = [file for file in files if file.base in DESCRIPTION_FILE_NAMES]
         if not own:
             expected = "a bundle has this file at its top"
-            raise Prevented(shown, f"there is no {DESCRIPTION[0]}; {expected}")
+            raise ImportPrevented(
+                shown, f"there is no {DESCRIPTION_FILE_NAMES[0]}; {expected}"
+            )
         self.description = min(
             own, key=lambda file: len(PurePosixPath(file.name).parts)
         )
@@ -52,15 +56,15 @@ class BundleFiles:
         file, a folder or an archive. Raises Prevented.
         """
         text = str(value).strip()
-        if _DATA_ID.fullmatch(text):
+        if _DATA_ID_PATTERN.fullmatch(text):
             message = f"data by id ({text}), which the other platform has alone"
-            raise Prevented(place or text, message)
+            raise ImportPrevented(place or text, message)
         name = PurePosixPath(text.removeprefix("./")).as_posix()
         for own in (name, f"{name}.zip"):
             if file := self.by_name.get(own):
                 return self.unpacked(file)
         for folder in (name, name.removesuffix(".zip")):
-            if inside := self._below(folder):
+            if inside := self._files_in_folder(folder):
                 return inside
         return []
 
@@ -71,18 +75,18 @@ class BundleFiles:
         key = file.shown, file.name
         if key in self._archives:
             return self._archives[key]
-        if file.suffix != ".zip" or len(self._archives) >= MAX_INNER:
+        if file.suffix != ".zip" or len(self._archives) >= MAX_INNER_ARCHIVES:
             return [file]
         place = Path(f"inner-{len(self._archives)}.zip")
         with place.open("wb") as copy:
             copy.writelines(file.chunks())
-        inner = open_input(place, shown=file.shown, limits=INNER)
+        inner = open_input(place, shown=file.shown, limits=INNER_ARCHIVE_LIMITS)
         base = common_folder([own.name for own in inner])
         found = [replace(own, name=own.name.removeprefix(base)) for own in inner]
         self._archives[key] = found
         return found
 
-    def _below(self, folder: str) -> list[InputFile]:
+    def _files_in_folder(self, folder: str) -> list[InputFile]:
         prefix = "" if folder in ("", ".") else f"{folder}/"
         return [
             replace(file, name=name.removeprefix(prefix))
@@ -100,14 +104,14 @@ def common_folder(names: Sequence[str]) -> str:
     return f"{heads.pop()}/" if len(heads) == 1 and not has_files else ""
 
 
-def text_of(file: InputFile) -> str | None:
+def read_text_file(file: InputFile) -> str | None:
     """Return the text of a file, or None if the file is too large, damaged or binary."""
     try:
         parts, size = [], 0
         for chunk in file.chunks():
             parts.append(chunk)
             size += len(chunk)
-            if size > MAX_TEXT:
+            if size > MAX_TEXT_BYTES:
                 return None
     except InputRefused:
         return None

@@ -16,33 +16,38 @@ from typing import IO, Any
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.core.confinement import (
     UploadUnreadable,
     limits_for_organisers,
     read_upload,
 )
 from citeboard.teams.models import User
-from scoring.exchange.bundles.drafting import CHOOSES, PROGRAM
-from scoring.exchange.bundles.report import DECIDE, MAX_LINES, VERDICTS, Line
+from scoring.exchange.bundles.drafting import CHOICE_SEPARATOR, DRAFTING_PROGRAM
+from scoring.exchange.bundles.report import (
+    DECIDE,
+    MAX_LINES,
+    VERDICTS_BY_SEVERITY,
+    ReportLine,
+)
 from tasks.gold.packing import write_archive
 from tasks.models import Season
-from tasks.seasons.file.entries import NAME
-from tasks.seasons.file.load import Loaded
-from tasks.seasons.file.sent import Load, season_in_zip
-from tasks.seasons.file.tables import document
+from tasks.seasons.file.entries import SEASON_FILE_NAME
+from tasks.seasons.file.load import LoadResult
+from tasks.seasons.file.sent import Load, open_season_zip
+from tasks.seasons.file.tables import format_season_file
 from tasks.types import InputRefused, Problem
 
-#: The history entry with the action IMPORTED contains the report on the import.
-IMPORTED = "bundle-imported"
-#: A bundle may set the season settings in SEASON_KEYS, but not people or visibility.
-SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
-PLANNED = "planned_phases"
-PART = re.compile(r"part-\d{1,6}")
+#: The history entry with the action IMPORT_ACTION contains the report on the import.
+IMPORT_ACTION = "bundle-imported"
+#: A bundle may set the season settings in IMPORTED_SEASON_KEYS, but not people or visibility.
+IMPORTED_SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
+PLANNED_PHASES_KEY = "planned_phases"
+PART_NAME_PATTERN = re.compile(r"part-\d{1,6}")
 
 
 @dataclass(frozen=True)
-class Choice:
+class GoldChoice:
     """A key of a bundle's description for which an organiser must choose one of several
     possible gold files.
 
@@ -56,7 +61,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Draft:
+class SeasonDraft:
     """The draft of a season, with the report of the import and the values of a season
     file.
 
@@ -64,19 +69,19 @@ class Draft:
     imported.
     """
 
-    report: Sequence[Line]
+    report: Sequence[ReportLine]
     values: Mapping[str, Any] | None
     season_zip: Path | None
-    choices: Sequence[Choice] = ()
+    choices: Sequence[GoldChoice] = ()
 
     @property
-    def reason(self) -> Line:
+    def reason(self) -> ReportLine:
         """Return the reason why a competition bundle cannot be imported."""
         return self.report[0]
 
 
 @contextmanager
-def drafted(
+def draft_season_from_bundle(
     path: Path,
     filename: str,
     *,
@@ -84,7 +89,7 @@ def drafted(
     slug: str = "",
     title: str = "",
     gold: Sequence[str] = (),
-) -> Iterator[Draft]:
+) -> Iterator[SeasonDraft]:
     """Yield the draft of a season from a bundle, and delete the draft's `season.zip`
     when the block ends. Raises InputRefused.
 
@@ -95,30 +100,30 @@ def drafted(
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
         try:
             with read_upload(
-                PROGRAM, path, given, owner=by, limits=limits_for_organisers()
+                DRAFTING_PROGRAM, path, given, owner=by, limits=limits_for_organisers()
             ) as done:
                 told = done.result
-                report = report_of(told["report"])
+                report = sort_report_lines(told["report"])
                 if told["values"] is None:
-                    yield Draft(report, None, None)
+                    yield SeasonDraft(report, None, None)
                     return
-                values = _values(told["values"], slug, title)
+                values = _season_file_values(told["values"], slug, title)
                 files: dict[str, Callable[[], IO[bytes]]] = {
                     name: partial(BytesIO, text.encode())
                     for name, text in told["files"].items()
                 } | {
                     name: _file_opener(done.file(part))
                     for name, part in told["parts"].items()
-                    if PART.fullmatch(part)
+                    if PART_NAME_PATTERN.fullmatch(part)
                 }
-                toml = partial(BytesIO, document(values).encode())
+                toml = partial(BytesIO, format_season_file(values).encode())
                 season_zip = Path(scratch) / "season.zip"
-                write_archive(season_zip, [(NAME, toml), *files.items()])
+                write_archive(season_zip, [(SEASON_FILE_NAME, toml), *files.items()])
         except UploadUnreadable as unreadable:
             problem = Problem(file=filename, message=str(unreadable))
             raise InputRefused([problem]) from unreadable
-        choices = [Choice(**one) for one in told["choices"]]
-        yield Draft(report, values, season_zip, choices)
+        choices = [GoldChoice(**one) for one in told["choices"]]
+        yield SeasonDraft(report, values, season_zip, choices)
 
 
 def _checked_choices(items: Sequence[str]) -> list[str]:
@@ -129,7 +134,7 @@ def _checked_choices(items: Sequence[str]) -> list[str]:
     the bundle's description splits a choice into both.
     """
     for item in items:
-        place, _sign, file = item.partition(CHOOSES)
+        place, _sign, file = item.partition(CHOICE_SEPARATOR)
         if not (place.strip() and file.strip()):
             problem = Problem(
                 message=f"“{item[:100]}” chooses no gold",
@@ -143,31 +148,35 @@ def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
-def report_of(lines: Sequence[Mapping[str, Any]]) -> list[Line]:
+def sort_report_lines(lines: Sequence[Mapping[str, Any]]) -> list[ReportLine]:
     """Return the lines of the report on an imported bundle, sorted by verdict."""
     own = [
-        Line(str(line["verdict"]), str(line["place"]), str(line["message"]))
+        ReportLine(str(line["verdict"]), str(line["place"]), str(line["message"]))
         for line in lines[:MAX_LINES]
-        if line["verdict"] in VERDICTS
+        if line["verdict"] in VERDICTS_BY_SEVERITY
     ]
-    return sorted(own, key=lambda line: VERDICTS.index(line.verdict))
+    return sorted(own, key=lambda line: VERDICTS_BY_SEVERITY.index(line.verdict))
 
 
-def _values(told: Mapping[str, Any], slug: str, title: str) -> dict[str, Any]:
+def _season_file_values(
+    told: Mapping[str, Any], slug: str, title: str
+) -> dict[str, Any]:
     own = told["season"]
     season: dict[str, Any] = {"slug": slug or own["slug"]}
-    season |= {name: own[name] for name in SEASON_KEYS if name in own}
+    season |= {name: own[name] for name in IMPORTED_SEASON_KEYS if name in own}
     season |= {"title": title or own["title"], "public": False}
-    if PLANNED in own:
-        season[PLANNED] = [_with_instants(phase) for phase in own[PLANNED]]
+    if PLANNED_PHASES_KEY in own:
+        season[PLANNED_PHASES_KEY] = [
+            _parse_phase_times(phase) for phase in own[PLANNED_PHASES_KEY]
+        ]
     tasks = [
-        {**task, "phases": [_with_instants(phase) for phase in task["phases"]]}
+        {**task, "phases": [_parse_phase_times(phase) for phase in task["phases"]]}
         for task in told["tasks"]
     ]
     return {"season": season, "tasks": tasks}
 
 
-def _with_instants(phase: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_phase_times(phase: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: dt.datetime.fromisoformat(value) if key in ("opens", "closes") else value
         for key, value in phase.items()
@@ -175,24 +184,26 @@ def _with_instants(phase: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def loading(draft: Draft, *, by: User | None) -> Iterator[Load]:
+def open_draft_loader(draft: SeasonDraft, *, by: User | None) -> Iterator[Load]:
     """Yield the function that loads the drafted season from its `season.zip`. Raises
     InputRefused.
     """
     assert draft.season_zip is not None
-    with season_in_zip(draft.season_zip, "season.zip", by=by, slug="") as load:
+    with open_season_zip(draft.season_zip, "season.zip", by=by, slug="") as load:
         yield load
 
 
-def make_season(draft: Draft, *, filename: str, by: User | None) -> Loaded:
+def create_drafted_season(
+    draft: SeasonDraft, *, filename: str, by: User | None
+) -> LoadResult:
     """Create the drafted season, and store the report of the import in the history of
     the season. Raises InputRefused.
     """
-    with loading(draft, by=by) as load:
+    with open_draft_loader(draft, by=by) as load:
         loaded = load()
     left = sum(line.verdict == DECIDE for line in draft.report)
     audit.record(
-        IMPORTED,
+        IMPORT_ACTION,
         actor=by,
         subject=loaded.season,
         place=loaded.season,
@@ -205,7 +216,7 @@ def make_season(draft: Draft, *, filename: str, by: User | None) -> Loaded:
     return loaded
 
 
-def _report_as_tsv(draft: Draft) -> str:
+def _report_as_tsv(draft: SeasonDraft) -> str:
     return "\n".join(
         "\t".join(
             " ".join(cell.split()) for cell in (one.verdict, one.place, one.message)
@@ -215,21 +226,21 @@ def _report_as_tsv(draft: Draft) -> str:
 
 
 def is_from_bundle(season: Season) -> bool:
-    return history(season).filter(action=IMPORTED).exists()
+    return history_of_place(season).filter(action=IMPORT_ACTION).exists()
 
 
-def kept_report(season: Season) -> list[Line]:
+def stored_import_report(season: Season) -> list[ReportLine]:
     """Return the report on the import of a season from a competition bundle, or an
     empty report if the season was not imported.
     """
-    entry = history(season).filter(action=IMPORTED).order_by("pk").first()
+    entry = history_of_place(season).filter(action=IMPORT_ACTION).order_by("pk").first()
     if entry is None or not entry.facts:
         return []
     cells = (line.split("\t") for line in str(entry.facts["report"]).splitlines())
-    return [Line(*own) for own in cells if len(own) == 3]
+    return [ReportLine(*own) for own in cells if len(own) == 3]
 
 
-def headings() -> dict[str, str]:
+def report_headings() -> dict[str, str]:
     """Return the headings in the report on an import, in the order of the verdicts."""
     words = (
         _("Prevents the import"),
@@ -237,13 +248,15 @@ def headings() -> dict[str, str]:
         _("Left out of the draft"),
         _("Understood"),
     )
-    return dict(zip(VERDICTS, words, strict=True))
+    return dict(zip(VERDICTS_BY_SEVERITY, words, strict=True))
 
 
-def parts_of(report: Sequence[Line]) -> list[tuple[str, list[Line]]]:
+def group_report_by_heading(
+    report: Sequence[ReportLine],
+) -> list[tuple[str, list[ReportLine]]]:
     """Return the lines of the report on an import, grouped by heading."""
     named = [
         (words, [line for line in report if line.verdict == verdict])
-        for verdict, words in headings().items()
+        for verdict, words in report_headings().items()
     ]
     return [(words, lines) for words, lines in named if lines]

@@ -11,22 +11,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from scoring.exchange.bundles.answers import Lines, raw_lines
+from scoring.exchange.bundles.answers import AnswerLines, read_raw_lines
 from scoring.exchange.bundles.reading import BundlePhase
-from scoring.exchange.bundles.report import Report
-from tasks.gold.kits import KitFiles, Unopened, digest_of
+from scoring.exchange.bundles.report import ImportReport
+from tasks.gold.kits import ArchiveUnreadable, KitFileReader, content_digest_of
 from tasks.gold.packing import MAX_KIT, MAX_KIT_FILES
 from tasks.types import InputRefused
 from tasks.types.files import KIT, InputFile
 from tasks.types.guarded.json_reader import read_json
 
-#: Starting kits contain public data in the folder PUBLIC_DATA.
-PUBLIC_DATA = "public_data"
-_PARTED = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
+#: Starting kits contain public data in the folder PUBLIC_DATA_FOLDER.
+PUBLIC_DATA_FOLDER = "public_data"
+_COLUMN_SEPARATORS = (re.compile(r"[,\t;]"), re.compile(r"\s+"))
 
 
 @dataclass
-class Secrets:
+class SecretReferenceData:
     """The secret reference data of a competition bundle, as digests of the files and as
     columns of the gold (the reference answers).
     """
@@ -35,20 +35,20 @@ class Secrets:
     columns: set[tuple[str, ...]] = field(default_factory=set)
 
     def add_files(self, files: Iterable[InputFile]) -> None:
-        kit_files = KitFiles(Path())
+        kit_files = KitFileReader(Path())
         for file in files:
-            self.digests.add(digest_of(file))
-            with suppress(Unopened):
-                self.digests |= set(map(digest_of, kit_files.inside(file)))
+            self.digests.add(content_digest_of(file))
+            with suppress(ArchiveUnreadable):
+                self.digests |= set(map(content_digest_of, kit_files.inside(file)))
 
-    def add_gold(self, gold: Lines) -> None:
+    def add_gold(self, gold: AnswerLines) -> None:
         self.columns.add(tuple(" ".join(own) for own in gold.values))
 
     def add_column(self, table: InputFile, name: str) -> None:
         """Add a column of a table, which contains the gold's answers, to the secret
         columns.
         """
-        if lines := raw_lines(table):
+        if lines := read_raw_lines(table):
             columns = _named_columns([row for (row,) in lines.values])
             self.columns |= {column for own, column in columns if own == name}
 
@@ -56,9 +56,9 @@ class Secrets:
         """Return True if the file is part of the reference data or contains the gold as
         a column.
         """
-        if digest_of(file) in self.digests:
+        if content_digest_of(file) in self.digests:
             return True
-        lines = raw_lines(file) if self.columns else None
+        lines = read_raw_lines(file) if self.columns else None
         if lines is None:
             return False
         rows = [row for (row,) in lines.values]
@@ -77,7 +77,7 @@ class Secrets:
 
 def _columns_in(rows: Sequence[str]) -> Iterator[tuple[str, ...]]:
     yield tuple(" ".join(re.split(r"[,;\s]+", row)) for row in rows)
-    for parted in _PARTED:
+    for parted in _COLUMN_SEPARATORS:
         cells = [[cell.strip(" \"'") for cell in parted.split(row)] for row in rows]
         if len({len(own) for own in cells}) == 1:
             yield from zip(*cells, strict=True)
@@ -103,11 +103,11 @@ def _named_columns(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]
                 yield name.strip(), tuple(value.strip() for value in values)
 
 
-def files_to_give_out(
+def choose_kit_files(
     phases: Sequence[BundlePhase],
     done: Collection[str],
-    secrets: Secrets,
-    report: Report,
+    secrets: SecretReferenceData,
+    report: ImportReport,
 ) -> list[InputFile]:
     """Return the files of a bundle that participants may download with a split of the
     data.
@@ -119,11 +119,11 @@ def files_to_give_out(
     """
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}
-    size, kit_files = 0, KitFiles(Path())
-    own = [] if first.place in done else list(_files_of(first))
+    size, kit_files = 0, KitFileReader(Path())
+    own = [] if first.place in done else list(_public_files_of_phase(first))
     for given in own:
         file = given.file
-        reason = _reason_against(kit_files, file, secrets)
+        reason = _reason_to_withhold(kit_files, file, secrets)
         size += 0 if reason else sum(map(len, file.chunks()))
         if not reason and (size > MAX_KIT or len(found) >= MAX_KIT_FILES):
             reason = (
@@ -141,10 +141,10 @@ def files_to_give_out(
         )
         report.understood(first.place, message)
         report.decide(first.place, "look whether a file to give out has answers in it")
-    known = {digest_of(file) for file in found.values()}
+    known = {content_digest_of(file) for file in found.values()}
     for phase in (phase for phase in later if phase.place not in done):
-        for given in _files_of(phase):
-            if digest_of(given.file) not in known:
+        for given in _public_files_of_phase(phase):
+            if content_digest_of(given.file) not in known:
                 message = (
                     f"{given.file.name} is not given out: the phase opens after"
                     f" “{first.title}”, which has the same gold"
@@ -154,7 +154,7 @@ def files_to_give_out(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _GivenFile:
     """A public file of a phase, with its key path in the bundle's description and its
     path in the participants' kit.
     """
@@ -164,18 +164,20 @@ class _Given:
     file: InputFile
 
 
-def _files_of(phase: BundlePhase) -> Iterator[_Given]:
+def _public_files_of_phase(phase: BundlePhase) -> Iterator[_GivenFile]:
     for file in phase.kit:
-        yield _Given(f"{phase.place}.starting_kit", file.name, file)
+        yield _GivenFile(f"{phase.place}.starting_kit", file.name, file)
     for file in phase.public:
-        name = f"{PUBLIC_DATA}/{file.name}"
-        yield _Given(f"{phase.place}.public_data", name, file)
+        name = f"{PUBLIC_DATA_FOLDER}/{file.name}"
+        yield _GivenFile(f"{phase.place}.public_data", name, file)
 
 
-def _reason_against(kit_files: KitFiles, file: InputFile, secrets: Secrets) -> str:
+def _reason_to_withhold(
+    kit_files: KitFileReader, file: InputFile, secrets: SecretReferenceData
+) -> str:
     try:
         has_gold = any(map(secrets.has, kit_files.inside(file)))
-    except Unopened as reason:
+    except ArchiveUnreadable as reason:
         return f"{reason}; give it out at an address of your own"
     except InputRefused:
         return "it cannot be read"

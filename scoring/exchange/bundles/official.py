@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.exchange.bundles.answers import Answers, Lines, TableFile
-from scoring.exchange.bundles.files import text_of
-from scoring.exchange.bundles.programs import DURATION, METADATA, Program, command_of
-from scoring.exchange.bundles.reading import Column
-from scoring.exchange.bundles.report import Report
+from scoring.exchange.bundles.answers import AnswerLines, Answers, AnswerTable
+from scoring.exchange.bundles.files import read_text_file
+from scoring.exchange.bundles.programs import (
+    METADATA_FILE_NAMES,
+    RESOURCE_COLUMN_PATTERN,
+    ScoringProgram,
+    find_command_line,
+)
+from scoring.exchange.bundles.reading import BoardColumn
+from scoring.exchange.bundles.report import ImportReport
 from tasks.types import InputRefused
 from tasks.types.base import PROGRAM_PREFIX
 from tasks.types.declared.official_program import (
@@ -27,20 +32,20 @@ from tasks.types.files import InputFile
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Problem
 
-RULES = "with-program"
+PROGRAM_RULE_SET = "with-program"
 #: The site can write the input tables of a scoring program in these three formats.
-TABLES = ("csv", "tsv", "jsonl")
-CARD = (
-    f"### `{RULES}`\n\nThe numbers of the organisers' own program, `program.json`, beside those of this"
-    " site.\n\n"
+TABLE_FORMATS = ("csv", "tsv", "jsonl")
+RULE_SET_CARD_SECTION = (
+    f"### `{PROGRAM_RULE_SET}`\n\nThe numbers of the organisers' own program, `program.json`, "
+    "beside those of this site.\n\n"
 )
-_NO_PART = re.compile(
+_NON_PROGRAM_FILES = re.compile(
     r"\.(?:pyc|png|jpe?g|gif|pdf|ipynb|DS_Store)$|(?:^|/)__", re.IGNORECASE
 )
 
 
 @dataclass(frozen=True)
-class Offer:
+class OfficialProgramOffer:
     """An official scoring program, with the text of its `program.json`, its table
     `[task.program]` in the season file, and the measures and titles of its rule set.
     """
@@ -51,16 +56,16 @@ class Offer:
     titles: Mapping[str, str]
 
 
-def offer(
+def offer_official_program(
     files: Sequence[InputFile],
-    program: Program,
+    program: ScoringProgram,
     gold: Answers,
     answers: InputFile | None,
-    columns: Sequence[Column],
+    columns: Sequence[BoardColumn],
     fields: Mapping[str, Any],
     place: str,
-    report: Report,
-) -> Offer | None:
+    report: ImportReport,
+) -> OfficialProgramOffer | None:
     """Return the scoring program of a competition bundle as a proposed official
     program, or report the reason and return None if the site cannot run the program.
 
@@ -68,11 +73,11 @@ def offer(
     that the program expects, or None without a sample. ``fields`` is the table
     `[task.gold]` of the drafted season file.
     """
-    layout, reason = _layout(gold, answers, fields, program)
-    keys = _keys(program, columns)
+    layout, reason = _describe_table_layout(gold, answers, fields, program)
+    keys = _measure_columns(program, columns)
     if not reason and not keys:
         reason = "no column of a leaderboard names a number that it writes"
-    text = "" if reason else _text(files, program, place, report)
+    text = "" if reason else _program_file_text(files, program, place, report)
     problems: list[Problem] = []
     found = read_program(text, place, problems) if text else None
     if problems:
@@ -81,9 +86,9 @@ def offer(
         words = f"the site cannot run the program beside its own measures: {reason}"
         report.left_out(place, words)
         return None
-    names = {column.key: _name(column.key) for column in keys}
+    names = {column.key: _measure_name(column.key) for column in keys}
     own = ", ".join(names.values())
-    words = f"the official program is `program.json`; rule set `{RULES}` has {own}"
+    words = f"the official program is `program.json`; rule set `{PROGRAM_RULE_SET}` has {own}"
     report.understood(place, words)
     for words in warnings_of(program_of(text)):
         report.decide(place, f"the official program: {words}")
@@ -92,7 +97,7 @@ def offer(
         "the official program runs once those who run the site approve its text; the"
         " text is given out with the inputs and the archive",
     )
-    return Offer(
+    return OfficialProgramOffer(
         text,
         {**layout, "columns": list(names)},
         [
@@ -107,18 +112,18 @@ def offer(
     )
 
 
-def _layout(
+def _describe_table_layout(
     gold: Answers,
     answers: InputFile | None,
     fields: Mapping[str, Any],
-    program: Program,
+    program: ScoringProgram,
 ) -> tuple[dict[str, Any], str]:
     if answers is None or not is_plain_path(answers.name):
         return {}, "no sample shows the name of the file of answers"
     if not is_plain_path(gold.file.name):
         return {}, "the name of its gold has other signs than letters, digits and `-_.`"
     layout: dict[str, Any] = {"gold": gold.file.name, "answers": answers.name}
-    if isinstance(gold, TableFile):
+    if isinstance(gold, AnswerTable):
         layout |= {
             "files": gold.file.suffix.removeprefix("."),
             "id": str(fields["id"]),
@@ -130,7 +135,7 @@ def _layout(
     return layout, _reason_against_lines(gold)
 
 
-def _reason_against_lines(gold: Lines) -> str:
+def _reason_against_lines(gold: AnswerLines) -> str:
     if gold.ids:
         return (
             "its gold has a column of ids and no names of columns; give the gold with"
@@ -145,7 +150,10 @@ def _reason_against_lines(gold: Lines) -> str:
 
 
 def _reason_against_table(
-    gold: InputFile, answers: InputFile, fields: Mapping[str, Any], program: Program
+    gold: InputFile,
+    answers: InputFile,
+    fields: Mapping[str, Any],
+    program: ScoringProgram,
 ) -> str:
     """Return the reason why a scoring program cannot read tables with an id and a value
     in each row, or an empty text if the program can read such tables.
@@ -153,13 +161,13 @@ def _reason_against_table(
     kind = gold.suffix.removeprefix(".")
     if fields.get("delimiter") or not isinstance(fields["field"], str):
         return "its gold has another separator than commas, or several fields"
-    if kind not in TABLES:
+    if kind not in TABLE_FORMATS:
         return f"its gold is {kind}; give a table as CSV, TSV or JSON lines"
     if answers.suffix != gold.suffix:
         return f"its sample is no {kind} as the gold is; give both in one form"
     own = {str(fields["id"]), str(fields["field"])}
     for file in (gold, answers):
-        names = _names_in(file, kind)
+        names = _column_names_in(file, kind)
         if lacking := sorted(own - names):
             return (
                 f"{file.name} has no column {', '.join(lacking)}; name the columns of"
@@ -173,7 +181,7 @@ def _reason_against_table(
     return ""
 
 
-def _names_in(file: InputFile, kind: str) -> set[str]:
+def _column_names_in(file: InputFile, kind: str) -> set[str]:
     try:
         line = _first_line(file).decode("utf-8-sig").strip()
         if kind == "jsonl":
@@ -189,35 +197,41 @@ def _first_line(file: InputFile) -> bytes:
     return next(iter(file.lines()), b"")
 
 
-def _keys(program: Program, columns: Sequence[Column]) -> list[Column]:
+def _measure_columns(
+    program: ScoringProgram, columns: Sequence[BoardColumn]
+) -> list[BoardColumn]:
     own = [
         one
         for one in columns
-        if COLUMN_NAME.fullmatch(one.key) and not DURATION.search(one.key)
+        if COLUMN_NAME.fullmatch(one.key)
+        and not RESOURCE_COLUMN_PATTERN.search(one.key)
     ]
     named = [one for one in own if one.key in program.words]
-    once = {_name(one.key): one for one in reversed(named or own)}
+    once = {_measure_name(one.key): one for one in reversed(named or own)}
     return list(reversed(once.values()))[:MAX_COLUMNS]
 
 
-def _name(key: str) -> str:
+def _measure_name(key: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "_", key.lower()).strip("_")
     return f"{PROGRAM_PREFIX}{words or 'score'}"
 
 
-def _text(
-    files: Sequence[InputFile], program: Program, place: str, report: Report
+def _program_file_text(
+    files: Sequence[InputFile],
+    program: ScoringProgram,
+    place: str,
+    report: ImportReport,
 ) -> str:
     texts: dict[str, str] = {}
     for file in files:
-        if file.name in METADATA or _NO_PART.search(file.name):
+        if file.name in METADATA_FILE_NAMES or _NON_PROGRAM_FILES.search(file.name):
             continue
-        text = text_of(file)
+        text = read_text_file(file)
         if text is None or not is_plain_path(file.name):
             report.left_out(
                 f"{place}/{file.name}", "no text: the official program lacks it"
             )
         else:
             texts[file.name] = text
-    command = command_of(files) or f"python3 {program.entry}"
+    command = find_command_line(files) or f"python3 {program.entry}"
     return written_program(command, texts)

@@ -11,20 +11,41 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.exchange.bundles import answers as own_answers
-from scoring.exchange.bundles.answers import Lines, number_in, read_answers
-from scoring.exchange.bundles.files import INNER, LIMITS, common_folder, text_of
+from scoring.exchange.bundles.answers import AnswerLines, parse_number, read_answers
+from scoring.exchange.bundles.files import (
+    BUNDLE_LIMITS,
+    INNER_ARCHIVE_LIMITS,
+    common_folder,
+    read_text_file,
+)
 from tasks.types import InputRefused, Problem
 from tasks.types.files import InputFile, open_input
 from tasks.types.problems import as_values
 
-PROGRAM = "scoring.exchange.bundles.old_runs:read"
-SCORES = "scores.csv"
+READING_PROGRAM = "scoring.exchange.bundles.old_runs:read"
+SCORE_LIST_FILE = "scores.csv"
 MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
 #: In score lists, a column with a name in TEAMS or RUNS identifies the team or the run.
-TEAMS = ("team", "teamname", "user", "username", "participant", "owner", "submittedby")
-RUNS = ("run", "submission", "file", "filename", "id", "submissionid", "system")
+TEAM_COLUMN_NAMES = (
+    "team",
+    "teamname",
+    "user",
+    "username",
+    "participant",
+    "owner",
+    "submittedby",
+)
+RUN_COLUMN_NAMES = (
+    "run",
+    "submission",
+    "file",
+    "filename",
+    "id",
+    "submissionid",
+    "system",
+)
 
 
 @dataclass
@@ -45,7 +66,7 @@ class OldRun:
 
 
 @dataclass(frozen=True)
-class _Score:
+class _ListedScore:
     team: str
     run: str
     values: dict[str, float]
@@ -56,20 +77,22 @@ def read(given: Mapping[str, Any]) -> dict[str, Any]:
     `form` and `instances` of ``given`` describe the gold that scores these runs.
     """
     try:
-        files = open_input(Path(UPLOAD), shown=given["filename"], limits=LIMITS)
-        files = _below_base(files)
-        scores = _scores(files)
+        files = open_input(
+            Path(UPLOAD_FILE_NAME), shown=given["filename"], limits=BUNDLE_LIMITS
+        )
+        files = _files_below_score_list(files)
+        scores = _read_score_list(files)
         runs = []
-        for team, name, own in _submissions(files):
+        for team, name, own in _group_files_by_submission(files):
             run = OldRun(team[:MAX_NAME], name[:MAX_NAME])
             runs.append(run)
-            _keep(run, own, given, len(runs))
+            _write_run_parts(run, own, given, len(runs))
         unmatched = _match_scores_to_runs(runs, scores)
     except InputRefused as refused:
         return {"runs": [], "problems": as_values(refused.problems)}
     problems = [
         Problem(
-            file=SCORES,
+            file=SCORE_LIST_FILE,
             message=f"team “{score.team}”, run “{score.run or '–'}” has no file",
             fatal=False,
         )
@@ -84,11 +107,11 @@ def read(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"runs": [asdict(run) for run in runs], "problems": as_values(problems)}
 
 
-def _below_base(files: Sequence[InputFile]) -> list[InputFile]:
-    lists = [file.name for file in files if file.base.lower() == SCORES]
+def _files_below_score_list(files: Sequence[InputFile]) -> list[InputFile]:
+    lists = [file.name for file in files if file.base.lower() == SCORE_LIST_FILE]
     if lists:
         shortest = min(lists, key=lambda name: len(PurePosixPath(name).parts))
-        base = shortest[: -len(SCORES)]
+        base = shortest[: -len(SCORE_LIST_FILE)]
     else:
         base = common_folder([file.name for file in files])
         rest = [file.name.removeprefix(base) for file in files]
@@ -107,13 +130,13 @@ def _renamed(file: InputFile, name: str) -> InputFile:
     return InputFile(name, file.shown, file.open)
 
 
-def _submissions(
+def _group_files_by_submission(
     files: Sequence[InputFile],
 ) -> Iterable[tuple[str, str, list[InputFile]]]:
     groups: dict[tuple[str, str], list[InputFile]] = {}
     for file in files:
         parts = PurePosixPath(file.name).parts
-        if file.base.lower() == SCORES and len(parts) == 1:
+        if file.base.lower() == SCORE_LIST_FILE and len(parts) == 1:
             continue
         team = parts[0] if len(parts) > 1 else PurePosixPath(parts[0]).stem
         name = team
@@ -136,11 +159,11 @@ def _unpack_run_files(files: Sequence[InputFile], number: int) -> list[InputFile
         copy = Path(f"inner-{number}-{place}.zip")
         with copy.open("wb") as target:
             target.writelines(file.chunks())
-        found += open_input(copy, shown=file.shown, limits=INNER)
+        found += open_input(copy, shown=file.shown, limits=INNER_ARCHIVE_LIMITS)
     return found
 
 
-def _keep(
+def _write_run_parts(
     run: OldRun, files: Sequence[InputFile], given: Mapping[str, Any], number: int
 ) -> None:
     instances, form = given["instances"], given["form"]
@@ -148,10 +171,10 @@ def _keep(
     content: bytes | None = None
     for file in files:
         found = read_answers(file) if own_answers.is_answer_file(file) else None
-        if isinstance(found, Lines):
+        if isinstance(found, AnswerLines):
             is_whole = len(found.values) * found.width == instances
             is_whole = is_whole or len(found.values) == instances
-            own = own_answers.as_run(found, form) if is_whole else None
+            own = own_answers.answers_as_run_file(found, form) if is_whole else None
             content = content or own
         elif found is not None:
             tables.append(file)
@@ -170,24 +193,34 @@ def _keep(
         )
 
 
-def _scores(files: Sequence[InputFile]) -> list[_Score]:
-    own = next((file for file in files if file.name.lower() == SCORES), None)
-    text = text_of(own) if own else ""
+def _read_score_list(files: Sequence[InputFile]) -> list[_ListedScore]:
+    own = next((file for file in files if file.name.lower() == SCORE_LIST_FILE), None)
+    text = read_text_file(own) if own else ""
     if own is None or not text:
         return []
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as fault:
-        raise InputRefused([Problem(file=SCORES, message=str(fault))]) from fault
-    heads = [_plain_name(cell) for cell in rows[0]]
-    team = next((place for place, head in enumerate(heads) if head in TEAMS), None)
+        raise InputRefused(
+            [Problem(file=SCORE_LIST_FILE, message=str(fault))]
+        ) from fault
+    heads = [_normalize_name(cell) for cell in rows[0]]
+    team = next(
+        (place for place, head in enumerate(heads) if head in TEAM_COLUMN_NAMES), None
+    )
     if team is None:
         message, expected = "no column names the team", "a column “team”"
-        problem = Problem(file=SCORES, line=1, message=message, expected=expected)
+        problem = Problem(
+            file=SCORE_LIST_FILE, line=1, message=message, expected=expected
+        )
         raise InputRefused([problem])
     run = next(
-        (place for place, head in enumerate(heads) if head in RUNS and place != team),
+        (
+            place
+            for place, head in enumerate(heads)
+            if head in RUN_COLUMN_NAMES and place != team
+        ),
         None,
     )
     found = []
@@ -199,21 +232,21 @@ def _scores(files: Sequence[InputFile]) -> list[_Score]:
             for place, cell in enumerate(row)
             if place not in (team, run)
             and rows[0][place].strip()
-            and (number := number_in(cell.strip())) is not None
+            and (number := parse_number(cell.strip())) is not None
         }
         own_values = dict(list(values.items())[:MAX_COLUMNS])
         name = row[run].strip() if run is not None else ""
-        found.append(_Score(row[team].strip(), name, own_values))
+        found.append(_ListedScore(row[team].strip(), name, own_values))
     return found
 
 
-def _plain_name(text: str) -> str:
+def _normalize_name(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
 def _match_scores_to_runs(
-    runs: Sequence[OldRun], scores: Sequence[_Score]
-) -> list[_Score]:
+    runs: Sequence[OldRun], scores: Sequence[_ListedScore]
+) -> list[_ListedScore]:
     """Assign the scores in score lists to runs by team name and run name, and return
     the scores that match no run.
 
@@ -221,12 +254,15 @@ def _match_scores_to_runs(
     """
     by_team: dict[str, list[OldRun]] = {}
     for run in runs:
-        by_team.setdefault(_plain_name(run.team), []).append(run)
+        by_team.setdefault(_normalize_name(run.team), []).append(run)
     rest = []
     for score in scores:
-        own = by_team.get(_plain_name(score.team), [])
-        names = (_plain_name(score.run), _plain_name(PurePosixPath(score.run).stem))
-        fitting = [run for run in own if _plain_name(run.system) in names]
+        own = by_team.get(_normalize_name(score.team), [])
+        names = (
+            _normalize_name(score.run),
+            _normalize_name(PurePosixPath(score.run).stem),
+        )
+        fitting = [run for run in own if _normalize_name(run.system) in names]
         fitting = fitting or (own if len(own) == 1 else [])
         if len(fitting) == 1 and not fitting[0].scores:
             fitting[0].scores = score.values

@@ -5,20 +5,22 @@ images and forms. This module does not import Django.
 import re
 from html.parser import HTMLParser
 
-#: Elements in _NOTHING are removed, and elements in _BLOCKS start a paragraph.
-_NOTHING = frozenset({"script", "style", "head", "template", "noscript", "svg", "form"})
-_BLOCKS = frozenset(
+#: Elements in _NOTHING are removed, and elements in _BLOCK_ELEMENTS start a paragraph.
+_REMOVED_ELEMENTS = frozenset(
+    {"script", "style", "head", "template", "noscript", "svg", "form"}
+)
+_BLOCK_ELEMENTS = frozenset(
     {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}
 )
-_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_SIGNS = {"br": "\n", "tr": "\n", "td": " | ", "th": " | "}
-_MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
-_ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
+_HEADING_PREFIXES = {f"h{level}": "#" * level for level in range(1, 7)}
+_ELEMENT_SEPARATORS = {"br": "\n", "tr": "\n", "td": " | ", "th": " | "}
+_EMPHASIS_MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
+_LINK_ADDRESS_PATTERN = re.compile(r"(?:https?://|mailto:)[^\s<>()]+", re.IGNORECASE)
 
 
-def markdown_of(html: str) -> str:
+def convert_html_to_markdown(html: str) -> str:
     """Return an HTML page as Markdown with headings, lists, links and emphasis."""
-    writer = _Writer()
+    writer = _MarkdownWriter()
     writer.feed(html)
     writer.close()
     lines = "".join(writer.parts).split("\n")
@@ -26,7 +28,7 @@ def markdown_of(html: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-class _Writer(HTMLParser):
+class _MarkdownWriter(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
@@ -36,23 +38,23 @@ class _Writer(HTMLParser):
         self._address = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if not self._is_text(tag):
+        if not self._enters_visible_text(tag):
             return
-        if tag in _HEADINGS:
-            self.parts.append(f"\n\n{_HEADINGS[tag]} ")
-        elif tag in _BLOCKS:
+        if tag in _HEADING_PREFIXES:
+            self.parts.append(f"\n\n{_HEADING_PREFIXES[tag]} ")
+        elif tag in _BLOCK_ELEMENTS:
             self._begin_block(tag)
         elif tag == "li":
-            self.parts.append(f"\n{self._bullet()} ")
-        elif tag in _SIGNS:
-            self.parts.append(_SIGNS[tag])
+            self.parts.append(f"\n{self._list_item_prefix()} ")
+        elif tag in _ELEMENT_SEPARATORS:
+            self.parts.append(_ELEMENT_SEPARATORS[tag])
         elif tag == "a":
             self._begin_link(dict(attrs).get("href") or "")
-        elif tag in _MARKS and not self._is_preformatted:
-            self.parts.append(_MARKS[tag])
+        elif tag in _EMPHASIS_MARKS and not self._is_preformatted:
+            self.parts.append(_EMPHASIS_MARKS[tag])
 
-    def _is_text(self, tag: str) -> bool:
-        if tag in _NOTHING:
+    def _enters_visible_text(self, tag: str) -> bool:
+        if tag in _REMOVED_ELEMENTS:
             self._ignored += 1
         elif tag == "body":
             # An HTML page may lack the end tag of the element `head`.
@@ -60,19 +62,19 @@ class _Writer(HTMLParser):
         return not self._ignored
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _NOTHING:
+        if tag in _REMOVED_ELEMENTS:
             self._ignored = max(0, self._ignored - 1)
         elif self._ignored:
             return
-        elif tag in _HEADINGS:
+        elif tag in _HEADING_PREFIXES:
             self.parts.append("\n\n")
-        elif tag in _BLOCKS:
+        elif tag in _BLOCK_ELEMENTS:
             self._end_block(tag)
         elif tag == "a" and self._address:
             self.parts.append(f"]({self._address})")
             self._address = ""
-        elif tag in _MARKS and not self._is_preformatted:
-            self.parts.append(_MARKS[tag])
+        elif tag in _EMPHASIS_MARKS and not self._is_preformatted:
+            self.parts.append(_EMPHASIS_MARKS[tag])
 
     def handle_data(self, data: str) -> None:
         if self._ignored:
@@ -92,7 +94,7 @@ class _Writer(HTMLParser):
             self._is_preformatted = False
         self.parts.append("\n```\n\n" if tag == "pre" else "\n\n")
 
-    def _bullet(self) -> str:
+    def _list_item_prefix(self) -> str:
         indent = "  " * max(0, len(self._lists) - 1)
         if not self._lists or self._lists[-1] is None:
             return f"{indent}-"
@@ -101,6 +103,6 @@ class _Writer(HTMLParser):
 
     def _begin_link(self, address: str) -> None:
         # Links whose URL has another scheme become plain text.
-        if _ADDRESS.fullmatch(address) and not self._address:
+        if _LINK_ADDRESS_PATTERN.fullmatch(address) and not self._address:
             self._address = address
             self.parts.append("[")

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.exchange.bundles.files import text_of
-from scoring.exchange.bundles.report import Prevented, Report
+from scoring.exchange.bundles.files import read_text_file
+from scoring.exchange.bundles.report import ImportPrevented, ImportReport
 from tasks.types.files import InputFile
 
-METADATA = ("metadata", "metadata.yaml", "metadata.yml")
-ENTRIES = (
+METADATA_FILE_NAMES = ("metadata", "metadata.yaml", "metadata.yml")
+ENTRY_FILE_NAMES = (
     "scoring.py",
     "score.py",
     "evaluate.py",
@@ -27,21 +27,23 @@ ENTRIES = (
 )
 MAX_SOURCES, MAX_DEPTH = 100, 20
 #: Only the last MAX_TEXT characters of a printed text can contain a key.
-MAX_TEXT = 500
-_COMMAND = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
-_PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
-_PRINT = re.compile(
+MAX_PRINTED_LENGTH = 500
+_COMMAND_PATTERN = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
+_PYTHON_INTERPRETER_PATTERN = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
+_PYTHON_2_PATTERN = re.compile(
     r"^[ \t]*(?:print[ \t]+[^\s(=]|exec[ \t]+['\"\w]|except[ \t]+[\w.]+[ \t]*,)",
     re.MULTILINE,
 )
-#: Columns whose names match DURATION contain consumed resources, not measures.
-DURATION = re.compile(r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE)
+#: Columns whose names match RESOURCE_COLUMN_PATTERN contain consumed resources, not measures.
+RESOURCE_COLUMN_PATTERN = re.compile(
+    r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE
+)
 SURE, LIKELY = "sure", "likely"
 Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recognised:
+class RecognisedMeasure:
     """A measure of the site that the source of a scoring program computes, with the
     position in the source.
     """
@@ -57,7 +59,7 @@ class Recognised:
 
 
 @dataclass(frozen=True)
-class Program:
+class ScoringProgram:
     """The measures that a scoring program computes, and the string literals of its
     source.
 
@@ -68,33 +70,43 @@ class Program:
     """
 
     entry: str
-    by_key: Mapping[str, Recognised]
-    others: Sequence[Recognised]
+    by_key: Mapping[str, RecognisedMeasure]
+    others: Sequence[RecognisedMeasure]
     words: frozenset[str] = frozenset()
 
 
-def read_program(files: Sequence[InputFile], place: str, report: Report) -> Program:
+def read_program(
+    files: Sequence[InputFile], place: str, report: ImportReport
+) -> ScoringProgram:
     """Return the measures that a scoring program computes. Raises Prevented if the
     program is not written in Python 3.
     """
-    command = command_of(files)
-    entry = _entry(files, command, place)
+    command = find_command_line(files)
+    entry = _find_entry_module(files, command, place)
     sources = {
         file.name: text
         for file in files
-        if file.suffix == ".py" and (text := text_of(file)) is not None
+        if file.suffix == ".py" and (text := read_text_file(file)) is not None
     }
     if entry is None or entry not in sources:
-        raise Prevented(place, "no scoring program in Python; the source is not there")
+        raise ImportPrevented(
+            place, "no scoring program in Python; the source is not there"
+        )
     trees: dict[str, ast.Module] = {}
     for name, text in list(sources.items())[:MAX_SOURCES]:
         try:
             trees[name] = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
             if name == entry:
-                kind = "Python 2" if _PRINT.search(text) else f"no Python 3: {fault}"
-                raise Prevented(f"{place}/{name}", kind) from fault
-    names = {file.name: text_of(file) for file in files if file.suffix in ("", ".txt")}
+                kind = (
+                    "Python 2"
+                    if _PYTHON_2_PATTERN.search(text)
+                    else f"no Python 3: {fault}"
+                )
+                raise ImportPrevented(f"{place}/{name}", kind) from fault
+    names = {
+        file.name: read_text_file(file) for file in files if file.suffix in ("", ".txt")
+    }
     words = frozenset(
         node.value
         for tree in trees.values()
@@ -102,9 +114,9 @@ def read_program(files: Sequence[InputFile], place: str, report: Report) -> Prog
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     try:
-        found = replace(_Source(trees, entry, names).program(), words=words)
+        found = replace(_ProgramSource(trees, entry, names).program(), words=words)
     except RecursionError:
-        found = Program(entry, {}, (), words)
+        found = ScoringProgram(entry, {}, (), words)
     report.understood(f"{place}/{entry}", f"the program: {command or 'no command'}")
     for own in (*found.by_key.values(), *found.others):
         if own.doubt:
@@ -112,40 +124,44 @@ def read_program(files: Sequence[InputFile], place: str, report: Report) -> Prog
     return found
 
 
-def command_of(files: Sequence[InputFile]) -> str:
+def find_command_line(files: Sequence[InputFile]) -> str:
     """Return the command line in the metadata of a scoring program, or an empty text if
     the metadata has no command.
     """
     for file in files:
-        if file.name in METADATA:
-            match = _COMMAND.search(text_of(file) or "")
+        if file.name in METADATA_FILE_NAMES:
+            match = _COMMAND_PATTERN.search(read_text_file(file) or "")
             if match:
                 return match[1].strip().strip("'\"")[:300]
     return ""
 
 
-def _entry(files: Sequence[InputFile], command: str, place: str) -> str | None:
+def _find_entry_module(
+    files: Sequence[InputFile], command: str, place: str
+) -> str | None:
     scripts = [file.name for file in files if file.suffix == ".py"]
     words = command.split()
     if words:
-        python = _PYTHON.match(words[0])
+        python = _PYTHON_INTERPRETER_PATTERN.match(words[0])
         if python and (python[1] or "").startswith("2"):
-            raise Prevented(place, f"Python 2: {command}")
+            raise ImportPrevented(place, f"Python 2: {command}")
         if not python:
-            raise Prevented(place, f"an executable, and no source in Python: {command}")
+            raise ImportPrevented(
+                place, f"an executable, and no source in Python: {command}"
+            )
         named = [PurePosixPath(word).name for word in words if word.endswith(".py")]
         own = [name for name in scripts if PurePosixPath(name).name in named[:1]]
         if own:
             return min(own, key=len)
     executables = [file.name for file in files if file.suffix in (".exe", ".jar")]
     if executables:
-        raise Prevented(place, f"an executable: {', '.join(executables)[:100]}")
-    known = [name for name in scripts if PurePosixPath(name).name in ENTRIES]
+        raise ImportPrevented(place, f"an executable: {', '.join(executables)[:100]}")
+    known = [name for name in scripts if PurePosixPath(name).name in ENTRY_FILE_NAMES]
     return min(known or scripts, key=len, default=None)
 
 
-def _averaged(part: str) -> Callable[[Options], Any]:
-    def name(said: Options) -> Any:
+def _averaged_metric_of(part: str) -> Callable[[Options], Any]:
+    def averaged_metric_name(said: Options) -> Any:
         average = said.get("average", "binary" if part != "" else None)
         if average == "binary":
             label = said.get("pos_label")
@@ -154,7 +170,7 @@ def _averaged(part: str) -> Callable[[Options], Any]:
             return f"{average}_{part}", {}
         return None
 
-    return name
+    return averaged_metric_name
 
 
 def _kappa_metric(said: Options) -> Any:
@@ -173,12 +189,12 @@ def _ndcg_metric(said: Options) -> Any:
 SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
 #: CALLS maps each library function to a task form and a measure.
 #: A value of CALLS may be a function that derives the measure from call arguments.
-CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
+MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
     f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
-    f"{SKLEARN}.f1_score": ("labels", _averaged("f1")),
-    f"{SKLEARN}.precision_score": ("labels", _averaged("precision")),
-    f"{SKLEARN}.recall_score": ("labels", _averaged("recall")),
+    f"{SKLEARN}.f1_score": ("labels", _averaged_metric_of("f1")),
+    f"{SKLEARN}.precision_score": ("labels", _averaged_metric_of("precision")),
+    f"{SKLEARN}.recall_score": ("labels", _averaged_metric_of("recall")),
     f"{SKLEARN}.matthews_corrcoef": ("labels", "mcc"),
     f"{SKLEARN}.cohen_kappa_score": ("labels", _kappa_metric),
     f"{SKLEARN}.hamming_loss": ("labels", "hamming_loss"),
@@ -204,25 +220,29 @@ CALLS: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     "seqeval.metrics.recall_score": ("tags", "entity_recall"),
 }
 #: Each function in SEVERAL returns a tuple of several measures.
-SEVERAL: Mapping[str, tuple[str, tuple[str, ...]]] = {
+MEASURES_BY_TUPLE_CALL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     f"{SKLEARN}.precision_recall_fscore_support": (
         "labels",
         ("precision", "recall", "f1"),
     ),
 }
-ROUGE = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
-ROUGE |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
+MEASURES_BY_ROUGE_NAME = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
+MEASURES_BY_ROUGE_NAME |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
 #: TREC maps names of measures in trec_eval to names of measures on the site.
-TREC = {
+MEASURES_BY_TREC_NAME = {
     "map": "map",
     "recip_rank": "mrr",
     "ndcg": "ndcg",
     "bpref": "bpref",
     "Rprec": "r_precision",
 }
-TREC_CUTS = {"ndcg_cut": "ndcg", "recall": "recall", "P": "precision"}
+MEASURES_BY_TREC_CUTOFF_NAME = {
+    "ndcg_cut": "ndcg",
+    "recall": "recall",
+    "P": "precision",
+}
 #: A function whose name matches an expression in NAMED probably computes the measure.
-NAMED = (
+MEASURES_BY_FUNCTION_NAME = (
     (r"mean_reciprocal_rank|mrr|reciprocal_rank", "ranking", "mrr"),
     (r"mean_average_precision|mapk|map_score|average_precision", "ranking", "map"),
     (r"ndcg(?:_score|_at_k)?", "ranking", "ndcg"),
@@ -233,14 +253,16 @@ NAMED = (
     (r"rouge_?l(?:_score)?", "text", "rouge_l"),
     (r"exact_match(?:_score)?", "text", "exact_match"),
 )
-#: The functions in _WRAPPERS convert their argument and do not change the measure.
-_WRAPPERS = frozenset({"float", "round", "str", "np.float64", "numpy.float64"})
-_MEANS = frozenset(
+#: The functions in _CONVERSION_FUNCTIONS convert their argument and do not change the measure.
+_CONVERSION_FUNCTIONS = frozenset(
+    {"float", "round", "str", "np.float64", "numpy.float64"}
+)
+_MEAN_FUNCTIONS = frozenset(
     {"numpy.mean", "numpy.average", "statistics.mean", "statistics.fmean"}
 )
 
 
-class _Source:
+class _ProgramSource:
     """The parsed modules of a scoring program, and the statements that its entry module
     can reach.
     """
@@ -264,28 +286,28 @@ class _Source:
             name.removesuffix(".py").replace("/", "."): name for name in trees
         }
 
-    def program(self) -> Program:
-        if named := self._named_in_file():
-            return Program(self.entry, {}, (named,))
-        reached = self._reached()
-        by_key: dict[str, Recognised] = {}
+    def program(self) -> ScoringProgram:
+        if named := self._measure_named_in_file():
+            return ScoringProgram(self.entry, {}, (named,))
+        reached = self._reachable_statements()
+        by_key: dict[str, RecognisedMeasure] = {}
         for module, body in reached:
-            scope = _Scope(self, module, body)
+            scope = _FunctionScope(self, module, body)
             for key, value in scope.written():
                 if found := scope.measure(value):
                     by_key.setdefault(key, found)
         seen = {(own.form, own.name) for own in by_key.values()}
-        others: dict[tuple[str, str], Recognised] = {}
+        others: dict[tuple[str, str], RecognisedMeasure] = {}
         for module, body in reached:
-            scope = _Scope(self, module, body)
+            scope = _FunctionScope(self, module, body)
             for node in scope.nodes():
                 for found in scope.recognised(node):
                     measure = found.form, found.name
                     if measure not in seen:
                         others.setdefault(measure, found)
-        return Program(self.entry, by_key, tuple(others.values()))
+        return ScoringProgram(self.entry, by_key, tuple(others.values()))
 
-    def _named_in_file(self) -> Recognised | None:
+    def _measure_named_in_file(self) -> RecognisedMeasure | None:
         words = {
             node.value
             for node in ast.walk(self.trees[self.entry])
@@ -299,7 +321,7 @@ class _Source:
                 if function != lines[0]:
                     continue
                 node = self.functions[module, function]
-                scope = _Scope(self, module, node.body)
+                scope = _FunctionScope(self, module, node.body)
                 returned = [
                     own for own in ast.walk(node) if isinstance(own, ast.Return)
                 ]
@@ -308,11 +330,11 @@ class _Source:
                     return found and replace(found, call=f"{name}: {function}")
         return None
 
-    def _reached(self) -> list[tuple[str, list[ast.stmt]]]:
+    def _reachable_statements(self) -> list[tuple[str, list[ast.stmt]]]:
         reached = [(self.entry, list(self.trees[self.entry].body))]
         seen = {(self.entry, "")}
         for module, body in reached:
-            for name in _names(body):
+            for name in _referenced_names(body):
                 target = self.resolve(module, name)
                 if target is not None and target not in seen and len(seen) < 500:
                     seen.add(target)
@@ -341,10 +363,12 @@ class _Source:
         return f"{full}.{rest}".strip(".")
 
 
-class _Scope:
+class _FunctionScope:
     """The statements of one function or of a module's top level in a scoring program."""
 
-    def __init__(self, source: _Source, module: str, body: Sequence[ast.stmt]) -> None:
+    def __init__(
+        self, source: _ProgramSource, module: str, body: Sequence[ast.stmt]
+    ) -> None:
         self.source, self.module, self.body = source, module, body
         self.assigned: dict[str, list[ast.expr]] = {}
         #: ``unpacked`` maps a variable to the assigned call and the result's index.
@@ -390,17 +414,17 @@ class _Scope:
             elif isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr):
                 yield from _printed_values(node)
 
-    def measure(self, value: ast.expr, depth: int = 0) -> Recognised | None:
+    def measure(self, value: ast.expr, depth: int = 0) -> RecognisedMeasure | None:
         """Return the measure that an expression computes, or None for an unknown
         expression.
         """
         if depth > MAX_DEPTH:
             return None
-        value, is_percent = _unwrapped(value, self._whole)
+        value, is_percent = _strip_conversions(value, self._full_name)
         found = next(iter(self.recognised(value)), None)
         if found is None and isinstance(value, ast.Name):
             if value.id in self.unpacked:
-                found = self._of_several(*self.unpacked[value.id])
+                found = self._measure_of_tuple_result(*self.unpacked[value.id])
             else:
                 options = [
                     own
@@ -412,16 +436,18 @@ class _Scope:
             place = value.slice
             if isinstance(place, ast.Constant) and isinstance(place.value, int):
                 # A correlation function of scipy.stats first returns the correlation.
-                found = self._of_several(value.value, place.value)
+                found = self._measure_of_tuple_result(value.value, place.value)
                 if found is None and place.value == 0:
                     found = self.measure(value.value, depth + 1)
         if found is None and isinstance(value, ast.Call):
-            found = self._of_own_function(value, depth)
+            found = self._measure_of_own_function(value, depth)
         if found is None:
             return None
         return replace(found, is_percent=found.is_percent or is_percent)
 
-    def _of_own_function(self, call: ast.Call, depth: int) -> Recognised | None:
+    def _measure_of_own_function(
+        self, call: ast.Call, depth: int
+    ) -> RecognisedMeasure | None:
         """Return the measure that a call to a function of the scoring program computes,
         judged by the function's body or name.
         """
@@ -432,7 +458,7 @@ class _Scope:
                 return self.measure(call.func.value, depth + 1)  # type: ignore[attr-defined]
             return None
         node = self.source.functions[target]
-        scope = _Scope(self.source, target[0], node.body)
+        scope = _FunctionScope(self.source, target[0], node.body)
         returned = [
             own.value
             for own in scope.nodes()
@@ -441,12 +467,12 @@ class _Scope:
         for value in reversed(returned):
             if found := scope.measure(value, depth + 1):
                 return found
-        for pattern, form, measure in NAMED:
+        for pattern, form, measure in MEASURES_BY_FUNCTION_NAME:
             if re.fullmatch(f"_*(?:{pattern})", target[1], re.IGNORECASE):
-                return Recognised(
+                return RecognisedMeasure(
                     form=form,
                     name=measure,
-                    place=self._place(call),
+                    place=self._source_position(call),
                     call=f"{target[1]}()",
                     confidence=LIKELY,
                     doubt=f"a function of the program's own, taken for `{measure}` by"
@@ -454,32 +480,40 @@ class _Scope:
                 )
         return None
 
-    def _of_several(self, value: ast.expr, place: int) -> Recognised | None:
+    def _measure_of_tuple_result(
+        self, value: ast.expr, place: int
+    ) -> RecognisedMeasure | None:
         if not isinstance(value, ast.Call):
             return None
-        known = SEVERAL.get(self._whole(value.func))
+        known = MEASURES_BY_TUPLE_CALL.get(self._full_name(value.func))
         if known is None:
             return self.measure(value) if place == 0 else None
         form, parts = known
         if place >= len(parts):
             return None
-        return self._made(value, form, _averaged(parts[place]))
+        return self._make_recognised_measure(
+            value, form, _averaged_metric_of(parts[place])
+        )
 
-    def recognised(self, node: ast.AST) -> Iterator[Recognised]:
+    def recognised(self, node: ast.AST) -> Iterator[RecognisedMeasure]:
         """Yield the measures that a node of the scoring program's syntax tree computes."""
         if isinstance(node, ast.Call):
-            name = self._whole(node.func)
-            if known := CALLS.get(name):
-                if found := self._made(node, *known):
+            name = self._full_name(node.func)
+            if known := MEASURES_BY_CALL.get(name):
+                if found := self._make_recognised_measure(node, *known):
                     yield found
                 return
-            yield from self._of_lists(node, name)
-        if isinstance(node, ast.expr) and (name := self._formula(node)):
+            yield from self._measures_named_in_lists(node, name)
+        if isinstance(node, ast.expr) and (name := self._measure_of_formula(node)):
             form = "labels" if name == "accuracy" else "numbers"
             text = ast.unparse(node)[:80]
-            yield Recognised(form=form, name=name, place=self._place(node), call=text)
+            yield RecognisedMeasure(
+                form=form, name=name, place=self._source_position(node), call=text
+            )
 
-    def _of_lists(self, call: ast.Call, name: str) -> Iterator[Recognised]:
+    def _measures_named_in_lists(
+        self, call: ast.Call, name: str
+    ) -> Iterator[RecognisedMeasure]:
         names = [
             node.value
             for argument in (*call.args, *(own.value for own in call.keywords))
@@ -487,11 +521,17 @@ class _Scope:
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         ]
         if name.endswith("rouge_scorer.RougeScorer"):
-            found = [("text", ROUGE[own]) for own in names if own in ROUGE]
+            found = [
+                ("text", MEASURES_BY_ROUGE_NAME[own])
+                for own in names
+                if own in MEASURES_BY_ROUGE_NAME
+            ]
             stem = any(own.arg == "use_stemmer" for own in call.keywords)
             doubt = "with the stemmer: set `stemmed` of the measure" if stem else ""
         elif name in ("pytrec_eval.RelevanceEvaluator", "ir_measures.calc_aggregate"):
-            found = [("ranking", own) for one in names if (own := _of_trec(one))]
+            found = [
+                ("ranking", own) for one in names if (own := _measure_of_trec_name(one))
+            ]
             doubt = ""
         elif name in ("evaluate.load", "datasets.load_metric"):
             known = {"accuracy": ("labels", "accuracy"), "rouge": ("text", "rouge_l")}
@@ -501,17 +541,17 @@ class _Scope:
         else:
             return
         for form, measure in found:
-            yield Recognised(
+            yield RecognisedMeasure(
                 form=form,
                 name=measure,
-                place=self._place(call),
+                place=self._source_position(call),
                 call=f"{name}: {measure}",
                 doubt=doubt,
             )
 
-    def _made(
+    def _make_recognised_measure(
         self, call: ast.Call, form: str, measure: str | Callable[[Options], Any]
-    ) -> Recognised | None:
+    ) -> RecognisedMeasure | None:
         said = {
             own.arg: own.value.value
             for own in call.keywords
@@ -526,68 +566,72 @@ class _Scope:
             if own.arg in ("labels", "sample_weight", "normalize", "multioutput")
         ]
         doubt = f"its argument {', '.join(unread)} is not read" if unread else ""
-        return Recognised(
+        return RecognisedMeasure(
             form=form,
             name=named[0],
             options=named[1],
-            place=self._place(call),
-            call=self._whole(call.func),
+            place=self._source_position(call),
+            call=self._full_name(call.func),
             doubt=doubt,
         )
 
-    def _formula(self, node: ast.expr) -> str:
+    def _measure_of_formula(self, node: ast.expr) -> str:
         """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes,
         or an empty text if the formula is unknown.
         """
         if isinstance(node, ast.Call) and len(node.args) == 1:
-            name, inner = self._whole(node.func), node.args[0]
+            name, inner = self._full_name(node.func), node.args[0]
             if name in ("numpy.sqrt", "math.sqrt"):
-                return "rmse" if self._formula_of(inner) == "mse" else ""
-            if name in _MEANS:
-                return self._mean_of(inner)
+                return (
+                    "rmse"
+                    if self._measure_of_formula_or_variable(inner) == "mse"
+                    else ""
+                )
+            if name in _MEAN_FUNCTIONS:
+                return self._measure_of_mean(inner)
         if _is_call_of_mean(node):
-            return self._mean_of(node.func.value)  # type: ignore[attr-defined]
+            return self._measure_of_mean(node.func.value)  # type: ignore[attr-defined]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             left, right = node.left, node.right
             is_count = isinstance(right, ast.Call) and _dotted_name(right.func) == "len"
             if is_count and isinstance(left, ast.Call) and left.args:
-                name = self._whole(left.func)
+                name = self._full_name(left.func)
                 if name in ("sum", "numpy.sum") and _is_equality(left.args[0]):
                     return "accuracy"
         return ""
 
-    def _formula_of(self, node: ast.expr) -> str:
-        if found := self._formula(node):
+    def _measure_of_formula_or_variable(self, node: ast.expr) -> str:
+        if found := self._measure_of_formula(node):
             return found
         values = self.assigned.get(node.id, ()) if isinstance(node, ast.Name) else ()
         if values:
-            return self._formula(values[-1])
+            return self._measure_of_formula(values[-1])
         found_call = next(iter(self.recognised(node)), None)
         return found_call.name if found_call else ""
 
-    def _mean_of(self, node: ast.expr) -> str:
+    def _measure_of_mean(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
             # The variable stands for a formula that an earlier statement assigns to it.
             values = self.assigned.get(node.id, ())
-            return self._formula(values[-1]) if values else ""
+            return self._measure_of_formula(values[-1]) if values else ""
         if _is_equality(node):
             return "accuracy"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             is_two = isinstance(node.right, ast.Constant) and node.right.value == 2
             return "mse" if is_two and _is_difference(node.left) else ""
         if isinstance(node, ast.Call) and len(node.args) == 1:
-            name = self._whole(node.func)
+            name = self._full_name(node.func)
             if _is_difference(node.args[0]):
                 squares = ("numpy.square",)
                 sizes = ("abs", "numpy.abs", "numpy.absolute", "numpy.fabs")
                 return "mse" if name in squares else "mae" if name in sizes else ""
         return ""
 
-    def _whole(self, node: ast.expr) -> str:
+    def _full_name(self, node: ast.expr) -> str:
         name = _dotted_name(node)
         return self.source.whole(self.module, name) if name else ""
 
-    def _place(self, node: ast.AST) -> str:
+    def _source_position(self, node: ast.AST) -> str:
         return f"{self.module}:{getattr(node, 'lineno', 0)}"
 
 
@@ -605,7 +649,7 @@ def _imported_names(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
+def _referenced_names(body: Sequence[ast.stmt]) -> Iterator[str]:
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             continue
@@ -626,14 +670,14 @@ def _dotted_name(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
-def _unwrapped(
+def _strip_conversions(
     value: ast.expr, whole: Callable[[ast.expr], str]
 ) -> tuple[ast.expr, bool]:
     is_percent = False
     for _step in range(MAX_DEPTH):
         if isinstance(value, ast.Call) and value.args:
             name = whole(value.func)
-            if name not in _WRAPPERS:
+            if name not in _CONVERSION_FUNCTIONS:
                 break
             value = value.args[0]
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
@@ -652,8 +696,10 @@ def _unwrapped(
     return value, is_percent
 
 
-_KEY = re.compile(r"(?:^|\n)\s*[\"']?([\w@./ -]{1,60}?)[\"']?\s*[:=]\s*$")
-_FORMATTED = re.compile(
+_PRINTED_KEY_PATTERN = re.compile(
+    r"(?:^|\n)\s*[\"']?([\w@./ -]{1,60}?)[\"']?\s*[:=]\s*$"
+)
+_FORMATTED_KEY_PATTERN = re.compile(
     r"(?:^|\n)\s*([\w@./-]{1,60}) ?[:=] ?(?:%[\d.]*[a-z]|\{[^}]*\})"
 )
 
@@ -666,21 +712,25 @@ def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         for before, own in zip(node.values, node.values[1:], strict=False):
             if not isinstance(before, ast.Constant):
                 continue
-            match = _KEY.search(str(before.value)[-MAX_TEXT:])
+            match = _PRINTED_KEY_PATTERN.search(str(before.value)[-MAX_PRINTED_LENGTH:])
             if match and isinstance(own, ast.FormattedValue):
                 yield match[1].strip(), own.value
     elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant):
-        text = str(node.left.value)[-MAX_TEXT:]
+        text = str(node.left.value)[-MAX_PRINTED_LENGTH:]
         if isinstance(node.op, ast.Mod):
             right = node.right
             values = right.elts if isinstance(right, ast.Tuple) else [right]
-            yield from zip(_FORMATTED.findall(text), values, strict=False)
-        elif isinstance(node.op, ast.Add) and (match := _KEY.search(text)):
+            yield from zip(_FORMATTED_KEY_PATTERN.findall(text), values, strict=False)
+        elif isinstance(node.op, ast.Add) and (
+            match := _PRINTED_KEY_PATTERN.search(text)
+        ):
             yield match[1].strip(), node.right
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         text_node = node.func.value
         if node.func.attr == "format" and isinstance(text_node, ast.Constant):
-            keys = _FORMATTED.findall(str(text_node.value)[-MAX_TEXT:])
+            keys = _FORMATTED_KEY_PATTERN.findall(
+                str(text_node.value)[-MAX_PRINTED_LENGTH:]
+            )
             yield from zip(keys, node.args, strict=False)
 
 
@@ -714,8 +764,12 @@ def _is_difference(node: ast.expr) -> bool:
     )
 
 
-def _of_trec(name: str) -> str:
-    if name in TREC:
-        return TREC[name]
+def _measure_of_trec_name(name: str) -> str:
+    if name in MEASURES_BY_TREC_NAME:
+        return MEASURES_BY_TREC_NAME[name]
     kind, _line, cut = name.replace(".", "_").rpartition("_")
-    return f"{TREC_CUTS[kind]}@{cut}" if kind in TREC_CUTS and cut.isdecimal() else ""
+    return (
+        f"{MEASURES_BY_TREC_CUTOFF_NAME[kind]}@{cut}"
+        if kind in MEASURES_BY_TREC_CUTOFF_NAME and cut.isdecimal()
+        else ""
+    )

@@ -10,23 +10,27 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.exchange.bundles.dates import NoDate, read_date
-from scoring.exchange.bundles.files import DESCRIPTION, BundleFiles, text_of
-from scoring.exchange.bundles.pages import markdown_of
-from scoring.exchange.bundles.report import Prevented, Report
-from scoring.exchange.bundles.schema import CODABENCH, CODALAB, note_keys
+from scoring.exchange.bundles.dates import InvalidBundleDate, read_date
+from scoring.exchange.bundles.files import (
+    DESCRIPTION_FILE_NAMES,
+    BundleFiles,
+    read_text_file,
+)
+from scoring.exchange.bundles.pages import convert_html_to_markdown
+from scoring.exchange.bundles.report import ImportPrevented, ImportReport
+from scoring.exchange.bundles.schema import CODABENCH, CODALAB, report_keys
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types.files import InputFile
 from tasks.types.guarded.limits import Limits, Unreadable
 
-YAML = Limits(size=1 << 18, depth=20, digits=60)
-#: A phase without a date gets the opening date UNDATED, until an organiser changes it.
-UNDATED = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
+YAML_LIMITS = Limits(size=1 << 18, depth=20, digits=60)
+#: A phase without a date gets the opening date UNDATED_OPENING, until an organiser changes it.
+UNDATED_OPENING = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
 MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
-#: The summary and the terms of a season have at most MAX_PAGES characters.
-MAX_PAGES = 50_000
-HTML = (".html", ".htm")
-COUNTING = {
+#: The summary and the terms of a season have at most MAX_PAGES_LENGTH characters.
+MAX_PAGES_LENGTH = 50_000
+HTML_SUFFIXES = (".html", ".htm")
+COUNTING_BY_SUBMISSION_RULE = {
     "Add": "selected",
     "Add_And_Delete": "selected",
     "Add_And_Delete_Multiple": "all",
@@ -68,21 +72,21 @@ class BundlePhase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class BoardColumn:
     key: str
     title: str
     is_ascending: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
+class SampleSolution:
     place: str
     tasks: Sequence[int]
     files: Sequence[InputFile]
 
 
 @dataclass(kw_only=True)
-class Competition:
+class BundleCompetition:
     layout: str
     title: str
     summary: str
@@ -93,31 +97,33 @@ class Competition:
     shows_teams: bool = True
     phases: list[BundlePhase] = field(default_factory=list)
     tasks: dict[int, BundleTask] = field(default_factory=dict)
-    columns: list[Column] = field(default_factory=list)
-    solutions: list[Solution] = field(default_factory=list)
+    columns: list[BoardColumn] = field(default_factory=list)
+    solutions: list[SampleSolution] = field(default_factory=list)
 
 
-def read_competition(files: BundleFiles, report: Report) -> Competition:
+def read_competition(files: BundleFiles, report: ImportReport) -> BundleCompetition:
     """Return the competition that the description of a competition bundle defines.
     Raises Prevented if the bundle cannot be imported, or InputRefused if an archive in
     the bundle cannot be read.
     """
     try:
-        said = read_yaml(files.description.read(), YAML, takes_aliases=True)
+        said = read_yaml(files.description.read(), YAML_LIMITS, takes_aliases=True)
     except Unreadable as unreadable:
-        raise Prevented(DESCRIPTION[0], f"not readable: {unreadable}") from unreadable
+        raise ImportPrevented(
+            DESCRIPTION_FILE_NAMES[0], f"not readable: {unreadable}"
+        ) from unreadable
     if not isinstance(said, dict):
-        raise Prevented(DESCRIPTION[0], "not a table of keys")
+        raise ImportPrevented(DESCRIPTION_FILE_NAMES[0], "not a table of keys")
     is_new = any(name in said for name in ("tasks", "leaderboards", "pages"))
     layout = CODABENCH if is_new else CODALAB
-    note_keys(said, layout, report)
-    report.understood(DESCRIPTION[0], f"the layout of {layout}")
-    reader = (_Codabench if is_new else _CodaLab)(said, files, report)
+    report_keys(said, layout, report)
+    report.understood(DESCRIPTION_FILE_NAMES[0], f"the layout of {layout}")
+    reader = (_CodabenchReader if is_new else _CodaLabReader)(said, files, report)
     return reader.read()
 
 
-class _Reader:
-    def __init__(self, said: Values, files: BundleFiles, report: Report) -> None:
+class _CompetitionReader:
+    def __init__(self, said: Values, files: BundleFiles, report: ImportReport) -> None:
         self.said, self.files, self.report = said, files, report
 
     def title(self) -> str:
@@ -131,12 +137,12 @@ class _Reader:
 
     def page(self, place: str, name: object) -> str:
         found = self.files.named(name) if name else []
-        text = text_of(found[0]) if len(found) == 1 else None
+        text = read_text_file(found[0]) if len(found) == 1 else None
         if text is None:
             self.report.decide(place, f"there is no readable page “{str(name)[:100]}”")
             return ""
-        is_html = PurePosixPath(found[0].name.lower()).suffix in HTML
-        return markdown_of(text) if is_html else text.strip()
+        is_html = PurePosixPath(found[0].name.lower()).suffix in HTML_SUFFIXES
+        return convert_html_to_markdown(text) if is_html else text.strip()
 
     def summary(self, pages: Sequence[tuple[str, str]]) -> str:
         first = " ".join(str(self.said.get("description") or "").split())
@@ -147,19 +153,17 @@ class _Reader:
         ]
         parts = [first, *lines, *(f"## {title}\n\n{text}" for title, text in pages)]
         summary = "\n\n".join(part for part in parts if part.strip())
-        if len(summary) > MAX_PAGES:
-            message = (
-                f"the pages have {len(summary):,} characters; cut to {MAX_PAGES:,}"
-            )
+        if len(summary) > MAX_PAGES_LENGTH:
+            message = f"the pages have {len(summary):,} characters; cut to {MAX_PAGES_LENGTH:,}"
             self.report.decide("pages", message)
-        return summary[:MAX_PAGES]
+        return summary[:MAX_PAGES_LENGTH]
 
     def date(self, place: str, value: object) -> dt.datetime | None:
         if value in (None, ""):
             return None
         try:
             return read_date(value)
-        except NoDate as fault:
+        except InvalidBundleDate as fault:
             self.report.decide(place, f"{fault}; set the date")
             return None
 
@@ -182,7 +186,7 @@ class _Reader:
         if opens is None:
             message = "no date: the phase is closed until you set one"
             self.report.decide(place, message)
-        return opens or UNDATED
+        return opens or UNDATED_OPENING
 
     def close_phases(self, phases: Sequence[BundlePhase]) -> None:
         """Set the end of each phase without an end to the start of the next phase, and
@@ -190,7 +194,7 @@ class _Reader:
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):
-            has_next = later.opens != UNDATED and not phase.never_ends
+            has_next = later.opens != UNDATED_OPENING and not phase.never_ends
             if phase.closes is None and has_next:
                 phase.closes = later.opens
         for phase in phases:
@@ -199,7 +203,7 @@ class _Reader:
                 self.report.decide(phase.place, message)
                 phase.closes = None
             end = _date_with_minute(phase.closes) if phase.closes else "no end"
-            if phase.opens != UNDATED:
+            if phase.opens != UNDATED_OPENING:
                 message = f"“{phase.title}”: {_date_with_minute(phase.opens)} to {end}"
                 self.report.understood(phase.place, message)
             if phase in ending and phase.closes and phase.closes.time() == dt.time():
@@ -231,19 +235,19 @@ class _Reader:
         return value
 
 
-class _Codabench(_Reader):
-    def read(self) -> Competition:
+class _CodabenchReader(_CompetitionReader):
+    def read(self) -> BundleCompetition:
         pages = [
             (title, self.page(f"pages[{number}]", page.get("file")))
             for number, page in self.tables("pages")
             if (title := " ".join(str(page.get("title") or "Page").split()))
         ]
         terms = self.said.get("terms")
-        found = Competition(
+        found = BundleCompetition(
             layout=CODABENCH,
             title=self.title(),
             summary=self.summary(pages),
-            terms=self.page("terms", terms)[:MAX_PAGES] if terms else "",
+            terms=self.page("terms", terms)[:MAX_PAGES_LENGTH] if terms else "",
             registration=self.registration(
                 is_open=self.said.get("registration_auto_approve") is True
             ),
@@ -265,7 +269,7 @@ class _Codabench(_Reader):
             place = f"tasks[{number}]"
             if row.get("key"):
                 message = f"data by id ({row['key']}), which are on Codabench alone"
-                raise Prevented(f"{place}.key", message)
+                raise ImportPrevented(f"{place}.key", message)
             index = row.get("index", number)
             name = " ".join(str(row.get("name") or f"Task {number + 1}").split())
             task = BundleTask(
@@ -274,7 +278,7 @@ class _Codabench(_Reader):
                 description=str(row.get("description") or "").strip(),
                 runs_code=bool(row.get("ingestion_program")),
             )
-            read_data(task, row, self.files)
+            read_task_data(task, row, self.files)
             yield index if isinstance(index, int) else number, task
 
     def phases(self, tasks: Mapping[int, BundleTask]) -> list[BundlePhase]:
@@ -310,7 +314,7 @@ class _Codabench(_Reader):
         self.close_phases(phases)
         return phases
 
-    def board(self, found: Competition) -> None:
+    def board(self, found: BundleCompetition) -> None:
         boards = [row for _, row in self.tables("leaderboards")]
         if not boards:
             self.report.decide("leaderboards", "there is no board; choose the measures")
@@ -320,7 +324,7 @@ class _Codabench(_Reader):
             self.report.decide("leaderboards", message)
         board = boards[0]
         rule = str(board.get("submission_rule") or "Add")
-        counting = COUNTING.get(rule)
+        counting = COUNTING_BY_SUBMISSION_RULE.get(rule)
         if counting is None:
             message = f"“{rule[:40]}” is no rule; choose which run counts"
             self.report.decide("leaderboards[].submission_rule", message)
@@ -331,21 +335,21 @@ class _Codabench(_Reader):
         if board.get("hidden") is True:
             found.board = "organisers"
         columns = [row for row in board.get("columns") or () if isinstance(row, dict)]
-        columns.sort(key=lambda row: _order(row.get("index")))
+        columns.sort(key=lambda row: _phase_order(row.get("index")))
         for row in columns:
             key = str(row.get("key") or "")
             if row.get("computation"):
                 continue
             sorting = row.get("sorting")
             found.columns.append(
-                Column(
+                BoardColumn(
                     key=key[:100],
                     title=" ".join(str(row.get("title") or key).split())[:60],
                     is_ascending=sorting == "asc" if sorting else None,
                 )
             )
 
-    def solutions(self) -> Iterator[Solution]:
+    def solutions(self) -> Iterator[SampleSolution]:
         for number, row in self.tables("solutions"):
             place, path = f"solutions[{number}]", row.get("path")
             found = self.files.named(path) if path else []
@@ -354,11 +358,11 @@ class _Codabench(_Reader):
                 self.report.left_out(place, message)
                 continue
             tasks = [one for one in row.get("tasks") or () if isinstance(one, int)]
-            yield Solution(place=place, tasks=tasks, files=found)
+            yield SampleSolution(place=place, tasks=tasks, files=found)
 
 
-class _CodaLab(_Reader):
-    def read(self) -> Competition:
+class _CodaLabReader(_CompetitionReader):
+    def read(self) -> BundleCompetition:
         html = self.said.get("html")
         names = html if isinstance(html, dict) else {}
         pages = [
@@ -366,11 +370,11 @@ class _CodaLab(_Reader):
             for name, path in names.items()
             if name != "terms"
         ]
-        found = Competition(
+        found = BundleCompetition(
             layout=CODALAB,
             title=self.title(),
             summary=self.summary(pages),
-            terms=self.page("html.terms", names["terms"])[:MAX_PAGES]
+            terms=self.page("html.terms", names["terms"])[:MAX_PAGES_LENGTH]
             if names.get("terms")
             else "",
             registration=self.registration(
@@ -386,18 +390,18 @@ class _CodaLab(_Reader):
         self.board(found)
         return found
 
-    def read_phases(self, found: Competition) -> None:
+    def read_phases(self, found: BundleCompetition) -> None:
         phases = self.said.get("phases")
         rows = phases.items() if isinstance(phases, dict) else enumerate(phases or ())
         named = [(name, row) for name, row in rows if isinstance(row, dict)]
-        named.sort(key=lambda one: _order(one[1].get("phasenumber")))
+        named.sort(key=lambda one: _phase_order(one[1].get("phasenumber")))
         for number, (name, row) in enumerate(named[:MAX_PHASES]):
             place = f"phases.{name}"
             title = " ".join(str(row.get("label") or f"Phase {number + 1}").split())
             runs_code = bool(row.get("ingestion_program"))
             runs_code = runs_code or row.get("is_scoring_only") is False
             task = BundleTask(place=place, name=found.title[:100], runs_code=runs_code)
-            read_data(task, row, self.files)
+            read_task_data(task, row, self.files)
             found.tasks[number] = task
             phase = BundlePhase(
                 place=place,
@@ -420,7 +424,7 @@ class _CodaLab(_Reader):
             found.phases[-1].closes = self.date("end_date", self.said.get("end_date"))
         self.close_phases(found.phases)
 
-    def board(self, found: Competition) -> None:
+    def board(self, found: BundleCompetition) -> None:
         said = self.said.get("leaderboard")
         board = said if isinstance(said, dict) else {}
         boards, columns = (
@@ -433,7 +437,7 @@ class _CodaLab(_Reader):
         if len(labels) > 1:
             message = f"the first of {len(labels)} boards is read: {labels[0][:60]}"
             self.report.decide("leaderboard.leaderboards", message)
-        rows = sorted(columns.items(), key=lambda one: _order(one[1].get("rank")))
+        rows = sorted(columns.items(), key=lambda one: _phase_order(one[1].get("rank")))
         for key, row in rows:
             own = row.get("leaderboard")
             label = own.get("label") if isinstance(own, dict) else None
@@ -443,7 +447,7 @@ class _CodaLab(_Reader):
             sort = row.get("sort")
             title = " ".join(str(row.get("label") or key).split())[:60]
             found.columns.append(
-                Column(
+                BoardColumn(
                     key=key[:100],
                     title=title,
                     is_ascending=sort == "asc" if sort else None,
@@ -453,7 +457,7 @@ class _CodaLab(_Reader):
             self.report.decide("leaderboard", "there is no column; choose the measures")
 
 
-def read_data(task: BundleTask, row: Values, files: BundleFiles) -> None:
+def read_task_data(task: BundleTask, row: Values, files: BundleFiles) -> None:
     for key in ("reference_data", "scoring_program"):
         if not row.get(key):
             continue
@@ -469,6 +473,6 @@ def _date_with_minute(at: dt.datetime) -> str:
     return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
-def _order(value: object) -> float:
+def _phase_order(value: object) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else 1e9  # type: ignore[arg-type]

@@ -6,40 +6,45 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, Report
+from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, ImportReport
 
 CODABENCH, CODALAB = "Codabench", "CodaLab"
 #: In key paths, the asterisk replaces a key that the author of the bundle chooses.
-ANY = "*"
+ANY_KEY = "*"
 
 
 @dataclass(frozen=True)
-class Key:
+class DescriptionKey:
     path: str
     verdict: str
     words: str
 
 
-def _keys(verdict: str, **words: str) -> tuple[Key, ...]:
-    return tuple(Key(path, verdict, text) for path, text in words.items())
+def _build_keys(verdict: str, **words: str) -> tuple[DescriptionKey, ...]:
+    return tuple(DescriptionKey(path, verdict, text) for path, text in words.items())
 
 
-_SCORED = "the site's own limits of computing time and memory hold"
-_DATA = (
+_OWN_LIMITS_NOTE = "the site's own limits of computing time and memory hold"
+_PUBLIC_DATA_NOTE = (
     "given out in the folder `starting-kit/public_data` of the inputs; as the inputs of"
     " instances where its lines are those of the gold"
 )
-_KIT = "given out in the folder `starting-kit` of the inputs; archives that are not looked into are dropped"
-_CODE = (
+_STARTING_KIT_NOTE = (
+    "given out in the folder `starting-kit` of the inputs; archives that are not looked "
+    "into are dropped"
+)
+_NO_PROGRAMS_NOTE = (
     "the site runs no programs of participants; the bundle is imported if it also takes"
     " results"
 )
-_DOCKER = "a program runs with the packages of the site"
-_NAMED = "sample runs are named after their paths"
-_HTML = "the site shows scores and classes by itself, and no page of a program"
+_DOCKER_NOTE = "a program runs with the packages of the site"
+_SAMPLE_NAMES_NOTE = "sample runs are named after their paths"
+_OUTPUT_PAGE_NOTE = (
+    "the site shows scores and classes by itself, and no page of a program"
+)
 CODABENCH_KEYS = (
     *(
-        Key(path, UNDERSTOOD, words)
+        DescriptionKey(path, UNDERSTOOD, words)
         for path, words in {
             "version": "the layout",
             "title": "title and address of the season",
@@ -65,8 +70,8 @@ CODABENCH_KEYS = (
             "phases[].tasks[]": "the tasks that have this phase",
             "phases[].max_submissions": "`runs_in_total`",
             "phases[].max_submissions_per_day": "`runs_per_day`",
-            "phases[].public_data": _DATA,
-            "phases[].starting_kit": _KIT,
+            "phases[].public_data": _PUBLIC_DATA_NOTE,
+            "phases[].starting_kit": _STARTING_KIT_NOTE,
             "phases[].accepts_only_result_submissions": "the site takes results alone",
             "leaderboards[].columns[].key": "measure that the program writes under it",
             "leaderboards[].columns[].title": "name of the measure",
@@ -76,29 +81,29 @@ CODABENCH_KEYS = (
         }.items()
     ),
     *(
-        Key(path, LEFT_OUT, words)
+        DescriptionKey(path, LEFT_OUT, words)
         for path, words in {
             "image": "seasons have no picture",
-            "docker_image": _DOCKER,
+            "docker_image": _DOCKER_NOTE,
             "competition_type": "a season is a competition and a benchmark",
             "queue": "scorings wait in the queues of the site",
             "make_programs_available": "an official program is given out with the task",
             "make_input_data_available": "phases set when inputs are given out",
-            "enable_detailed_results": _HTML,
-            "show_detailed_results_in_submission_panel": _HTML,
-            "show_detailed_results_in_leaderboard": _HTML,
+            "enable_detailed_results": _OUTPUT_PAGE_NOTE,
+            "show_detailed_results_in_submission_panel": _OUTPUT_PAGE_NOTE,
+            "show_detailed_results_in_leaderboard": _OUTPUT_PAGE_NOTE,
             "auto_run_submissions": "every run is scored at once",
             "can_participants_make_submissions_public": "teams' runs stay closed",
             "forum_enabled": "the season's page takes questions",
             "tasks[].is_public": "a task belongs to its season",
             "tasks[].input_data": "input of participants' programs",
             "solutions[].key": "data by id are on Codabench alone",
-            "solutions[].name": _NAMED,
-            "solutions[].description": _NAMED,
+            "solutions[].name": _SAMPLE_NAMES_NOTE,
+            "solutions[].description": _SAMPLE_NAMES_NOTE,
             "phases[].description": "phases have a title alone",
             "phases[].solutions[]": "solutions name their tasks themselves",
-            "phases[].execution_time_limit": _SCORED,
-            "phases[].execution_time_limit_ms": _SCORED,
+            "phases[].execution_time_limit": _OWN_LIMITS_NOTE,
+            "phases[].execution_time_limit_ms": _OWN_LIMITS_NOTE,
             "phases[].hide_output": "logs of a scoring are shown to nobody",
             "phases[].hide_prediction_output": "no program makes predictions",
             "phases[].hide_score_output": "`own_scores` of a phase says what teams learn",
@@ -112,12 +117,12 @@ CODABENCH_KEYS = (
         }.items()
     ),
     *(
-        Key(path, DECIDE, words)
+        DescriptionKey(path, DECIDE, words)
         for path, words in {
             "fact_sheet": "choose among the fields of the run card, `card_required`",
             "tasks[].key": "give the data: they are on Codabench alone",
-            "tasks[].ingestion_program": _CODE,
-            "tasks[].ingestion_only_during_scoring": _CODE,
+            "tasks[].ingestion_program": _NO_PROGRAMS_NOTE,
+            "tasks[].ingestion_only_during_scoring": _NO_PROGRAMS_NOTE,
             "phases[].auto_migrate_to_this_phase": "teams send their runs again",
             "leaderboards[].columns[].computation": "a mean of columns is no measure here",
             "leaderboards[].columns[].computation_indexes": "as above",
@@ -126,7 +131,7 @@ CODABENCH_KEYS = (
 )
 CODALAB_KEYS = (
     *(
-        Key(path, UNDERSTOOD, words)
+        DescriptionKey(path, UNDERSTOOD, words)
         for path, words in {
             "title": "title and address of the season",
             "description": "first paragraph of the summary",
@@ -146,8 +151,8 @@ CODALAB_KEYS = (
             "phases.*.max_submissions_per_day": "`runs_per_day`",
             "phases.*.reference_data": "gold of a split",
             "phases.*.scoring_program": "measures recognised in its source, and the official program",
-            "phases.*.public_data": _DATA,
-            "phases.*.starting_kit": _KIT,
+            "phases.*.public_data": _PUBLIC_DATA_NOTE,
+            "phases.*.starting_kit": _STARTING_KIT_NOTE,
             "phases.*.is_scoring_only": "the site takes results; without them code is sent",
             "leaderboard.columns.*.label": "name of the measure",
             "leaderboard.columns.*.rank": "order of the measures; the first ranks",
@@ -157,20 +162,20 @@ CODALAB_KEYS = (
         }.items()
     ),
     *(
-        Key(path, LEFT_OUT, words)
+        DescriptionKey(path, LEFT_OUT, words)
         for path, words in {
             "image": "seasons have no picture",
             "start_date": "phases have dates of their own",
-            "competition_docker_image": _DOCKER,
+            "competition_docker_image": _DOCKER_NOTE,
             "queue": "scorings wait in the queues of the site",
             "make_programs_available": "an official program is given out with the task",
             "make_input_data_available": "phases set when inputs are given out",
             "auto_run_submissions": "every run is scored at once",
-            "show_detailed_results_in_submission_panel": _HTML,
-            "show_detailed_results_in_leaderboard": _HTML,
+            "show_detailed_results_in_submission_panel": _OUTPUT_PAGE_NOTE,
+            "show_detailed_results_in_leaderboard": _OUTPUT_PAGE_NOTE,
             "hide_top_three": "the season's page shows no winners apart from the board",
             "hide_chart": "a board has its charts below the table",
-            "enable_detailed_results": _HTML,
+            "enable_detailed_results": _OUTPUT_PAGE_NOTE,
             "enable_forum": "the season's page takes questions",
             "enable_per_submission_metadata": "runs have run cards",
             "allow_public_submissions": "teams' runs stay closed",
@@ -178,14 +183,14 @@ CODALAB_KEYS = (
             "show_datasets_from_yaml": "link data sets in the summary",
             "phases.*.color": "phases have no colour",
             "phases.*.description": "phases have a title alone",
-            "phases.*.execution_time_limit": _SCORED,
+            "phases.*.execution_time_limit": _OWN_LIMITS_NOTE,
             "phases.*.max_submission_size": "the site's own limit of the size of runs holds",
             "phases.*.participant_max_storage_use": "the site's own limit of the size of runs holds",
             "phases.*.delete_submissions_except_best_and_last": "every run stays",
-            "phases.*.default_docker_image": _DOCKER,
-            "phases.*.disable_custom_docker_image": _DOCKER,
-            "phases.*.scoring_program_docker_image": _DOCKER,
-            "phases.*.ingestion_program_docker_image": _DOCKER,
+            "phases.*.default_docker_image": _DOCKER_NOTE,
+            "phases.*.disable_custom_docker_image": _DOCKER_NOTE,
+            "phases.*.scoring_program_docker_image": _DOCKER_NOTE,
+            "phases.*.ingestion_program_docker_image": _DOCKER_NOTE,
             "phases.*.hide_output": "logs of a scoring are shown to nobody",
             "phases.*.hide_prediction_output": "no program makes predictions",
             "phases.*.hide_score_output": "`own_scores` of a phase says what teams learn",
@@ -199,7 +204,7 @@ CODALAB_KEYS = (
         }.items()
     ),
     *(
-        Key(path, DECIDE, words)
+        DescriptionKey(path, DECIDE, words)
         for path, words in {
             "admin_names": "add their accounts under *People*",
             "allow_teams": "people enter as teams; `max_team_size` limits them",
@@ -211,18 +216,18 @@ CODALAB_KEYS = (
             "phases.*.leaderboard_management_mode": "set `board` of the phase to hide results",
             "phases.*.is_parallel_parent": "phases beside each other are phases of tasks here",
             "phases.*.parent_phasenumber": "phases beside each other are phases of tasks here",
-            "phases.*.ingestion_program_only_during_scoring": _CODE,
-            "phases.*.ingestion_program": _CODE,
+            "phases.*.ingestion_program_only_during_scoring": _NO_PROGRAMS_NOTE,
+            "phases.*.ingestion_program": _NO_PROGRAMS_NOTE,
             "leaderboard.columns.*.computed": "a mean of columns is no measure here",
         }.items()
     ),
 )
-KEYS: Mapping[str, tuple[Key, ...]] = {
+KEYS_BY_PLATFORM: Mapping[str, tuple[DescriptionKey, ...]] = {
     CODABENCH: CODABENCH_KEYS,
     CODALAB: CODALAB_KEYS,
 }
-#: The keys below the paths in _CHOSEN are arbitrary names that the author chooses.
-_CHOSEN = (
+#: The keys below the paths in _PATHS_WITH_CHOSEN_KEYS are arbitrary names that the author chooses.
+_PATHS_WITH_CHOSEN_KEYS = (
     "html",
     "phases",
     "phases.*.datasets",
@@ -230,18 +235,18 @@ _CHOSEN = (
     "leaderboard.columns",
     "leaderboard.column_groups",
 )
-MAX_PATHS = 20_000
+MAX_KEY_PATHS = 20_000
 
 
-def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
+def iterate_key_paths(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
     """Yield the key path and value of each entry of a bundle's description, up to a
     maximum number of entries. The yielded key paths have the same notation as in
     CODABENCH_KEYS.
     """
-    known = {key.path for key in KEYS[layout]}
+    known = {key.path for key in KEYS_BY_PLATFORM[layout]}
     waiting: list[tuple[str, Any]] = [("", description)]
     count = 0
-    while waiting and count < MAX_PATHS:
+    while waiting and count < MAX_KEY_PATHS:
         path, value = waiting.pop()
         count += 1
         is_below = isinstance(value, dict | list) and path not in known
@@ -251,23 +256,23 @@ def paths_of(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
             waiting += [(f"{path}[]", inner) for inner in reversed(value)]
         else:
             for name, inner in reversed(value.items()):
-                chosen = path in _CHOSEN and layout == CODALAB
-                own = f"{path}.{ANY}" if chosen else f"{path}.{name}".strip(".")
+                chosen = path in _PATHS_WITH_CHOSEN_KEYS and layout == CODALAB
+                own = f"{path}.{ANY_KEY}" if chosen else f"{path}.{name}".strip(".")
                 exact = f"{path}.{name}"
                 waiting.append((exact if exact in known else own, inner))
 
 
-def note_keys(description: Any, layout: str, report: Report) -> None:
+def report_keys(description: Any, layout: str, report: ImportReport) -> None:
     """Add each key of a bundle's description to the report if the importer ignores the
     key, does not know the key, or needs a decision on the key.
     """
-    known = {key.path: key for key in KEYS[layout]}
-    for path, value in paths_of(description, layout):
+    known = {key.path: key for key in KEYS_BY_PLATFORM[layout]}
+    for path, value in iterate_key_paths(description, layout):
         key = known.get(path)
         if key is None:
             shown = f"“{str(value)[:60]}”" if not isinstance(value, dict | list) else ""
             report.left_out(path, f"no key that the importer knows {shown}".rstrip())
-        elif _is_off(value) or key.verdict == UNDERSTOOD:
+        elif _is_unset(value) or key.verdict == UNDERSTOOD:
             continue
         elif key.verdict == DECIDE:
             report.decide(path, key.words)
@@ -275,5 +280,5 @@ def note_keys(description: Any, layout: str, report: Report) -> None:
             report.left_out(path, key.words)
 
 
-def _is_off(value: Any) -> bool:
+def _is_unset(value: Any) -> bool:
     return value in (None, False, "", [], {})

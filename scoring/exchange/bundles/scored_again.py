@@ -24,18 +24,21 @@ from citeboard.core.confinement import (
     read_upload,
 )
 from citeboard.core.refusals import Refused
-from citeboard.teams.membership import new_team
+from citeboard.teams.membership import create_team
 from citeboard.teams.models import Team, User
-from scoring.exchange.bundles.importing import PART
-from scoring.exchange.bundles.old_runs import MAX_NAME, PROGRAM, SCORES
+from scoring.exchange.bundles.importing import PART_NAME_PATTERN
+from scoring.exchange.bundles.old_runs import MAX_NAME, READING_PROGRAM, SCORE_LIST_FILE
 from scoring.metrics import metrics_of
 from scoring.models import ManualMeasure
-from scoring.results.board.manual_scores import MAX_NAME as MAX_MEASURE, enter_measure
+from scoring.results.board.manual_scores import (
+    MAX_NAME_CHARACTERS as MAX_MEASURE,
+    save_manual_measure,
+)
 from tasks.models import Gold, Phase, Registration, Season, Submission
 from tasks.registration.entries import draw_alias
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.submit import submit_earlier_run
-from tasks.submissions.uploads import Upload, checksum
+from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
 from tasks.types import InputRefused, Problem
 from tasks.types.problems import capped, from_values
 
@@ -43,12 +46,12 @@ from tasks.types.problems import capped, from_values
 MAX_PROBLEMS_OF_RUN = 5
 
 
-class NotScoredAgain(Refused):
+class OldRunsRefused(Refused):
     status = 422
 
 
 @dataclass
-class ScoredAgain:
+class RescoredOldRuns:
     """The runs of another platform that one request has queued, and the problems of
     refused runs.
 
@@ -66,26 +69,26 @@ class ScoredAgain:
 
 
 @dataclass(frozen=True)
-class _Old:
+class _UploadedOldRun:
     team: str
     system: str
-    upload: Upload
+    upload: UploadedRunFile
     scores: Mapping[str, float]
 
 
 def phase_for_old_runs(phase: Phase) -> Phase:
     """Return the phase to which runs of another platform can be submitted. Raises
-    NotScoredAgain unless the phase belongs to a declared task with gold.
+    OldRunsRefused unless the phase belongs to a declared task with gold.
     """
     if Gold.objects.current(phase) is None or phase.task.task_type.declared is None:
         words = _("runs are rescored on a declared task whose split has gold")
-        raise NotScoredAgain(words)
+        raise OldRunsRefused(words)
     return phase
 
 
-def score_again(
+def queue_and_finish_old_runs(
     *, phase: Phase, path: Path, filename: str, by: User | None
-) -> ScoredAgain:
+) -> RescoredOldRuns:
     """Queue the runs of another platform in a zip archive, and store the scores that
     the other platform computed. Raises InputRefused if the archive cannot be read.
     """
@@ -93,7 +96,7 @@ def score_again(
         phase=phase, path=path, filename=filename, by=by, order=secrets.token_hex(8)
     )
     with transaction.atomic():
-        finish(phase, done_again, filename, by)
+        save_old_scores(phase, done_again, filename, by)
     return done_again
 
 
@@ -105,7 +108,7 @@ def queue_old_runs(
     by: User | None,
     order: str,
     tell: Callable[[float, str], None] = lambda share, doing: None,
-) -> ScoredAgain:
+) -> RescoredOldRuns:
     """Queue the runs of another platform in a zip archive, each run in its own
     transaction. Raises InputRefused if the archive cannot be read.
 
@@ -123,23 +126,23 @@ def queue_old_runs(
         "form": declared.form,
         "instances": gold.instances,
     }
-    done_again = ScoredAgain()
+    done_again = RescoredOldRuns()
     with tempfile.TemporaryDirectory(prefix="citeboard-runs-") as scratch:
-        runs = _read(path, given, Path(scratch), by, done_again)
+        runs = _read_old_runs(path, given, Path(scratch), by, done_again)
         for place, old in enumerate(runs):
             tell(place / len(runs), gettext_noop("checking the runs"))
             _queue_run(phase, old, by, order, done_again)
     return done_again
 
 
-def finish(
-    phase: Phase, done_again: ScoredAgain, filename: str, by: User | None
+def save_old_scores(
+    phase: Phase, done_again: RescoredOldRuns, filename: str, by: User | None
 ) -> None:
     """Save the scores that another platform computed for the queued runs, and an entry
     of the season's history. The caller must open a transaction.
     """
     if by is not None and done_again.old_scores:
-        _keep_scores(phase, done_again, filename, by)
+        _save_manual_scores(phase, done_again, filename, by)
     if done_again.runs:
         facts = {"runs": len(done_again.runs), "phase": f"{phase.task}, {phase}"}
         place = phase.task.season
@@ -148,16 +151,16 @@ def finish(
         )
 
 
-def _read(
+def _read_old_runs(
     path: Path,
     given: Mapping[str, Any],
     scratch: Path,
     by: User | None,
-    done_again: ScoredAgain,
-) -> list[_Old]:
+    done_again: RescoredOldRuns,
+) -> list[_UploadedOldRun]:
     try:
         with read_upload(
-            PROGRAM, path, given, owner=by, limits=limits_for_organisers()
+            READING_PROGRAM, path, given, owner=by, limits=limits_for_organisers()
         ) as done:
             told = done.result
             found = from_values(told["problems"])
@@ -166,7 +169,7 @@ def _read(
             done_again.problems += found
             runs = []
             for number, own in enumerate(told["runs"]):
-                if own["problem"] or not PART.fullmatch(own["part"]):
+                if own["problem"] or not PART_NAME_PATTERN.fullmatch(own["part"]):
                     _record_refusal(
                         done_again,
                         f"{own['team']}/{own['system']}",
@@ -175,8 +178,10 @@ def _read(
                     continue
                 copy = scratch / f"{number}"
                 shutil.copyfile(done.file(own["part"]), copy)
-                upload = Upload(copy, f"{own['system']}{own['suffix']}")
-                runs.append(_Old(own["team"], own["system"], upload, own["scores"]))
+                upload = UploadedRunFile(copy, f"{own['system']}{own['suffix']}")
+                runs.append(
+                    _UploadedOldRun(own["team"], own["system"], upload, own["scores"])
+                )
             return runs
     except UploadUnreadable as unreadable:
         problem = Problem(file=given["filename"], message=str(unreadable))
@@ -184,7 +189,7 @@ def _read(
 
 
 def _record_refusal(
-    done_again: ScoredAgain, name: str, problems: Sequence[Problem]
+    done_again: RescoredOldRuns, name: str, problems: Sequence[Problem]
 ) -> None:
     done_again.refused += 1
     first, left = capped(problems, MAX_PROBLEMS_OF_RUN)
@@ -195,9 +200,13 @@ def _record_refusal(
 
 
 def _queue_run(
-    phase: Phase, old: _Old, by: User | None, order: str, done_again: ScoredAgain
+    phase: Phase,
+    old: _UploadedOldRun,
+    by: User | None,
+    order: str,
+    done_again: RescoredOldRuns,
 ) -> None:
-    sha256 = checksum(old.upload.path)
+    sha256 = sha256_of_file(old.upload.path)
     key = f"old-runs-{order}-{sha256}"
     name = f"{old.team}/{old.system}"
     before = Submission.objects.filter(
@@ -236,14 +245,14 @@ def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
     Raises ValidationError if the team has members or has not registered for the season,
     because organisers may not act for such a team.
     """
-    if team := _entered(phase.task.season_id, name):
+    if team := _find_memberless_team(phase.task.season_id, name):
         return team
     # Lock the season, so that concurrent requests do not create the same team twice.
     # The lock also prevents concurrent requests from giving two teams one pseudonym.
     season = Season.objects.select_for_update().get(pk=phase.task.season_id)
-    if team := _entered(season.pk, name):
+    if team := _find_memberless_team(season.pk, name):
         return team
-    team = new_team(name)
+    team = create_team(name)
     Registration.objects.create(
         season=season, team=team, is_approved=True, alias=draw_alias(season)
     )
@@ -253,7 +262,7 @@ def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
     return team
 
 
-def _entered(season: int, name: str) -> Team | None:
+def _find_memberless_team(season: int, name: str) -> Team | None:
     entered = Registration.objects.filter(season=season, is_approved=True)
     present = entered.filter(team__name=name).select_related("team").first()
     if present is None:
@@ -264,8 +273,8 @@ def _entered(season: int, name: str) -> Team | None:
     return present.team
 
 
-def _keep_scores(
-    phase: Phase, done_again: ScoredAgain, filename: str, by: User
+def _save_manual_scores(
+    phase: Phase, done_again: RescoredOldRuns, filename: str, by: User
 ) -> None:
     directions = _metric_directions(phase)
     scores = done_again.old_scores
@@ -280,7 +289,7 @@ def _keep_scores(
         values |= {run: own[column] for run, own in scores.items() if column in own}
         lines = "\n".join(f"{run} {value!r}" for run, value in values.items() if run)
         try:
-            enter_measure(
+            save_manual_measure(
                 phase=phase,
                 name=name,
                 higher_is_better=directions.get(column.casefold(), directions[""]),
@@ -290,7 +299,7 @@ def _keep_scores(
             )
         except ValidationError as refused:
             message = f"{name}: {' '.join(refused.messages)}"
-            done_again.problems.append(Problem(file=SCORES, message=message))
+            done_again.problems.append(Problem(file=SCORE_LIST_FILE, message=message))
         else:
             done_again.measures.append(name)
 

@@ -24,15 +24,19 @@ def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) 
         for phase in task["phases"]:
             if entry := phase.get("battles"):
                 try:
-                    _check(archive, entry["rows"], entry["board"], verified)
+                    _check_battle_board(
+                        archive, entry["rows"], entry["board"], verified
+                    )
                 except FileMissing as missing:
                     verified.differs(str(missing))
 
 
-def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
+def _check_battle_board(
+    archive: Path, rows: str, board: str, verified: Verified
+) -> None:
     archived, path = read_json(archive, board), existing(archive, rows)
     if archived["signature"] != SIGNATURE:
-        numbers = [value for _, _, value in _values(archived) if _is_number(value)]
+        numbers = [value for _, _, value in _walk_values(archived) if _is_number(value)]
         verified.unchecked[OTHER_METHOD] += len(numbers)
         return
     try:
@@ -41,8 +45,8 @@ def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
         for problem in refused.problems:
             verified.differs(str(problem))
         return
-    again = {(place, name): value for place, name, value in _values(expected)}
-    for place, name, value in _values(archived):
+    again = {(place, name): value for place, name, value in _walk_values(expected)}
+    for place, name, value in _walk_values(archived):
         other = again.pop((place, name), None)
         if isinstance(value, str) or isinstance(other, str):
             if value != other:
@@ -54,7 +58,7 @@ def _check(archive: Path, rows: str, board: str, verified: Verified) -> None:
         verified.compare(f"{board}{place}", {}, {name: other})
 
 
-def _values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
+def _walk_values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
     """Yield the path, name and value of each number or text in a JSON value, where the
     names of interval bounds are `low` and `high`.
     """
@@ -62,7 +66,7 @@ def _values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
     for key, value in pairs:
         name = str(key)
         if isinstance(value, dict | list):
-            yield from _values(value, f"{place} {name}")
+            yield from _walk_values(value, f"{place} {name}")
             continue
         of, _, end = name.rpartition("_")
         yield (

@@ -34,8 +34,8 @@ def check_estimates(
     sample and people's labels.
     """
     for entry in season.get("estimates", ()):
-        archived = _lines(entry["measures"])
-        scorings = _scorings(entry, rescored)
+        archived = _estimates_by_key(entry["measures"])
+        scorings = _scorings_by_run(entry, rescored)
         checked = {
             key: line
             for key, line in archived.items()
@@ -45,7 +45,7 @@ def check_estimates(
         if not checked:
             continue
         try:
-            computed = _lines(_measures(archive, entry, scorings))
+            computed = _estimates_by_key(_recompute_measures(archive, entry, scorings))
         except (InputRefused, OptionRefused, Unavailable):
             verified.unchecked[NO_JUDGE] += len(checked)
             continue
@@ -59,7 +59,9 @@ def check_estimates(
             )
 
 
-def _scorings(entry: Mapping[str, Any], rescored: Rescored) -> dict[str, Scoring]:
+def _scorings_by_run(
+    entry: Mapping[str, Any], rescored: Rescored
+) -> dict[str, Scoring]:
     """Return the recomputed results of runs under the rule set and gold of the archived
     estimates, keyed by the name of the run.
     """
@@ -76,7 +78,7 @@ def _scorings(entry: Mapping[str, Any], rescored: Rescored) -> dict[str, Scoring
     }
 
 
-def _measures(
+def _recompute_measures(
     archive: Path, entry: Mapping[str, Any], scorings: Mapping[str, Scoring]
 ) -> Mapping[str, Any]:
     plan = Plan(of=entry["of"], labels=entry["labels"], seed=entry["seed"])
@@ -90,24 +92,29 @@ def _measures(
 Key = tuple[str, str, str]
 
 
-def _lines(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+def _estimates_by_key(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     """Return the archived estimates of scores, keyed by metric and run, or by metric
     and two runs.
     """
-    return dict(_keyed(measures))
+    return dict(_iterate_keyed_estimates(measures))
 
 
-def _keyed(measures: Mapping[str, Any]) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+def _iterate_keyed_estimates(
+    measures: Mapping[str, Any],
+) -> Iterator[tuple[Key, Mapping[str, Any]]]:
     for name, facts in measures.items():
         for line in facts["systems"]:
             yield (name, line["run"], ""), line
         for line in facts["differences"]:
             first, second = sorted((line["first"], line["second"]))
             is_turned = first != line["first"]
-            yield (name, first, second), _turned(line) if is_turned else line
+            yield (
+                (name, first, second),
+                _reverse_difference(line) if is_turned else line,
+            )
 
 
-def _turned(line: Mapping[str, Any]) -> dict[str, Any]:
+def _reverse_difference(line: Mapping[str, Any]) -> dict[str, Any]:
     ends = {"low": line["high"], "high": line["low"]}
     signed = {name: line[name] for name in ("judge", "estimated")} | ends
     minus = {name: None if value is None else -value for name, value in signed.items()}

@@ -33,13 +33,13 @@ def check_judgements(
     """
     said: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for entry in season.get("judgements", ()):
-        labels = dict(_settled(archive, entry, verified))
+        labels = dict(_settle_archived_judgements(archive, entry, verified))
         said[entry["kind"], entry["judge"]] |= labels
     if not said:
         return
     files = {name for evaluation in evaluations for name in _label_files(evaluation)}
     for kind, file in sorted(files):
-        judge, given = _labels_of(kind, existing(archive, file))
+        judge, given = _read_labels(kind, existing(archive, file))
         counts = said.get((kind, judge), {})
         others = [
             items
@@ -52,7 +52,7 @@ def check_judgements(
             )
 
 
-def _labels_of(kind: str, path: Path) -> tuple[str, dict[str, str]]:
+def _read_labels(kind: str, path: Path) -> tuple[str, dict[str, str]]:
     """Return the judge of a label file and the file's labels, keyed by items."""
     if kind == ENTAILS:
         read = read_entailment_labels(path)
@@ -67,7 +67,7 @@ def _labels_of(kind: str, path: Path) -> tuple[str, dict[str, str]]:
         return summary.judge, {row.items: row.label for _, row in placed_rows(rows)}
 
 
-def _settled(
+def _settle_archived_judgements(
     archive: Path, entry: Mapping[str, Any], verified: Verified
 ) -> Iterator[tuple[str, str]]:
     by_items: dict[str, list[GivenLabel]] = defaultdict(list)

@@ -49,9 +49,9 @@ class Repeated:
         self.rules: str = board["rules"]
         self.gold: str = board["gold"]["sha256"]
         self.rescored = rescored
-        self.measured = cache(self._measured)
+        self.measured = cache(self._measure_run)
 
-    def _measured(self, run: int, metric: Metric) -> Measurements:
+    def _measure_run(self, run: int, metric: Metric) -> Measurements:
         scoring = self.rescored.scorings[run, self.rules]
         return measured([metric], *read_scored(scoring).rows(scoring))
 

@@ -36,7 +36,7 @@ def check_receipts(
         if opened is None:
             verified.without_receipt += 1
         else:
-            _compare(opened, season, run, evaluation, verified)
+            _compare_receipt(opened, season, run, evaluation, verified)
 
 
 def _newest_receipts(
@@ -55,7 +55,7 @@ def _newest_receipts(
     return newest
 
 
-def _compare(
+def _compare_receipt(
     opened: Mapping[str, Any],
     season: Mapping[str, Any],
     run: Mapping[str, Any],

@@ -89,7 +89,7 @@ def check_evaluation(
     check_digest(gold, again["gold"], verified)
     _check_columns(head, evaluation, again, verified)
     expected = dict(numbers(again))
-    reasons = _uncomparable_places(evaluation, scoring.task_type, printed, expected)
+    reasons = _places_not_comparable(evaluation, scoring.task_type, printed, expected)
     reasons |= _places_of_earlier_versions(evaluation, again, printed)
     for place, reason in reasons.items():
         verified.unchecked[reason] += len(printed.pop(place).values)
@@ -187,7 +187,7 @@ def _places_of_earlier_versions(
     return {place: OLD_METRIC for place in printed if place.split(" ")[-1] in old}
 
 
-def _uncomparable_places(
+def _places_not_comparable(
     evaluation: Evaluation,
     kind: TaskType,
     printed: Mapping[str, Numbers],

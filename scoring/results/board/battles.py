@@ -14,10 +14,10 @@ from scoring.models import Preference, Sheet
 from scoring.offline.battles import as_facts
 from scoring.results.board.exports import csv_text
 from scoring.results.board.visibility import (
-    RUNS_THE_SEASON,
+    SEASON_STAFF_AUDIENCES,
     Audience,
     Visibility,
-    frozen_at,
+    freeze_time_for,
     shows_teams,
     visibility_of_battles,
 )
@@ -27,12 +27,12 @@ from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.text import nfc
 
 #: In a phase with battles but no scores, runs in the states WAITING are also compared.
-WAITING = (
+UNSCORED_RUN_STATES = (
     Submission.Status.QUEUED,
     Submission.Status.SCORING,
     Submission.Status.WAITING,
 )
-COLUMNS = (
+BATTLE_CSV_COLUMNS = (
     "rank",
     "rank_low",
     "rank_high",
@@ -48,7 +48,7 @@ COLUMNS = (
 )
 
 
-def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
+def battle_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
     """Return the runs that a board of battles may include, which are not withdrawn, not
     excluded and not late.
 
@@ -59,7 +59,10 @@ def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submi
     kinds = [Submission.Kind.PRIMARY]
     if phase.shows_contrastive:
         kinds.append(Submission.Kind.CONTRASTIVE)
-    states = [Submission.Status.SCORED, *(WAITING if phase.battles_alone else ())]
+    states = [
+        Submission.Status.SCORED,
+        *(UNSCORED_RUN_STATES if phase.battles_alone else ()),
+    ]
     is_standing = Q(status__in=states)
     if at is not None:
         is_standing |= Q(status_since__gt=at)
@@ -75,11 +78,11 @@ def compared_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submi
     return runs.select_related("team").order_by("pk")
 
 
-def unique_names(runs: Iterable[Submission]) -> dict[int, str]:
+def unique_system_names(runs: Iterable[Submission]) -> dict[int, str]:
     """Return a name for each run, which is the system's name, and also has the run's id
     if several runs have the same system.
     """
-    systems = {run.pk: _name(run.system) for run in runs}
+    systems = {run.pk: _normalise_name(run.system) for run in runs}
     counts = Counter(systems.values())
     return {
         pk: system if counts[system] == 1 else f"{system} #{pk}"
@@ -96,11 +99,11 @@ def runs_by_name(
     If several runs have the same system, the name of the system alone refers to its
     only run in ``preferred``, or to no run.
     """
-    named = {f"{_name(run.system)} #{run.pk}": run for run in runs}
+    named = {f"{_normalise_name(run.system)} #{run.pk}": run for run in runs}
     first = set(preferred)
     by_system: dict[str, list[Submission]] = {}
     for run in runs:
-        by_system.setdefault(_name(run.system), []).append(run)
+        by_system.setdefault(_normalise_name(run.system), []).append(run)
     for system, own in by_system.items():
         chosen = [run for run in own if run.pk in first] if len(own) > 1 else own
         if len(chosen) == 1:
@@ -108,7 +111,7 @@ def runs_by_name(
     return named
 
 
-def _name(text: str) -> str:
+def _normalise_name(text: str) -> str:
     return nfc(well_formed(text))
 
 
@@ -117,7 +120,7 @@ def published_sheets(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Sh
     return sheets if at is None else sheets.filter(published_at__lte=at)
 
 
-def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
+def judge_names_for_export(sheets: QuerySet[Sheet]) -> dict[int, str]:
     """Return the names of judges in exported files, where programs have their own names
     and people have pseudonyms.
     """
@@ -126,12 +129,14 @@ def judge_names(sheets: QuerySet[Sheet]) -> dict[int, str]:
         judges = sorted(sheet.annotators.all(), key=lambda judge: judge.pk)
         for number, judge in enumerate(judges, start=1):
             pseudonym = f"judge {sheet.pk}-{number}"
-            names[judge.pk] = _name(judge.name) if sheet.has_programs else pseudonym
+            names[judge.pk] = (
+                _normalise_name(judge.name) if sheet.has_programs else pseudonym
+            )
     return names
 
 
 @dataclass(frozen=True)
-class Line:
+class BattleBoardRow:
     """A row of a board of battles (pairwise judgements). ``team`` is empty if the name
     of the team must not be shown.
     """
@@ -164,23 +169,26 @@ class BattleBoard:
         return as_facts(self.board)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[BattleBoardRow]:
         return [
-            Line(run := self.runs[own.system], self._team(run), own)
+            BattleBoardRow(run := self.runs[own.system], self._team_label(run), own)
             for own in self.board.standings
         ]
 
-    def _team(self, run: Submission) -> str:
+    def _team_label(self, run: Submission) -> str:
         if run.kind in Submission.TEAMLESS:
             return str(run.get_kind_display())
         return run.team.name if self.shows_teams and run.team else ""
 
     def as_csv(self) -> str:
-        lines: list[Sequence[object]] = [COLUMNS]
+        lines: list[Sequence[object]] = [BATTLE_CSV_COLUMNS]
         teams = {line.standing.system: line for line in self.lines}
         for row in self.facts["board"]:
             line = teams[row["system"]]
-            numbers = ["" if row[name] is None else row[name] for name in COLUMNS[6:]]
+            numbers = [
+                "" if row[name] is None else row[name]
+                for name in BATTLE_CSV_COLUMNS[6:]
+            ]
             lines.append(
                 [
                     row["rank"],
@@ -193,7 +201,7 @@ class BattleBoard:
             )
         return csv_text(*lines)
 
-    def as_rows(self) -> str:
+    def battles_as_json_lines(self) -> str:
         """Return the pairwise judgements as JSON lines, which ``python -m scoring
         battles`` reads.
         """
@@ -209,7 +217,7 @@ class BattleBoard:
         ).decode()
 
 
-def _preferences(
+def _preferences_between_runs(
     sheets: QuerySet[Sheet], runs: QuerySet[Submission]
 ) -> QuerySet[Preference]:
     return Preference.objects.filter(
@@ -217,7 +225,7 @@ def _preferences(
     )
 
 
-def board_of_sheets(
+def battle_board_from_sheets(
     phase: Phase,
     sheets: QuerySet[Sheet],
     *,
@@ -229,9 +237,9 @@ def board_of_sheets(
 
     If the board is frozen, ``at`` is the time of the freeze.
     """
-    runs = compared_runs(phase, at)
+    runs = battle_runs(phase, at)
     rows = list(
-        _preferences(sheets, runs)
+        _preferences_between_runs(sheets, runs)
         .order_by("pk")
         .values_list("instance__name", "left", "right", "label", "annotator")
     )
@@ -239,11 +247,16 @@ def board_of_sheets(
         return None
     numbers = {number for _, left, right, _, _ in rows for number in (left, right)}
     of_battles = {run.pk: run for run in runs if run.pk in numbers}
-    names, judges = unique_names(of_battles.values()), judge_names(sheets)
+    names, judges = (
+        unique_system_names(of_battles.values()),
+        judge_names_for_export(sheets),
+    )
     return BattleBoard(
         phase=phase,
         battles=[
-            Battle(_name(topic), names[left], names[right], label, judges[judge])
+            Battle(
+                _normalise_name(topic), names[left], names[right], label, judges[judge]
+            )
             for topic, left, right, label, judge in rows
         ],
         runs={names[number]: run for number, run in of_battles.items()},
@@ -251,33 +264,35 @@ def board_of_sheets(
     )
 
 
-def shown_runs(phase: Phase, audience: Audience) -> tuple[int, ...]:
+def battle_run_ids(phase: Phase, audience: Audience) -> tuple[int, ...]:
     """Return the ids of the runs that the board of battles for this audience may
     include. Cache keys of the board contain these ids, because the version of the phase
     may not change with a run.
     """
-    runs = compared_runs(phase, frozen_at(phase, audience))
+    runs = battle_runs(phase, freeze_time_for(phase, audience))
     return tuple(runs.values_list("pk", flat=True))
 
 
-def battles_for(phase: Phase, audience: Audience) -> BattleBoard | None:
+def battle_board_for(phase: Phase, audience: Audience) -> BattleBoard | None:
     """Return the board of battles for this audience, or None if the audience may not
     see the board.
     """
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return None
-    at = frozen_at(phase, audience)
-    has_teams = audience in RUNS_THE_SEASON or shows_teams(phase, audience)
+    at = freeze_time_for(phase, audience)
+    has_teams = audience in SEASON_STAFF_AUDIENCES or shows_teams(phase, audience)
     sheets = published_sheets(phase, at)
-    return board_of_sheets(phase, sheets, has_teams=has_teams, at=at)
+    return battle_board_from_sheets(phase, sheets, has_teams=has_teams, at=at)
 
 
-def has_battles(phase: Phase, audience: Audience) -> bool:
+def has_battle_board(phase: Phase, audience: Audience) -> bool:
     """Return True if the phase has a board of battles that this audience may see."""
     if phase.task.task_type.human_evaluation is None:
         return False
     if visibility_of_battles(phase, audience) != Visibility.SCORES:
         return False
-    at = frozen_at(phase, audience)
+    at = freeze_time_for(phase, audience)
     # Judgements appear on the board only after the compared runs have been scored.
-    return _preferences(published_sheets(phase, at), compared_runs(phase, at)).exists()
+    return _preferences_between_runs(
+        published_sheets(phase, at), battle_runs(phase, at)
+    ).exists()

@@ -11,27 +11,27 @@ from enum import StrEnum
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.words import counted, thousands
+from citeboard.core.words import count_with_noun, format_thousands
 from scoring.metrics.calibration import BINS, CalibrationError
 from scoring.metrics.weighted import EqualSizeCalibrationError
 from scoring.models import Evaluation
 from scoring.results.board import differences, visibility
-from scoring.results.board.monthly_ranks import times_a_year
-from scoring.results.board.same_content import Source, is_same_part
+from scoring.results.board.monthly_ranks import rank_publications_per_year
+from scoring.results.board.same_content import LeakSource, have_same_public_part
 from scoring.stats.leakage import A_YEAR, bits_by_ladder, bits_by_ranks, bits_told
-from tasks.gold.secrecy import Kind, secrecy_of
+from tasks.gold.secrecy import ContentKind, embargoes_of
 from tasks.models import Phase, Task
 from tasks.types import OptionRefused, task_types
 from tasks.types.references import MetricRef, referenced
 
-#: The leak budget assumes that COLLUDING teams share the scores that they see.
-COLLUDING = 5
-A_DAY = dt.timedelta(days=1)
-#: The site publishes ranks on a private part at most MOST_RANKS times per year.
-MOST_RANKS = 12
+#: The leak budget assumes that COLLUDING_TEAMS teams share the scores that they see.
+COLLUDING_TEAMS = 5
+ONE_DAY = dt.timedelta(days=1)
+#: The site publishes ranks on a private part at most MAX_RANK_PUBLICATIONS_PER_YEAR times per year.
+MAX_RANK_PUBLICATIONS_PER_YEAR = 12
 
 
-class ItemKind(StrEnum):
+class BudgetItemKind(StrEnum):
     INSTANCES = "instances"
     SCORES = "scores"
     LADDER = "ladder"
@@ -40,28 +40,28 @@ class ItemKind(StrEnum):
     RANKS = "ranks"
 
 
-ITEM_WORDS = {
-    ItemKind.INSTANCES: gettext_lazy("single instances"),
-    ItemKind.SCORES: gettext_lazy("scores by %(rules)s"),
-    ItemKind.LADDER: gettext_lazy("scores of the Ladder by %(rules)s"),
-    ItemKind.PUBLIC: gettext_lazy("scores of the public part by %(rules)s"),
-    ItemKind.PRIVATE: gettext_lazy(
+ITEM_KIND_LABELS = {
+    BudgetItemKind.INSTANCES: gettext_lazy("single instances"),
+    BudgetItemKind.SCORES: gettext_lazy("scores by %(rules)s"),
+    BudgetItemKind.LADDER: gettext_lazy("scores of the Ladder by %(rules)s"),
+    BudgetItemKind.PUBLIC: gettext_lazy("scores of the public part by %(rules)s"),
+    BudgetItemKind.PRIVATE: gettext_lazy(
         "scores of the private part by %(rules)s, at the end"
     ),
-    ItemKind.RANKS: gettext_lazy("ranks by %(rules)s"),
+    BudgetItemKind.RANKS: gettext_lazy("ranks by %(rules)s"),
 }
 
 
-def bits_in_words(bits: float | None) -> str:
-    return _("all of it") if bits is None else thousands(math.ceil(bits))
+def bits_text(bits: float | None) -> str:
+    return _("all of it") if bits is None else format_thousands(math.ceil(bits))
 
 
-def amount_in_words(bits: float | None) -> str:
-    return _("everything") if bits is None else counted(math.ceil(bits), "bit")
+def bit_count_text(bits: float | None) -> str:
+    return _("everything") if bits is None else count_with_noun(math.ceil(bits), "bit")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class BudgetItem:
     """One kind of information about secret gold that a phase reveals to a team, with
     the number of bits.
 
@@ -73,7 +73,7 @@ class Item:
     """
 
     phase: Phase
-    kind: ItemKind
+    kind: BudgetItemKind
     bits: float | None
     rules: str = ""
     tries: int | None = None
@@ -93,7 +93,7 @@ class Item:
 
     @property
     def way(self) -> str:
-        return str(ITEM_WORDS[self.kind]) % {"rules": self.rules}
+        return str(ITEM_KIND_LABELS[self.kind]) % {"rules": self.rules}
 
     @property
     def words(self) -> str:
@@ -101,48 +101,48 @@ class Item:
 
     @property
     def basis(self) -> str:
-        if self.kind is ItemKind.INSTANCES:
+        if self.kind is BudgetItemKind.INSTANCES:
             return ""
-        if self.kind is ItemKind.RANKS and self.tries is not None:
-            return counted(self.tries, "rank")
+        if self.kind is BudgetItemKind.RANKS and self.tries is not None:
+            return count_with_noun(self.tries, "rank")
         runs = (
             _("any number of runs")
             if self.tries is None
-            else counted(self.tries, "run")
+            else count_with_noun(self.tries, "run")
         )
         return _("%(runs)s, %(numbers)s each") % {
             "runs": runs,
-            "numbers": counted(self.numbers, "number"),
+            "numbers": count_with_noun(self.numbers, "number"),
         }
 
     @property
     def for_one(self) -> str:
-        return _("known") if self.is_known else bits_in_words(self.bits)
+        return _("known") if self.is_known else bits_text(self.bits)
 
     @property
     def for_colluding(self) -> str:
-        bits = times(self.bits, COLLUDING)
-        return _("known") if self.is_known else bits_in_words(bits)
+        bits = multiply_bits(self.bits, COLLUDING_TEAMS)
+        return _("known") if self.is_known else bits_text(bits)
 
 
-def times(bits: float | None, teams: int) -> float | None:
+def multiply_bits(bits: float | None, teams: int) -> float | None:
     return None if bits is None else bits * teams
 
 
-def total(items: Iterable[Item]) -> float | None:
+def total_bits(items: Iterable[BudgetItem]) -> float | None:
     bits = [item.bits for item in items]
     return None if None in bits else math.fsum(filter(None, bits))
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class BudgetScope:
     """The phase whose leak budget is computed (the bits that teams may learn about its
     gold). ``part`` is the phase with the public part of the gold that teams are assumed
     to know.
     """
 
-    own: Source
-    part: Source | None
+    own: LeakSource
+    part: LeakSource | None
     #: ``teams`` maps the id of each season to the number of registered teams.
     teams: dict[int, int]
     #: ``class_sizes`` caches the sizes of the classes of each phase during one request.
@@ -165,14 +165,14 @@ class View:
         year = dt.timedelta(days=A_YEAR)
         return min(self.phase.takes_runs_until, max(self.phase.opens, now()) + year)
 
-    def is_told(self, source: Source, kind: Kind) -> bool:
+    def is_told(self, source: LeakSource, kind: ContentKind) -> bool:
         """Return True if other phases no longer withhold this kind of content when this
         phase closes.
         """
-        free_from = secrecy_of(source.phase).until(kind)
+        free_from = embargoes_of(source.phase).until(kind)
         return free_from is None or free_from < min(self.phase.closes, self.until)
 
-    def classes_of(self, source: Source) -> list[int]:
+    def classes_of(self, source: LeakSource) -> list[int]:
         """Return the number of instances in each class whose scores a team sees in the
         source's phase.
 
@@ -183,17 +183,17 @@ class View:
             return []
         pk = source.phase.pk
         if pk not in self.class_sizes:
-            self.class_sizes[pk] = _class_sizes(source)
+            self.class_sizes[pk] = _query_class_sizes(source)
         return self.class_sizes[pk]
 
-    def outlives(self, source: Source) -> bool:
+    def accepts_runs_after(self, source: LeakSource) -> bool:
         """Return True if the phase still accepts runs a day after the source's phase
         has ended.
         """
-        return source.phase.takes_runs_until + A_DAY <= self.until
+        return source.phase.takes_runs_until + ONE_DAY <= self.until
 
 
-def items_of(source: Source, view: View) -> Iterator[Item]:
+def budget_items_of(source: LeakSource, view: BudgetScope) -> Iterator[BudgetItem]:
     phase = source.phase
     if phase.pk != view.phase.pk and phase.opens >= view.until:
         return
@@ -202,30 +202,34 @@ def items_of(source: Source, view: View) -> Iterator[Item]:
         boards.add(phase.board_then)
     has_measures = Phase.Audience.EVERYONE in boards and not phase.battles_alone
     is_open = has_measures or phase.shows_scores
-    if phase.shows_instances and is_open and view.is_told(source, Kind.INSTANCES):
-        yield Item(
+    if (
+        phase.shows_instances
+        and is_open
+        and view.is_told(source, ContentKind.INSTANCES)
+    ):
+        yield BudgetItem(
             phase=phase,
-            kind=ItemKind.INSTANCES,
+            kind=BudgetItemKind.INSTANCES,
             bits=None,
             is_foreign=source.is_foreign,
         )
-    elif is_open and view.is_told(source, Kind.OWN):
-        yield from _items_of_scores(source, view)
+    elif is_open and view.is_told(source, ContentKind.OWN):
+        yield from _score_items(source, view)
     elif (Phase.Audience.RANKS in boards and not phase.battles_alone) and view.is_told(
-        source, Kind.OTHERS
+        source, ContentKind.OTHERS
     ):
-        yield from _items_of_ranks(source, view)
+        yield from _rank_items(source, view)
 
 
-def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
-    phase, tries = source.phase, tries_of(source.phase)
+def _score_items(source: LeakSource, view: BudgetScope) -> Iterator[BudgetItem]:
+    phase, tries = source.phase, max_runs_per_team(source.phase)
     if phase.public_part:
-        yield from _items_of_parts(source, view)
-    elif phase.ladder and not view.outlives(source):
+        yield from _split_gold_items(source, view)
+    elif phase.ladder and not view.accepts_runs_after(source):
         bits = None if tries is None else bits_by_ladder(tries, source.gold.instances)
-        yield Item(
+        yield BudgetItem(
             phase=phase,
-            kind=ItemKind.LADDER,
+            kind=BudgetItemKind.LADDER,
             bits=bits,
             rules=next(iter(phase.task.rules), ""),
             tries=tries,
@@ -233,10 +237,10 @@ def _items_of_scores(source: Source, view: View) -> Iterator[Item]:
         )
     else:
         most = min(source.shared, view.secret)
-        yield from _items_by_rules(source, view, ItemKind.SCORES, most)
+        yield from _items_per_rule_set(source, view, BudgetItemKind.SCORES, most)
 
 
-def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
+def _split_gold_items(source: LeakSource, view: BudgetScope) -> Iterator[BudgetItem]:
     """Yield the budget items of a phase whose gold has a public part.
 
     Scores on the public part count no bits if the phase of the budget has the same
@@ -245,28 +249,37 @@ def _items_of_parts(source: Source, view: View) -> Iterator[Item]:
     has ended.
     """
     shared = min(source.shared, view.secret)
-    is_known = view.part is not None and is_same_part(view.part, source)
+    is_known = view.part is not None and have_same_public_part(view.part, source)
     most = min(shared, source.public)
-    yield from _items_by_rules(source, view, ItemKind.PUBLIC, most, is_known=is_known)
-    yield from _items_of_ranks(source, view)
-    if view.outlives(source):
+    yield from _items_per_rule_set(
+        source, view, BudgetItemKind.PUBLIC, most, is_known=is_known
+    )
+    yield from _rank_items(source, view)
+    if view.accepts_runs_after(source):
         private = source.gold.instances - source.public
-        yield from _items_by_rules(source, view, ItemKind.PRIVATE, min(shared, private))
+        yield from _items_per_rule_set(
+            source, view, BudgetItemKind.PRIVATE, min(shared, private)
+        )
 
 
-def _items_by_rules(
-    source: Source, view: View, kind: ItemKind, most: int, *, is_known: bool = False
-) -> Iterator[Item]:
+def _items_per_rule_set(
+    source: LeakSource,
+    view: BudgetScope,
+    kind: BudgetItemKind,
+    most: int,
+    *,
+    is_known: bool = False,
+) -> Iterator[BudgetItem]:
     """Yield one budget item for each rule set of the phase. Each score is computed on
     at most ``most`` instances.
     """
-    tries, classes = tries_of(source.phase), view.classes_of(source)
-    for rules, metrics in _metric_counts(source.phase.task).items():
+    tries, classes = max_runs_per_team(source.phase), view.classes_of(source)
+    for rules, metrics in _score_counts_by_rules(source.phase.task).items():
         sizes = [source.gold.instances] * metrics + classes
         bits = 0.0 if is_known else None
         if bits is None and tries is not None:
             bits = bits_told(tries, [min(size, most) for size in sizes])
-        yield Item(
+        yield BudgetItem(
             phase=source.phase,
             kind=kind,
             bits=bits,
@@ -278,7 +291,7 @@ def _items_by_rules(
         )
 
 
-def _metric_counts(task: Task) -> dict[str, int]:
+def _score_counts_by_rules(task: Task) -> dict[str, int]:
     """Return the number of scores under each rule set, or an empty mapping if this site
     cannot score the task.
     """
@@ -291,11 +304,13 @@ def _metric_counts(task: Task) -> dict[str, int]:
     metrics = {rules: task.task_type.metrics_of(rules, options) for rules in task.rules}
     counts = {rules: len(own) for rules, own in metrics.items()}
     if task.rules:
-        counts[task.ranking_rules] += _calibration_numbers(metrics[task.ranking_rules])
+        counts[task.ranking_rules] += _count_calibration_values(
+            metrics[task.ranking_rules]
+        )
     return counts
 
 
-def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
+def _count_calibration_values(metrics: Iterable[MetricRef]) -> int:
     """Return the number of calibration results on the page of a run, which has one for
     each bin and two for all bins together.
 
@@ -310,21 +325,25 @@ def _calibration_numbers(metrics: Iterable[MetricRef]) -> int:
     return 0
 
 
-def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
+def _rank_items(source: LeakSource, view: BudgetScope) -> Iterator[BudgetItem]:
     """Yield a budget item for a team's rank under each rule set. A team learns its rank
     with each run, or with each publication of ranks on a private part.
     """
-    phase, tries = source.phase, tries_of(source.phase)
+    phase, tries = source.phase, max_runs_per_team(source.phase)
     if phase.public_part:
-        tries = MOST_RANKS if source.is_foreign else times_a_year(phase, source.gold)
+        tries = (
+            MAX_RANK_PUBLICATIONS_PER_YEAR
+            if source.is_foreign
+            else rank_publications_per_year(phase, source.gold)
+        )
     if tries == 0:
         return
     teams = view.teams[phase.task.season_id]
     bits = None if tries is None else bits_by_ranks(tries, teams + 1)
     for rules in phase.task.rules:
-        yield Item(
+        yield BudgetItem(
             phase=phase,
-            kind=ItemKind.RANKS,
+            kind=BudgetItemKind.RANKS,
             bits=bits,
             rules=rules,
             tries=tries,
@@ -332,7 +351,7 @@ def _items_of_ranks(source: Source, view: View) -> Iterator[Item]:
         )
 
 
-def tries_of(phase: Phase) -> int | None:
+def max_runs_per_team(phase: Phase) -> int | None:
     days = min(
         A_YEAR, max(1, (phase.takes_runs_until - phase.opens) / dt.timedelta(days=1))
     )
@@ -343,7 +362,7 @@ def tries_of(phase: Phase) -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _class_sizes(source: Source) -> list[int]:
+def _query_class_sizes(source: LeakSource) -> list[int]:
     """Return the number of instances in each class whose scores a team sees. The newest
     scored run of the phase determines the sizes of the classes.
     """

@@ -20,17 +20,17 @@ from django.utils.translation import get_language
 from citeboard.core import instruments
 from citeboard.core.release import release
 from citeboard.teams.models import User
-from scoring.results.board.counting import organisers_in_teams
+from scoring.results.board.counting import team_memberships_of_organisers
 from scoring.results.board.visibility import Audience, hides_activity, is_public
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import embargoes_of
 from tasks.models import Phase
 
-SECONDS = 3600
-HTML = "text/html; charset=utf-8"
-VARY = "Cookie, HX-Request"
+CACHE_SECONDS = 3600
+HTML_CONTENT_TYPE = "text/html; charset=utf-8"
+VARY_HEADER = "Cookie, HX-Request"
 
 
-class Page(NamedTuple):
+class RenderedPage(NamedTuple):
     """A cached page. If ``hides_activity`` is True, readers must not notice that a run
     was submitted or scored.
     """
@@ -39,30 +39,30 @@ class Page(NamedTuple):
     hides_activity: bool = False
 
 
-class _Entry(NamedTuple):
+class _CachedPage(NamedTuple):
     content: bytes
     tag: str
 
 
-def phase_page(
+def cached_phase_page(
     request: HttpRequest,
     phase: Phase,
     audience: Audience,
     query: object,
     body: Callable[[], str | bytes],
     *more: object,
-    content_type: str = HTML,
+    content_type: str = HTML_CONTENT_TYPE,
 ) -> HttpResponse:
     """Return a page about the board of a phase, from the cache if possible. The cache
     key contains ``query``, which are the parameters that the view reads, and the values
     in ``more``.
     """
-    key = page_key(request, query, board_version(phase), audience, *more)
+    key = page_cache_key(request, query, board_version(phase), audience, *more)
     response = cached_response(request, key, content_type=content_type)
     if response is not None:
         return response
-    page = Page(body(), hides_activity(phase, audience))
-    return made_response(
+    page = RenderedPage(body(), hides_activity(phase, audience))
+    return cache_new_response(
         request, key, page, is_public=is_public(phase), content_type=content_type
     )
 
@@ -76,13 +76,17 @@ def board_version(phase: Phase) -> tuple[object, ...]:
         phase.pk,
         phase.version,
         phase.confirmation_ended_at,
-        organisers_in_teams(task.season_id),
-        secrecy_of(phase).facts(),
-        *(fact for row in (phase, task, task.season) for fact in row.board_facts(at)),
+        team_memberships_of_organisers(task.season_id),
+        embargoes_of(phase).facts(),
+        *(
+            fact
+            for row in (phase, task, task.season)
+            for fact in row.board_cache_key_values(at)
+        ),
     )
 
 
-def page_key(request: HttpRequest, query: object, *facts: object) -> str:
+def page_cache_key(request: HttpRequest, query: object, *facts: object) -> str:
     """Return the key under which the cache stores a page. The argument ``query`` must
     contain exactly the parameters that the view reads.
     """
@@ -102,70 +106,70 @@ def is_signed_in(request: HttpRequest) -> bool:
 
 
 def cached_response(
-    request: HttpRequest, key: str, *, content_type: str = HTML
+    request: HttpRequest, key: str, *, content_type: str = HTML_CONTENT_TYPE
 ) -> HttpResponse | None:
     """Return the cached page, a response with status 304 if the browser's copy is
     current, or None if the page must be rendered.
     """
-    if _is_for_one_reader(request):
+    if _is_personal_page(request):
         return None
     tag = f'"{key}"'
     response = get_conditional_response(request, etag=tag)
     if response is not None and response.status_code == 304:
-        instruments.PAGES.labels("reader").inc()
-        return _for_everybody(response)
-    entry: _Entry | None = caches["pages"].get(key)
+        instruments.BOARD_PAGES_SERVED.labels("reader").inc()
+        return _set_shared_headers(response)
+    entry: _CachedPage | None = caches["pages"].get(key)
     if entry is None:
         return None
-    instruments.PAGES.labels("cache").inc()
-    return _for_everybody(_conditional(request, entry, content_type))
+    instruments.BOARD_PAGES_SERVED.labels("cache").inc()
+    return _set_shared_headers(_conditional_response(request, entry, content_type))
 
 
-def made_response(
+def cache_new_response(
     request: HttpRequest,
     key: str,
-    page: Page,
+    page: RenderedPage,
     *,
     is_public: bool,
-    content_type: str = HTML,
-    seconds: int = SECONDS,
+    content_type: str = HTML_CONTENT_TYPE,
+    seconds: int = CACHE_SECONDS,
 ) -> HttpResponse:
     """Return the response with a newly rendered page, and store the page in the cache
     if all visitors share the page.
     """
-    instruments.PAGES.labels("made").inc()
+    instruments.BOARD_PAGES_SERVED.labels("made").inc()
     content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
         return HttpResponse(content, content_type=content_type)
-    entry = _Entry(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    entry = _CachedPage(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
     if is_signed_in(request):
-        response = _conditional(request, entry, content_type)
+        response = _conditional_response(request, entry, content_type)
         if is_public:
             response["Cache-Control"] = "private, no-cache"
-        response["Vary"] = VARY
+        response["Vary"] = VARY_HEADER
         return response
     # A cache key reveals new activity, so such pages have a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)
-    return _for_everybody(_conditional(request, entry, content_type))
+    return _set_shared_headers(_conditional_response(request, entry, content_type))
 
 
-def _is_for_one_reader(request: HttpRequest) -> bool:
+def _is_personal_page(request: HttpRequest) -> bool:
     """Return True if the reader is signed in, or if the page must display a message to
     the reader.
     """
     return bool(request.COOKIES.get("messages")) or is_signed_in(request)
 
 
-def _for_everybody(response: HttpResponse) -> HttpResponse:
+def _set_shared_headers(response: HttpResponse) -> HttpResponse:
     response["Cache-Control"] = "no-cache"
-    response["Vary"] = VARY
+    response["Vary"] = VARY_HEADER
     return response
 
 
-def _conditional(
-    request: HttpRequest, entry: _Entry, content_type: str
+def _conditional_response(
+    request: HttpRequest, entry: _CachedPage, content_type: str
 ) -> HttpResponse:
     response = HttpResponse(entry.content, content_type=content_type)
     answer = get_conditional_response(request, etag=entry.tag, response=response)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.instants import utc_minute
-from citeboard.core.words import counted, in_decimals, listed
+from citeboard.core.instants import format_utc_minute
+from citeboard.core.words import count_with_noun, join_names, localize_separators
 from scoring.figures import (
     Axis,
     Bars,
@@ -27,17 +27,17 @@ from scoring.figures import (
 )
 from scoring.figures.description import MAX_SERIES
 from scoring.metrics.base import Fixed
-from scoring.results.board.differences import ClassTable, FixedClass, System
+from scoring.results.board.differences import ClassTable, ComparedSystem, FixedClass
 from scoring.results.board.formatting import (
     class_label,
     decimals,
     dimension_label,
     interval,
     metric_label,
+    score_with_interval,
     shown,
-    with_interval,
 )
-from scoring.results.board.manual_scores import TeamReported
+from scoring.results.board.manual_scores import TeamReportedFigures
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.finding import finding
 from scoring.stats.jackknife import t_quantile
@@ -46,12 +46,12 @@ from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
 #: A chart labels at most MAX_NAMED points with names.
-MAX_NAMED = 12
+MAX_POINTS_LABELLED = 12
 #: A chart of a whole board has at most MAX_DRAWN rows, but the table has all rows.
-MAX_DRAWN = 40
+MAX_CHART_ROWS = 40
 
 
-def value_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
+def score_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
     return Axis(
         title=title,
         decimals=decimals(scale),
@@ -64,7 +64,7 @@ def ranking_chart(board: Board) -> Dots | None:
     ranking = board.ranking
     if ranking is None or not board.rows:
         return None
-    rows = board.rows[:MAX_DRAWN]
+    rows = board.rows[:MAX_CHART_ROWS]
     label = metric_label(ranking.metric)
     cells = [row.scores.get(ranking.name) for row in rows]
     return Dots(
@@ -74,11 +74,11 @@ def ranking_chart(board: Board) -> Dots | None:
             for row in rows
         ],
         series=[Series(name=label, values=[Measured.of(cell) for cell in cells])],
-        axis=value_axis(label, ranking.scale),
+        axis=score_axis(label, ranking.scale),
     )
 
 
-def heat_map(
+def class_heat_map(
     table: ClassTable, leading: Mapping[str, int] | None = None, label: str = ""
 ) -> HeatMap:
     """Return the heat map of a table that shows the scores of each system in each
@@ -89,7 +89,7 @@ def heat_map(
     publication.
     """
 
-    def text(name: str, row: System) -> str:
+    def text(name: str, row: ComparedSystem) -> str:
         value = table.value(name, row)
         if value is None:
             return (
@@ -111,8 +111,8 @@ def heat_map(
         default=table.scale,
     )
     return HeatMap(
-        title=_by_dimension(table, label),
-        description=in_words(table),
+        title=_metric_by_dimension_title(table, label),
+        description=class_table_summary(table),
         rows=[
             name.label if label else class_label(name.label) for name in table.classes
         ],
@@ -125,8 +125,8 @@ def heat_map(
     )
 
 
-def system_bars(table: ClassTable, label: str = "") -> Bars:
-    def bar(name: str, row: System) -> Measured:
+def class_bar_chart(table: ClassTable, label: str = "") -> Bars:
+    def measured_score(name: str, row: ComparedSystem) -> Measured:
         low, high = table.intervals.get((name, row.evaluation), (None, None))
         return Measured(
             value=table.value(name, row), low=low, high=high, text=table.text(name, row)
@@ -137,28 +137,30 @@ def system_bars(table: ClassTable, label: str = "") -> Bars:
         name.label for name in table.classes if table.mean(name.label) is not None
     ]
     return Bars(
-        title=_by_dimension(table, label),
-        description=in_words(table),
+        title=_metric_by_dimension_title(table, label),
+        description=class_table_summary(table),
         labels=labels if label else [class_label(name) for name in labels],
         series=[
-            Series(name=row.system, values=[bar(name, row) for name in labels])
+            Series(
+                name=row.system, values=[measured_score(name, row) for name in labels]
+            )
             for row in table.systems
         ],
-        axis=value_axis(
+        axis=score_axis(
             label or metric_label(table.metric), table.scale, has_zero=True
         ),
     )
 
 
-def _by_dimension(table: ClassTable, label: str) -> str:
+def _metric_by_dimension_title(table: ClassTable, label: str) -> str:
     return _("%(metrics)s by %(dimension)s") % {
         "metrics": label or metric_label(table.metric),
         "dimension": dimension_label(table.dimension),
     }
 
 
-def quality_against(
-    board: Board, ranking: Column, figures: TeamReported, measure: TeamMeasure
+def score_against_cost_chart(
+    board: Board, ranking: Column, figures: TeamReportedFigures, measure: TeamMeasure
 ) -> Scatter:
     points = [
         Point(name=row.system, x=Measured(value=cost), y=Measured.of(cell))
@@ -182,11 +184,11 @@ def quality_against(
             kind="log" if is_wide else "linear",
             has_zero=True,
         ),
-        y=value_axis(label, ranking.scale),
+        y=score_axis(label, ranking.scale),
     )
 
 
-def one_against_another(pairing: "Pairing") -> Scatter:
+def metric_pair_chart(pairing: "MetricPairing") -> Scatter:
     series = [
         PointSeries(
             name=name,
@@ -194,7 +196,7 @@ def one_against_another(pairing: "Pairing") -> Scatter:
                 Point(name=row.system, x=Measured.of(across), y=Measured.of(up))
                 for row, across, up in points
             ],
-            has_names=len(pairing.points) <= MAX_NAMED,
+            has_names=len(pairing.points) <= MAX_POINTS_LABELLED,
         )
         for name, is_baseline in ((_("systems"), False), (_("baselines"), True))
         if (
@@ -220,12 +222,12 @@ def one_against_another(pairing: "Pairing") -> Scatter:
     return Scatter(
         title=pairing.title,
         series=series,
-        x=value_axis(metric_label(pairing.across.metric), pairing.across.scale),
-        y=value_axis(metric_label(pairing.up.metric), pairing.up.scale),
+        x=score_axis(metric_label(pairing.across.metric), pairing.across.scale),
+        y=score_axis(metric_label(pairing.up.metric), pairing.up.scale),
     )
 
 
-def history(
+def score_history_chart(
     points: Sequence[tuple[dt.datetime, Measured, str]],
     label: str,
     scale: float,
@@ -240,7 +242,7 @@ def history(
     runs = [
         Point(
             name=name,
-            x=Measured(value=at.timestamp(), text=utc_minute(at)),
+            x=Measured(value=at.timestamp(), text=format_utc_minute(at)),
             y=measured,
         )
         for at, measured, name in points
@@ -275,7 +277,7 @@ def history(
         title=_("%(metric)s of each run") % {"metric": label},
         series=series,
         x=Axis(kind="date"),
-        y=value_axis(label, scale),
+        y=score_axis(label, scale),
     )
 
 
@@ -292,9 +294,9 @@ def best_so_far(
     return best
 
 
-#: The quantiles of Student's t have WIDENING_DF degrees of freedom.
-WIDENING_DF = 4
-MIN_CLASSES = 2
+#: The quantiles of Student's t have T_DEGREES_OF_FREEDOM degrees of freedom.
+T_DEGREES_OF_FREEDOM = 4
+MIN_COMPARED_CLASSES = 2
 
 
 class ClassMean(NamedTuple):
@@ -308,7 +310,7 @@ class ClassMean(NamedTuple):
     label: str
 
 
-def class_means(table: ClassTable) -> list[ClassMean]:
+def class_means_over_systems(table: ClassTable) -> list[ClassMean]:
     """Return the mean score over systems for each class in which every system has an
     interval.
 
@@ -330,7 +332,9 @@ def class_means(table: ClassTable) -> list[ClassMean]:
     if not found:
         return []
     shares = (1 - ALPHA / (2 * len(found)), 1 - ALPHA / 2)
-    wider = t_quantile(shares[0], WIDENING_DF) / t_quantile(shares[1], WIDENING_DF)
+    wider = t_quantile(shares[0], T_DEGREES_OF_FREEDOM) / t_quantile(
+        shares[1], T_DEGREES_OF_FREEDOM
+    )
     return [
         ClassMean(
             mean=fmean(value for value, _, _ in own),
@@ -342,14 +346,14 @@ def class_means(table: ClassTable) -> list[ClassMean]:
     ]
 
 
-def tested_in_words(table: ClassTable) -> str:
+def tested_difference_text(table: ClassTable) -> str:
     """Return a sentence that compares the classes with the best and the worst mean
     score, if the intervals of both means do not overlap.
 
     The comparison of two intervals is valid for any dependence between systems.
     """
-    means = class_means(table)
-    if len(means) < MIN_CLASSES or table.higher_is_better is None:
+    means = class_means_over_systems(table)
+    if len(means) < MIN_COMPARED_CLASSES or table.higher_is_better is None:
         return ""
     lowest, highest = min(means), max(means)
     if highest.low <= lowest.high:
@@ -370,7 +374,7 @@ def tested_in_words(table: ClassTable) -> str:
     }
 
 
-_FIXED = {
+_FIXED_VALUE_SENTENCES = {
     Fixed.ONE_LABEL: gettext_lazy(
         "No value of %(metric)s in %(classes)s: one label occurs in the gold there, so that the class fixes "
         "the value. %(instead)s is valid there."
@@ -384,14 +388,14 @@ _FIXED = {
         "%(instead)s is valid there."
     ),
 }
-_INSTEAD = {
+_VALID_METRIC_NAMES = {
     Fixed.ONE_LABEL: gettext_lazy("The recall of the label, or accuracy,"),
     Fixed.BAND_OF_GOLD: gettext_lazy("The mean absolute error"),
     Fixed.EMPTY_GOLD: gettext_lazy("The share of instances without an answer"),
 }
 
 
-def fixed_in_words(table: ClassTable) -> str:
+def fixed_classes_text(table: ClassTable) -> str:
     """Return sentences about classes in which the gold determines the value of a
     metric, with the reason and with a suitable metric.
     """
@@ -399,17 +403,19 @@ def fixed_in_words(table: ClassTable) -> str:
     for label, own in table.fixed.items():
         by_reason.setdefault(own, []).append(class_label(label))
     return " ".join(
-        str(_FIXED[why])
+        str(_FIXED_VALUE_SENTENCES[why])
         % {
             "metric": metric_label(table.metric),
-            "classes": listed(labels),
-            "instead": metric_label(instead) if instead else str(_INSTEAD[why]),
+            "classes": join_names(labels),
+            "instead": metric_label(instead)
+            if instead
+            else str(_VALID_METRIC_NAMES[why]),
         }
         for (why, instead), labels in by_reason.items()
     )
 
 
-def in_words(table: ClassTable) -> str:
+def class_table_summary(table: ClassTable) -> str:
     means = [
         (mean, name.label)
         for name in table.classes
@@ -418,7 +424,7 @@ def in_words(table: ClassTable) -> str:
     if not means:
         return "" if table.fixed else _("No class has a value yet.")
     if table.is_tested:
-        return tested_in_words(table)
+        return tested_difference_text(table)
     sentences = []
     counts = Counter(
         row.evaluation for name in table.classes for row in table.best(name.label)
@@ -432,9 +438,9 @@ def in_words(table: ClassTable) -> str:
             "%(systems)s each have the best number in %(most)s of %(classes)s.",
             len(names),
         )
-        classes = counted(len(table.classes), "class", "classes")
+        classes = count_with_noun(len(table.classes), "class", "classes")
         sentences.append(
-            words % {"systems": listed(names[:3]), "most": most, "classes": classes}
+            words % {"systems": join_names(names[:3]), "most": most, "classes": classes}
         )
     if len(means) > 1 and table.higher_is_better is not None:
         hardest, easiest = sorted(
@@ -461,12 +467,12 @@ def in_words(table: ClassTable) -> str:
     return " ".join(sentences)
 
 
-def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
+def missing_intervals_text(table: ClassTable, pending: Collection[int]) -> str:
     """Return sentences about systems whose scores in some classes have no interval,
     with the classes and the reasons.
 
     ``pending`` contains the evaluations whose intervals are still being computed.
-    Classes in which the gold determines the value are omitted, because `fixed_in_words`
+    Classes in which the gold determines the value are omitted, because `fixed_classes_text`
     describes these classes.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
@@ -491,13 +497,13 @@ def without_intervals(table: ClassTable, pending: Collection[int]) -> str:
         words = _("%(systems)s (%(why)s)")
         if len(in_labels) < len(names):
             words = _("%(systems)s in %(classes)s (%(why)s)")
-        of_classes = listed([class_label(label) for label in in_labels])
-        facts = {"systems": listed(systems), "classes": of_classes, "why": why}
+        of_classes = join_names([class_label(label) for label in in_labels])
+        facts = {"systems": join_names(systems), "classes": of_classes, "why": why}
         reasons.append(words % facts)
     return _("Without an interval: %(systems)s.") % {"systems": "; ".join(reasons)}
 
 
-def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
+def significant_leaders_text(table: ClassTable, leading: Mapping[str, int]) -> str:
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
     systems = [
@@ -510,11 +516,11 @@ def significant_in_words(table: ClassTable, leading: Mapping[str, int]) -> str:
     words = _(
         "Significantly better than every other system of the board is %(systems)s."
     )
-    return words % {"systems": listed(systems)}
+    return words % {"systems": join_names(systems)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairing:
+class MetricPairing:
     across: Column
     up: Column
     points: Sequence[tuple[Row, Cell, Cell]]
@@ -559,7 +565,7 @@ class Pairing:
             "verdict": verdicts[found.holds],
             "above": found.above,
             "units": found.units,
-            "mean": with_interval(
+            "mean": score_with_interval(
                 self.finds * found.mean,
                 ends if found.units > 2 else None,
                 self.up.scale,
@@ -587,7 +593,7 @@ class Pairing:
         ]
 
 
-def has_pairings(board: Board) -> bool:
+def has_metric_pairings(board: Board) -> bool:
     names = {column.name for column in board.columns}
     return any(
         {pair.across, pair.up} <= names
@@ -595,7 +601,7 @@ def has_pairings(board: Board) -> bool:
     )
 
 
-def pairings_of(board: Board) -> list[Pairing]:
+def metric_pairings_of(board: Board) -> list[MetricPairing]:
     columns = {column.name: column for column in board.columns}
     pairings = []
     for pair in board.phase.task.task_type.scatter_pairs:
@@ -611,17 +617,19 @@ def pairings_of(board: Board) -> list[Pairing]:
             left_out = len(board.rows) - len(points)
             axes = {"across": columns[across], "up": columns[up]}
             pairings.append(
-                Pairing(**axes, points=points, left_out=left_out, finds=pair.finds)
+                MetricPairing(
+                    **axes, points=points, left_out=left_out, finds=pair.finds
+                )
             )
     return pairings
 
 
 #: The chart draws at most DRAWN columns as lines, but the table has all columns.
-DRAWN = 3
+MAX_SWEEP_LINES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep:
+class BaselineSweep:
     name: str
     source: str
     swept: str
@@ -649,7 +657,7 @@ class Sweep:
         return [metric_label(column.metric) for column in self.columns]
 
 
-def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
+def baseline_sweeps_of(board: Board, built_in: dict[int, str]) -> list[BaselineSweep]:
     rows = {
         name: row
         for row in board.rows
@@ -663,7 +671,7 @@ def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
     for name, unordered in steps_of.items():
         steps = sorted(unordered, key=lambda baseline: baseline.at or 0.0)
         sweeps.append(
-            Sweep(
+            BaselineSweep(
                 name=name,
                 source=steps[0].source,
                 swept=steps[0].swept,
@@ -679,22 +687,26 @@ def sweeps_of(board: Board, built_in: dict[int, str]) -> list[Sweep]:
     return sweeps
 
 
-def sweep_chart(sweep: Sweep) -> Scatter:
+def baseline_sweep_chart(sweep: BaselineSweep) -> Scatter:
     scale = sweep.columns[0].scale
-    drawn = [column for column in sweep.columns if column.scale == scale][:DRAWN]
+    drawn = [column for column in sweep.columns if column.scale == scale][
+        :MAX_SWEEP_LINES
+    ]
 
     def point(place: int, column: Column) -> Point:
         at, row = sweep.points[place]
         return Point(
             name=metric_label(column.metric),
-            x=Measured(value=float(place), text=in_decimals(f"{sweep.swept} {at:g}")),
+            x=Measured(
+                value=float(place), text=localize_separators(f"{sweep.swept} {at:g}")
+            ),
             y=Measured.of(row.scores.get(column.name)),
         )
 
     return Scatter(
         title=_("%(baseline)s by %(threshold)s")
         % {"baseline": sweep.name, "threshold": sweep.swept},
-        description=sweep_in_words(sweep),
+        description=best_sweep_value_text(sweep),
         series=[
             PointSeries(
                 name=metric_label(column.metric),
@@ -705,9 +717,9 @@ def sweep_chart(sweep: Sweep) -> Scatter:
         ],
         x=Axis(
             title=sweep.swept.capitalize(),
-            labels=[in_decimals(f"{at:g}") for at, _row in sweep.points],
+            labels=[localize_separators(f"{at:g}") for at, _row in sweep.points],
         ),
-        y=value_axis(
+        y=score_axis(
             metric_label(drawn[0].metric) if len(drawn) == 1 else "",
             scale,
             has_zero=True,
@@ -715,7 +727,7 @@ def sweep_chart(sweep: Sweep) -> Scatter:
     )
 
 
-def sweep_in_words(sweep: Sweep) -> str:
+def best_sweep_value_text(sweep: BaselineSweep) -> str:
     column = sweep.columns[0]
     values = [
         (cell.value, at)
@@ -729,7 +741,7 @@ def sweep_in_words(sweep: Sweep) -> str:
     )
     return _("%(metric)s is best at %(at)s (%(threshold)s): %(value)s.") % {
         "metric": metric_label(column.metric),
-        "at": in_decimals(f"{at:g}"),
+        "at": localize_separators(f"{at:g}"),
         "threshold": sweep.swept,
         "value": shown(value, column.scale),
     }

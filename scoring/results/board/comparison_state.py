@@ -7,16 +7,23 @@ import datetime as dt
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q
 
-from citeboard.core.database import from_now
+from citeboard.core.database import database_time_after
 from scoring.models import BoardOrder, Evaluation
-from tasks.jobs.engine import Kind, begin_anew, end_lease, leased, new_job, wake
+from tasks.jobs.engine import (
+    JobKind,
+    create_job,
+    end_lease,
+    lease_query,
+    restart_finished_job,
+    wake_worker,
+)
 from tasks.models import Job, Phase
 
 #: A periodic job queues the comparisons of at most MAX_ASKED boards.
-MAX_ASKED = 20
+MAX_COMPARISONS_QUEUED = 20
 
 
-class Boards(Kind):
+class BoardComparisonKind(JobKind):
     handler = "scoring.worker.compare_board.compare"
     model, related = BoardOrder, ("job",)
     #: The lease in seconds exceeds the duration of the longest comparison of a board.
@@ -24,17 +31,17 @@ class Boards(Kind):
     lease = 120
 
 
-BOARDS = Boards()
+BOARDS = BoardComparisonKind()
 
 
-def order_of(phase_id: int, rules: str) -> BoardOrder:
+def get_comparison_order(phase_id: int, rules: str) -> BoardOrder:
     orders = BoardOrder.objects.filter(phase=phase_id, rules=rules).select_related(
         "job"
     )
     if (order := orders.first()) is None:
         try:
             with transaction.atomic():
-                job = new_job(
+                job = create_job(
                     Job.Kind.COMPARE, Job.Priority.COMPARISON, state=Job.State.DONE
                 )
                 return BoardOrder.objects.create(
@@ -45,24 +52,26 @@ def order_of(phase_id: int, rules: str) -> BoardOrder:
     return order
 
 
-def ask(phase_id: int, rules: str) -> bool:
+def queue_comparison(phase_id: int, rules: str) -> bool:
     """Queue a job that compares the rows of a board, or return False if the job is
     already queued.
 
     A job that already compares the board checks for new rows before the job ends.
     """
-    job, first = order_of(phase_id, rules).job, Job.Priority.COMPARISON
+    job, first = get_comparison_order(phase_id, rules).job, Job.Priority.COMPARISON
     same = Job.all_kinds.filter(pk=job.pk)
-    if same.filter(state=Job.State.RUNNING, woken_at=None).update(woken_at=from_now()):
+    if same.filter(state=Job.State.RUNNING, woken_at=None).update(
+        woken_at=database_time_after()
+    ):
         return True
-    if begin_anew(job, created_at=from_now(), priority=first):
+    if restart_finished_job(job, created_at=database_time_after(), priority=first):
         return True
     same.filter(state=Job.State.QUEUED).update(priority=first)
     return False
 
 
-def ask_again() -> int:
-    since = from_now(-BOARDS.lease)
+def queue_outdated_comparisons() -> int:
+    since = database_time_after(-BOARDS.lease)
     is_busy = Q(job__state__in=Job.MOVING) | Q(
         job__state=Job.State.FAILED, job__finished_at__gt=since
     )
@@ -80,37 +89,45 @@ def ask_again() -> int:
     for pk, version, rule_sets in phases.values_list("pk", "version", "task__rules"):
         for rules in rule_sets:
             compared_at, is_moving = orders.get((pk, rules), (None, False))
-            if compared_at != version and not is_moving and ordered < MAX_ASKED:
-                ordered += ask(pk, rules)
+            if (
+                compared_at != version
+                and not is_moving
+                and ordered < MAX_COMPARISONS_QUEUED
+            ):
+                ordered += queue_comparison(pk, rules)
     return ordered
 
 
-def classes_seen(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
+def class_comparison_times(phase_id: int) -> list[tuple[str, dt.datetime | None]]:
     orders = BoardOrder.objects.filter(phase=phase_id).order_by("rules")
     return list(orders.values_list("rules", "classes_at"))
 
 
-def finish(order: BoardOrder, job: Job, version: int) -> bool:
+def finish_comparison(order: BoardOrder, job: Job, version: int) -> bool:
     """Mark the comparison of a board's rows as complete for this version of the phase.
     Return False if a new request has arrived, so that the job runs again.
     """
     facts = {
         "state": Job.State.DONE,
-        "finished_at": from_now(),
+        "finished_at": database_time_after(),
         "lease_expires_at": None,
     }
     with transaction.atomic():
-        if leased(job).filter(woken_at=None).update(**facts):
+        if lease_query(job).filter(woken_at=None).update(**facts):
             BoardOrder.objects.filter(pk=order.pk).update(version=version)
             return True
-    return not leased(job).update(woken_at=None)
+    return not lease_query(job).update(woken_at=None)
 
 
-def give_way(job: Job, priority: Job.Priority) -> None:
+def requeue_behind_others(job: Job, priority: Job.Priority) -> None:
     """Queue the job that compares a board's rows behind all waiting jobs of the same
     priority.
     """
-    facts = {"state": Job.State.QUEUED, "created_at": from_now(), "priority": priority}
+    facts = {
+        "state": Job.State.QUEUED,
+        "created_at": database_time_after(),
+        "priority": priority,
+    }
     with transaction.atomic():
         if end_lease(job, is_counted=False, **facts):
-            wake(job)
+            wake_worker(job)

@@ -20,36 +20,41 @@ from numpy.typing import NDArray
 
 from citeboard.core import storage
 from citeboard.core.release import release
-from citeboard.core.words import counted, in_decimals, listed, thousands
+from citeboard.core.words import (
+    count_with_noun,
+    format_thousands,
+    join_names,
+    localize_separators,
+)
 from scoring.metrics import Metric, base, metrics_of
 from scoring.metrics.base import Floats
 from scoring.models import BoardOrder, Comparison, Evaluation, RankRange
 from scoring.offline.compare import paired
 from scoring.offline.evaluate import Measurements, Statistics, load_statistics
-from scoring.results.board.comparison_state import order_of
+from scoring.results.board.comparison_state import get_comparison_order
 from scoring.results.board.formatting import metric_label, shown
-from scoring.results.board.seeds import MeanRows
+from scoring.results.board.seeds import SeedMeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
 #: A batch compares one evaluation with AT_A_TIME others, with shared random exchanges.
 #: Evaluations with more than MAX_ROWS rows in total make the batch smaller.
-AT_A_TIME, MAX_ROWS = 32, 2_000_000
+EVALUATIONS_PER_BATCH, MAX_ROWS_PER_BATCH = 32, 2_000_000
 
 log = logging.getLogger(__name__)
 
 
-class Unreadable(Exception):
+class UnreadableStatistics(Exception):
     def __init__(self, evaluation: int) -> None:
         self.evaluation = evaluation
         super().__init__(f"the statistics of evaluation {evaluation} cannot be read")
 
 
-class StatisticsAway(Unreadable):
+class StatisticsUnavailable(UnreadableStatistics):
     """An error if the storage currently cannot provide the stored matrices of a run."""
 
 
-class WithheldStatistics(Unreadable):
+class WithheldStatistics(UnreadableStatistics):
     """An error about stored matrices that are withheld, because the phase hides classes
     and instances of the run.
     """
@@ -64,22 +69,22 @@ def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
         yield kept
 
 
-def reading_failed(evaluation: Evaluation, reason: Exception) -> Unreadable:
+def statistics_error(evaluation: Evaluation, reason: Exception) -> UnreadableStatistics:
     is_away = isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)
-    return (StatisticsAway if is_away else Unreadable)(evaluation.pk)
+    return (StatisticsUnavailable if is_away else UnreadableStatistics)(evaluation.pk)
 
 
-def statistics_of(
+def read_statistics(
     evaluation: Evaluation, only: Collection[str] | None = None
 ) -> Statistics:
     try:
         with open_statistics(evaluation) as kept:
             return load_statistics(kept, only)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
-        raise reading_failed(evaluation, reason) from reason
+        raise statistics_error(evaluation, reason) from reason
 
 
-def compared(
+def compare_with_others(
     metric: Metric,
     one: Evaluation,
     others: Sequence[Evaluation],
@@ -89,15 +94,15 @@ def compared(
     """Compare an evaluation with as many of the ``others`` as fit into memory, in
     order. Return unsaved comparisons. Raises Unreadable.
     """
-    ours = _rows_of(one, metric)
-    others = others[: max(1, MAX_ROWS // max(1, len(ours.resampled[0])))]
+    ours = _read_metric_rows(one, metric)
+    others = others[: max(1, MAX_ROWS_PER_BATCH // max(1, len(ours.resampled[0])))]
     pairs = []
     for other in others:
-        theirs = _rows_of(other, metric)
+        theirs = _read_metric_rows(other, metric)
         own = metric.as_stored(ours.matrices, theirs.matrices)
         if own is None:
             is_old = metric.statistic not in ours.matrices
-            raise Unreadable((one if is_old else other).pk)
+            raise UnreadableStatistics((one if is_old else other).pk)
         pairs.append(
             paired(own, ours, theirs)
             if one.pk < other.pk
@@ -135,10 +140,10 @@ def compared(
     return rows
 
 
-def _rows_of(evaluation: Evaluation, metric: Metric) -> Measurements:
-    read = statistics_of(evaluation, [metric.statistic])
+def _read_metric_rows(evaluation: Evaluation, metric: Metric) -> Measurements:
+    read = read_statistics(evaluation, [metric.statistic])
     if metric.as_stored(read.matrices) is None:
-        raise Unreadable(evaluation.pk)
+        raise UnreadableStatistics(evaluation.pk)
     return read
 
 
@@ -164,9 +169,11 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     pairs = {(comparison.first_id, comparison.second_id) for comparison in fresh}
     if any(
         pair in pairs
-        for pair in known_pairs(same, rows[0].metric).values_list("first", "second")
+        for pair in stored_comparisons(same, rows[0].metric).values_list(
+            "first", "second"
+        )
     ):
-        order = order_of(rows[0].first.phase_id, rows[0].first.rules)
+        order = get_comparison_order(rows[0].first.phase_id, rows[0].first.rules)
         BoardOrder.objects.filter(pk=order.pk).update(revision=F("revision") + 1)
     Comparison.objects.bulk_create(
         fresh,
@@ -187,7 +194,7 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     return len(fresh)
 
 
-def with_too_few_trials(
+def pairs_with_too_few_trials(
     evaluations: Collection[int], metric: str
 ) -> set[tuple[int, int]]:
     """Return the pairs of runs whose test needs more random trials, because the board
@@ -213,10 +220,12 @@ def with_too_few_trials(
 
 
 #: The p-value NOT_YET marks rows without a comparison, which count as not different.
-NOT_YET = math.inf
+P_NOT_COMPUTED = math.inf
 
 
-def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Comparison]:
+def stored_comparisons(
+    evaluations: Collection[int], metric: str
+) -> QuerySet[Comparison]:
     """Return the stored comparisons of each two of these evaluations, in no particular
     order.
     """
@@ -225,19 +234,21 @@ def known_pairs(evaluations: Collection[int], metric: str) -> QuerySet[Compariso
     ).order_by()
 
 
-def p_values(
-    evaluations: Sequence[int], metric: str, means: MeanRows | None = None
+def pairwise_p_values(
+    evaluations: Sequence[int], metric: str, means: SeedMeanRows | None = None
 ) -> Floats:
     """Return the symmetric matrix of p-values from tests between the rows of a board.
 
-    A p-value is `NOT_YET` if the two rows are not compared yet, and NaN if undefined.
+    A p-value is `P_NOT_COMPUTED` if the two rows are not compared yet, and NaN if undefined.
     Rows in ``means``, which are means over seeds, use their own comparisons.
     """
     count = len(evaluations)
-    p = np.full((count, count), NOT_YET)
+    p = np.full((count, count), P_NOT_COMPUTED)
     np.fill_diagonal(p, math.nan)
     # Reading values is faster than objects for the 19,900 comparisons of 200 rows.
-    pairs = known_pairs(evaluations, metric).values_list("first_id", "second_id", "p")
+    pairs = stored_comparisons(evaluations, metric).values_list(
+        "first_id", "second_id", "p"
+    )
     found = np.array(list(pairs), float).reshape(-1, 3)
     order = np.argsort(evaluations)
     ordered = np.asarray(evaluations, float)[order]
@@ -245,7 +256,7 @@ def p_values(
     p[i, j] = p[j, i] = found[:, 2]
     if means is not None:
         for place in means.places:
-            p[place, :] = p[:, place] = NOT_YET
+            p[place, :] = p[:, place] = P_NOT_COMPUTED
             p[place, place] = math.nan
         for (one, other), pair in means.comparisons().items():
             p[one, other] = p[other, one] = math.nan if pair.p is None else pair.p
@@ -253,11 +264,11 @@ def p_values(
 
 
 VALUE, SIGNIFICANCE = "value", "significance"
-WAYS = (VALUE, SIGNIFICANCE)
+RANKING_METHODS = (VALUE, SIGNIFICANCE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstTwo:
+class TopTwoComparison:
     """The comparison of the first two rows of a board, and the probability that both
     rows keep their order with twice as many units (resampled items).
     """
@@ -274,7 +285,7 @@ class Ranks:
 
     ranges: list[RankRange]
     is_complete: bool
-    first_two: FirstTwo | None = None
+    first_two: TopTwoComparison | None = None
     keeps_sentences: bool = False
 
 
@@ -283,7 +294,7 @@ def compute_ranks(
     values: Sequence[float | None],
     metric: str,
     *,
-    means: MeanRows | None = None,
+    means: SeedMeanRows | None = None,
     is_settled: bool = False,
 ) -> Ranks:
     """Return the possible ranks of the rows of a board, which are sorted best first.
@@ -292,16 +303,16 @@ def compute_ranks(
     order is computed with shrinkage over all rows, as at the time when the board became
     final.
     """
-    p = p_values(evaluations, metric, means)
+    p = pairwise_p_values(evaluations, metric, means)
     merits = [math.nan if value is None else value for value in values]
     standings = significance.standings_of(merits, p)
     first_two = None
     if means is not None and not means.places.isdisjoint((0, 1)):
         if pair := means.comparisons().get((0, 1)):
-            first_two = FirstTwo(
+            first_two = TopTwoComparison(
                 units=pair.units, differ=standings[1].low > 1, p=pair.p
             )
-    elif len(evaluations) > 1 and p[0, 1] != NOT_YET:
+    elif len(evaluations) > 1 and p[0, 1] != P_NOT_COMPUTED:
         of_means = () if means is None else means.places
         shrinking = [
             evaluation
@@ -312,25 +323,27 @@ def compute_ranks(
             if place not in of_means
         ]
         differ = standings[1].low > 1
-        first_two = _first_two(
+        first_two = _compare_top_two(
             evaluations[:2],
             shrinking,
             metric,
             differ=differ,
             equal=0.0 if is_settled else significance.EQUAL,
         )
-    deciding = _deciding_p(merits, p)
+    deciding = _p_values_against_better_rows(merits, p)
     ranges = [
         RankRange(evaluation=evaluation, low=standing.low, high=standing.high, p=own)
         for evaluation, standing, own in zip(
             evaluations, standings, deciding, strict=True
         )
     ]
-    is_complete = not np.any(p == NOT_YET)
+    is_complete = not np.any(p == P_NOT_COMPUTED)
     return Ranks(ranges=ranges, is_complete=is_complete, first_two=first_two)
 
 
-def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
+def _p_values_against_better_rows(
+    merits: Sequence[float], p: Floats
+) -> list[float | None]:
     """Return the adjusted p-value of each row's test against the first row. If a row is
     significantly worse than other rows but not than the first row, return the smallest
     p-value against these other rows.
@@ -346,24 +359,24 @@ def _deciding_p(merits: Sequence[float], p: Floats) -> list[float | None]:
     return deciding
 
 
-def _first_two(
+def _compare_top_two(
     two: Sequence[int],
     shrinking: Sequence[int],
     metric: str,
     *,
     differ: bool,
     equal: float,
-) -> FirstTwo:
+) -> TopTwoComparison:
     """Compare the first two rows of a board, and estimate the probability that both
     rows keep their order. ``shrinking`` are the rows whose range of possible ranks
     overlaps that of the first row.
     """
-    pair = known_pairs(two, metric).get()
+    pair = stored_comparisons(two, metric).get()
     chance = None
     if not differ and pair.difference and pair.error:
-        pairs = known_pairs(shrinking, metric)
+        pairs = stored_comparisons(shrinking, metric)
         chance = _order_chance(pair, pairs, len(shrinking), equal)
-    return FirstTwo(units=pair.units, differ=differ, p=pair.p, chance=chance)
+    return TopTwoComparison(units=pair.units, differ=differ, p=pair.p, chance=chance)
 
 
 def _order_chance(
@@ -380,21 +393,21 @@ def _order_chance(
     )
 
 
-def told_apart(
+def significantly_better_matrix(
     rows: Sequence[int],
     values: Sequence[float | None],
     metric: str,
-    means: MeanRows | None = None,
+    means: SeedMeanRows | None = None,
 ) -> NDArray[np.bool_]:
     """Return a matrix in which ``[i, j]`` is True if row j of the board is
     significantly better than row i.
     """
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(merits, p_values(rows, metric, means))
+    return significance.surely_above(merits, pairwise_p_values(rows, metric, means))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Separation:
+class RankSeparation:
     """The numbers of units and of tests from which the ranks of a board follow, and the
     test of its first two rows.
 
@@ -425,11 +438,11 @@ class Separation:
         sentences = []
         if not self.can_differ:
             facts = {
-                "units": counted_units(self.units, self.unit),
+                "units": unit_count_text(self.units, self.unit),
                 "alpha": f"{100 * significance.ALPHA:.0f}",
-                "p": in_decimals(f"{self.smallest_p:.3f}"),
+                "p": localize_separators(f"{self.smallest_p:.3f}"),
                 "systems": self.comparisons + 1,
-                "corrected": in_decimals(f"{self.smallest_corrected_p:.3f}"),
+                "corrected": localize_separators(f"{self.smallest_corrected_p:.3f}"),
                 "comparisons": self.comparisons,
             }
             words = _(
@@ -443,23 +456,25 @@ class Separation:
             sentences.append(words % facts)
         if self.p is not None:
             words = _("First and second could be tied (p %(p)s).")
-            sentences.append(words % {"p": in_decimals(f"{self.p:.2g}")})
+            sentences.append(words % {"p": localize_separators(f"{self.p:.2g}")})
         if self.order_chance is not None:
             words = _(
                 "If %(units)s behave like these, the first stays ahead of the second "
                 "with a chance of about %(chance)s %%."
             )
-            more = counted_units(self.units, self.unit, are_more=True)
+            more = unit_count_text(self.units, self.unit, are_more=True)
             sentences.append(
                 words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"}
             )
         return sentences
 
 
-def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
+def separation_of_top_two(
+    first_two: TopTwoComparison, *, unit: str, rows: int
+) -> RankSeparation:
     comparisons = rows - 1
     trials = significance.trials_for(first_two.units, comparisons)
-    return Separation(
+    return RankSeparation(
         unit=unit,
         units=first_two.units,
         comparisons=comparisons,
@@ -470,9 +485,9 @@ def separation(first_two: FirstTwo, *, unit: str, rows: int) -> Separation:
 
 
 #: The power is computed for test sets that are larger by the factors TIMES.
-TIMES = (1, 2, 4)
+TEST_SET_SIZE_FACTORS = (1, 2, 4)
 #: The estimate of power compares each two of the MAX_RUNS newest runs.
-MAX_RUNS = 4
+MAX_RUNS_FOR_POWER = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -493,7 +508,7 @@ class GoldPower:
     @property
     def sentences(self) -> list[str]:
         by_units: dict[int, str] = {}
-        for units in (times * self.units for times in TIMES):
+        for units in (times * self.units for times in TEST_SET_SIZE_FACTORS):
             least = significance.detectable_difference(
                 self.error, self.units, at_units=units, largest=self.largest
             )
@@ -502,26 +517,30 @@ class GoldPower:
         sentences = []
         if self.units not in by_units:
             few = _("%(units)s cannot show that two systems differ at 5 %%.")
-            sentences.append(few % {"units": counted_units(self.units, self.unit)})
+            sentences.append(few % {"units": unit_count_text(self.units, self.unit)})
         if by_units:
             (units, first), *more = by_units.items()
             words = _("%(units)s show a difference in %(metric)s of %(difference)s")
             shows = {
-                "units": counted_units(units, self.unit),
+                "units": unit_count_text(units, self.unit),
                 "metric": self.metric,
                 "difference": first,
             }
             sizes = [words % shows]
             words = _("%(units)s one of %(difference)s")
             sizes += [
-                words % {"units": thousands(further), "difference": least}
+                words % {"units": format_thousands(further), "difference": least}
                 for further, least in more
             ]
             words = _(
                 "With a chance of 80 %%, %(sizes)s (from the differences between %(runs)s)."
             )
             sentences.append(
-                words % {"sizes": listed(sizes), "runs": counted(self.runs, "run")}
+                words
+                % {
+                    "sizes": join_names(sizes),
+                    "runs": count_with_noun(self.runs, "run"),
+                }
             )
         return sentences
 
@@ -542,7 +561,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
         known = known.filter(
             submission__phase=phase, submission__status=Submission.Status.SCORED
         )
-    evaluations = list(known.order_by("-pk")[:MAX_RUNS])
+    evaluations = list(known.order_by("-pk")[:MAX_RUNS_FOR_POWER])
     if len(evaluations) < 2:
         return None
     metric = metrics_of(
@@ -555,7 +574,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     if measured is None:
         try:
             runs = [
-                statistics_of(evaluation, [metric.statistic])
+                read_statistics(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
             # Do not compare matrices that different versions of a metric computed.
@@ -566,7 +585,7 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
                 max((len(pair.a) for pair in pairs), default=0),
                 significance.typical_error(pairs),
             )
-        except Unreadable as reason:
+        except UnreadableStatistics as reason:
             log.warning("What gold %s can show is not known: %s", gold.pk, reason)
             measured = 0, math.nan
         cache.set(key, measured, 24 * 3600)
@@ -585,15 +604,30 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     )
 
 
-def counted_units(number: int, unit: str, *, are_more: bool = False) -> str:
+def unit_count_text(number: int, unit: str, *, are_more: bool = False) -> str:
     words = {
-        "instance": (counted(number, "instance"), counted(number, "more instance")),
-        "paper": (counted(number, "paper"), counted(number, "more paper")),
-        "question": (counted(number, "question"), counted(number, "more question")),
-        "system": (counted(number, "system"), counted(number, "more system")),
-        "text": (counted(number, "text"), counted(number, "more text")),
-        "topic": (counted(number, "topic"), counted(number, "more topic")),
+        "instance": (
+            count_with_noun(number, "instance"),
+            count_with_noun(number, "more instance"),
+        ),
+        "paper": (
+            count_with_noun(number, "paper"),
+            count_with_noun(number, "more paper"),
+        ),
+        "question": (
+            count_with_noun(number, "question"),
+            count_with_noun(number, "more question"),
+        ),
+        "system": (
+            count_with_noun(number, "system"),
+            count_with_noun(number, "more system"),
+        ),
+        "text": (count_with_noun(number, "text"), count_with_noun(number, "more text")),
+        "topic": (
+            count_with_noun(number, "topic"),
+            count_with_noun(number, "more topic"),
+        ),
     }
-    return words.get(unit, (counted(number, unit), counted(number, f"more {unit}")))[
-        are_more
-    ]
+    return words.get(
+        unit, (count_with_noun(number, unit), count_with_noun(number, f"more {unit}"))
+    )[are_more]

@@ -13,27 +13,27 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit, middleware, plain_text
-from citeboard.core.instants import instants_in_words, stored_minute
-from citeboard.core.words import counted
+from citeboard.core.instants import format_for_history, format_times_in_fact
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.models import ResultConfirmation, Score
-from scoring.results.board.counting import CountingRun, board_gold, counting_runs
-from scoring.results.board.standings import Board, significant
+from scoring.results.board.counting import CountingRun, counting_runs, gold_on_board
+from scoring.results.board.standings import Board, round_to_12_digits
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
     shows_run_counts,
     visibility_of,
 )
-from tasks.gold.secrecy import shows_scores
+from tasks.gold.secrecy import shows_own_scores
 from tasks.models import Gold, Phase, Submission, seasons
-from tasks.seasons.phase_acts import locked_phase
+from tasks.seasons.phase_acts import lock_phase
 
 State = ResultConfirmation.State
 
 
 @dataclass(frozen=True)
-class Result:
+class TeamResult:
     """The result of a run, which the team of the run confirms. ``has_fallen`` is True
     if the scores have changed since the team confirmed the result.
     """
@@ -54,7 +54,7 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confirmation:
+class BoardConfirmation:
     official_since: dt.datetime | None
     confirmed: int | None
     teams: int | None
@@ -77,12 +77,12 @@ class Confirmation:
         """Return the state of the teams' confirmation as a sentence in English without
         a full stop, for tables and citations.
         """
-        with translation.override(middleware.ENGLISH):
+        with translation.override(middleware.ENGLISH_CODE):
             return f"Results are {self.words}"
 
     @property
     def words(self) -> str:
-        return instants_in_words(self.stored_words)
+        return format_times_in_fact(self.stored_words)
 
     @property
     def stored_words(self) -> str:
@@ -90,7 +90,7 @@ class Confirmation:
         change, so that snapshots keep their digests.
         """
         if self.official_since is not None:
-            since = f"{stored_minute(self.official_since)} UTC"
+            since = f"{format_for_history(self.official_since)} UTC"
             return _("official since %(time)s") % {"time": since}
         if self.teams is None:
             return _("preliminary: not every team has confirmed")
@@ -101,12 +101,12 @@ class Confirmation:
         )
         return words % {
             "confirmed": self.confirmed,
-            "teams": counted(self.teams, "team"),
+            "teams": count_with_noun(self.teams, "team"),
         }
 
 
-def results_of(phase: Phase) -> list[Result]:
-    gold = board_gold(phase) if phase.task.rules else None
+def results_to_confirm(phase: Phase) -> list[TeamResult]:
+    gold = gold_on_board(phase) if phase.task.rules else None
     if gold is None:
         return []
     counting = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold)
@@ -131,7 +131,11 @@ def results_of(phase: Phase) -> list[Result]:
         if last.get((pk, rules), (None,))[0] != evaluation:
             last[pk, rules] = evaluation, []
         printed = (
-            "inf" if is_infinite else "" if value is None else repr(significant(value))
+            "inf"
+            if is_infinite
+            else ""
+            if value is None
+            else repr(round_to_12_digits(value))
         )
         last[pk, rules][1].append(f"{rules} {metric} {printed}")
     lines: dict[int, list[str]] = defaultdict(list)
@@ -148,11 +152,15 @@ def results_of(phase: Phase) -> list[Result]:
         own, statement = numbers[run.submission], statements.get(run.submission)
         holds = statement is not None and statement.numbers == own
         has_fallen = statement is not None and not holds
-        results.append(Result(run, gold, own, statement if holds else None, has_fallen))
+        results.append(
+            TeamResult(run, gold, own, statement if holds else None, has_fallen)
+        )
     return results
 
 
-def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | None:
+def results_official_since(
+    phase: Phase, results: Collection[TeamResult]
+) -> dt.datetime | None:
     """Return the time when organisers ended the confirmation of results, or when the
     last team confirmed its result, and None before that time.
     """
@@ -166,14 +174,14 @@ def official_since(phase: Phase, results: Collection[Result]) -> dt.datetime | N
     return max(instants) if instants and len(instants) == len(results) else None
 
 
-def teams_confirmed(results: Collection[Result]) -> tuple[int, int]:
+def count_confirmed_teams(results: Collection[TeamResult]) -> tuple[int, int]:
     by_team: dict[str | None, list[bool]] = defaultdict(list)
     for result in results:
         by_team[result.run.team_slug].append(result.is_confirmed)
     return sum(map(all, by_team.values())), len(by_team)
 
 
-def confirmation_of(board: Board) -> Confirmation | None:
+def confirmation_of(board: Board) -> BoardConfirmation | None:
     """Return the state of the teams' confirmation of a board's results. The result is
     None if the phase requires no confirmation or has not ended, or if the reader does
     not see the current board.
@@ -185,21 +193,23 @@ def confirmation_of(board: Board) -> Confirmation | None:
         or board.visibility == Visibility.NOTHING
     ):
         return None
-    if board.frozen_at is not None or board.gold != board_gold(phase):
+    if board.frozen_at is not None or board.gold != gold_on_board(phase):
         return None
-    if not (results := results_of(phase)):
+    if not (results := results_to_confirm(phase)):
         return None
     confirmed, teams = (
-        teams_confirmed(results)
+        count_confirmed_teams(results)
         if shows_run_counts(phase, board.audience)
         else (None, None)
     )
-    return Confirmation(
-        official_since=official_since(phase, results), confirmed=confirmed, teams=teams
+    return BoardConfirmation(
+        official_since=results_official_since(phase, results),
+        confirmed=confirmed,
+        teams=teams,
     )
 
 
-def why_not(phase: Phase) -> str:
+def why_confirmation_is_closed(phase: Phase) -> str:
     """Return the reason why teams currently cannot confirm results, or an empty text."""
     if not phase.confirms_results:
         return _("%(phase)s does not ask teams to confirm their results") % {
@@ -211,11 +221,11 @@ def why_not(phase: Phase) -> str:
         return _("the organisers have ended the confirmation; the results are official")
     if phase.is_frozen():
         return _("the board is frozen; results are confirmed once it is revealed")
-    if not shows_scores(phase):
+    if not shows_own_scores(phase):
         return _(
             "teams do not see the scores of their runs yet; results are confirmed once they do"
         )
-    newest, stands_on = Gold.objects.current(phase), board_gold(phase)
+    newest, stands_on = Gold.objects.current(phase), gold_on_board(phase)
     if newest is not None and stands_on != newest:
         return _(
             "runs are being scored against gold v%(number)s; results are confirmed once they all are"
@@ -223,7 +233,7 @@ def why_not(phase: Phase) -> str:
     return ""
 
 
-MAX_TEXT = 2000
+MAX_ERRATUM_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,13 +247,13 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     if not text:
         raise ValidationError({"text": _("say what was wrong, and what holds now")})
     words = _("the text has %(characters)s characters; at most %(most)s are allowed")
-    plain_text.check_length("text", text, MAX_TEXT, words)
+    plain_text.check_length("text", text, MAX_ERRATUM_CHARACTERS, words)
     at = timezone.now()
     with transaction.atomic():
-        locked = locked_phase(phase)
+        locked = lock_phase(phase)
         locked.errata.append({"at": at.isoformat(), "text": text})
         locked.save(update_fields=["errata"])
-        seasons.bump_version(locked.pk)
+        seasons.increment_board_version(locked.pk)
         facts, changes = (
             {"phase": f"{locked.task}, {locked}"},
             [audit.Change("erratum", None, text)],
@@ -267,7 +277,7 @@ def all_errata(phase: Phase) -> list[Erratum]:
     ]
 
 
-def errata_for(
+def visible_errata(
     phase: Phase, audience: Audience, since: dt.datetime | None = None
 ) -> list[Erratum]:
     if not phase.errata or visibility_of(phase, audience) == Visibility.NOTHING:

@@ -30,7 +30,7 @@ from django.utils.timezone import now
 from citeboard.core import audit
 from citeboard.teams.models import Membership
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Rescore, Score
-from tasks.gold.secrecy import ASKED
+from tasks.gold.secrecy import EMBARGO_PHASE_FIELDS
 from tasks.models import (
     Acknowledgement,
     Gold,
@@ -45,12 +45,12 @@ from tasks.models import (
 )
 
 
-class Turnout(NamedTuple):
+class RunAndTeamCounts(NamedTuple):
     teams: int
     runs: int
 
 
-def turnout(phase: Phase) -> Turnout:
+def count_runs_and_teams(phase: Phase) -> RunAndTeamCounts:
     """Return the number of runs by registered teams in a phase, and the number of teams
     with a run. Database triggers update the numbers of runs and teams.
     """
@@ -60,10 +60,10 @@ def turnout(phase: Phase) -> Turnout:
     )
     by_team = tallied.values("team").annotate(runs=Sum("number")).filter(runs__gt=0)
     total = by_team.aggregate(teams=Count("team"), sent=Sum("runs"))
-    return Turnout(total["teams"], int(total["sent"] or 0))
+    return RunAndTeamCounts(total["teams"], int(total["sent"] or 0))
 
 
-def has_figures_beside(
+def has_reported_or_manual_scores(
     phase: Phase, runs: Collection[int], at: dt.datetime | None = None
 ) -> tuple[bool, bool]:
     """Return True or False for figures that teams reported for these runs, and True or
@@ -83,7 +83,7 @@ def has_figures_beside(
     return has_figures, has_measures
 
 
-def board_gold(phase: Phase) -> Gold | None:
+def gold_on_board(phase: Phase) -> Gold | None:
     golds = Gold.objects.filter(task=phase.task_id, split=phase.split)
     golds = golds.order_by("-number")
     versions = list(golds[:2])
@@ -96,7 +96,10 @@ def board_gold(phase: Phase) -> Gold | None:
         is_through = (
             gold
             for gold in newer
-            if not (unsettled(phase, gold) | failed_against(phase, gold)).exists()
+            if not (
+                runs_without_outcome_on_gold(phase, gold)
+                | runs_failed_on_gold(phase, gold)
+            ).exists()
         )
         number = next(is_through, oldest).pk
         caches["results"].set(key, number, 600)
@@ -104,7 +107,7 @@ def board_gold(phase: Phase) -> Gold | None:
     return newest.get(number) or Gold.objects.get(pk=number)
 
 
-def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+def runs_failed_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     """Return the runs with scores on an older version of the gold that could not be
     scored on this version, unless organisers acknowledged the failure.
 
@@ -119,12 +122,12 @@ def failed_against(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     failed = Job.objects.filter(
         submission=OuterRef("pk"), gold=gold, rules=rules, state=Job.State.FAILED
     )
-    failed = failed.exclude(Acknowledgement.objects.of_job())
+    failed = failed.exclude(Acknowledgement.objects.exists_for_job_failure())
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
     return runs.filter(Exists(earlier), Exists(failed), ~Exists(own)).order_by()
 
 
-def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
+def board_gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     rules = phase.task.ranking_rules if phase.task.rules else ""
     noted = FrozenBoard.objects.filter(
         phase=phase, rules=rules, frozen_from=instant
@@ -141,38 +144,41 @@ def gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     for oldest in versions.order_by("-number"):
         scored = scores.filter(submission=OuterRef("submission"), gold=oldest)
         if not scores.filter(
-            ~Exists(scored), ~Exists(_given_up("submission", oldest, rules))
+            ~Exists(scored),
+            ~Exists(_failed_or_cancelled_jobs("submission", oldest, rules)),
         ).exists():
             break
     return oldest
 
 
-def unsettled(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+def runs_without_outcome_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     rules = phase.task.ranking_rules if phase.task.rules else ""
     scored = Evaluation.objects.filter(
         submission=OuterRef("pk"), gold=gold, rules=rules
     )
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
     return runs.filter(
-        ~Exists(scored), ~Exists(_given_up("pk", gold, rules))
+        ~Exists(scored), ~Exists(_failed_or_cancelled_jobs("pk", gold, rules))
     ).order_by()
 
 
-def _given_up(run: str, gold: Gold, rules: str | OuterRef) -> QuerySet[Job]:
+def _failed_or_cancelled_jobs(
+    run: str, gold: Gold, rules: str | OuterRef
+) -> QuerySet[Job]:
     states = (Job.State.FAILED, Job.State.CANCELLED)
     return Job.objects.filter(
         submission=OuterRef(run), gold=gold, rules=rules, state__in=states
     )
 
 
-def told_otherwise(phase: Phase) -> Q:
+def has_outdated_release(phase: Phase) -> Q:
     """Return a filter for evaluations whose scores are outdated, because the phase now
     shows another kind of scores. For example, when the phase ends, final scores replace
     the scores on the public part.
     """
     at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
-    return (~of_people & ~Q(release=phase.release_at(at))) | (
-        of_people & ~Q(release=phase.part_at(at))
+    return (~of_people & ~Q(release=phase.score_restrictions_at(at))) | (
+        of_people & ~Q(release=phase.scored_part_at(at))
     )
 
 
@@ -197,7 +203,7 @@ def is_going_on(order: Rescore) -> bool:
     ).exists()
 
 
-def is_being_released(phase: Phase) -> bool:
+def has_mixed_final_scores(phase: Phase) -> bool:
     """Return True if the phase is closed and only some of its runs have final scores.
 
     Final scores are computed on the private part of the gold, or without the rounding
@@ -211,10 +217,12 @@ def is_being_released(phase: Phase) -> bool:
         own = Evaluation.objects.filter(
             phase=phase, gold=gold, submission__status=Submission.Status.SCORED
         ).order_by()
-        known = gold is not None and own.exclude(told_otherwise(phase)).exists()
+        known = gold is not None and own.exclude(has_outdated_release(phase)).exists()
         if known and gold is not None:
-            given_up = Exists(_given_up("submission", gold, OuterRef("rules")))
-            known = own.filter(~given_up, told_otherwise(phase)).exists()
+            given_up = Exists(
+                _failed_or_cancelled_jobs("submission", gold, OuterRef("rules"))
+            )
+            known = own.filter(~given_up, has_outdated_release(phase)).exists()
         phase.__dict__["is_being_released"] = known
     return known
 
@@ -250,38 +258,38 @@ class ScoreRow(NamedTuple):
     high: float | None
 
 
-_ROWS = (("p", Phase), ("t", Task), ("s", Season))
-#: A board depends on the settings in _SETTINGS and on the times in these settings.
-_SETTINGS = [
+_SETTINGS_MODELS = (("p", Phase), ("t", Task), ("s", Season))
+#: A board depends on the settings in _BOARD_SETTING_COLUMNS and on the times in these settings.
+_BOARD_SETTING_COLUMNS = [
     f"{table}.{name}"
-    for table, model in _ROWS
-    for name in model.settings_that("on_board")
+    for table, model in _SETTINGS_MODELS
+    for name in model.settings_with_flag("on_board")
 ]
-_PASSED = [
+_PASSED_TIME_CONDITIONS = [
     f"{table}.{name} <= %(now)s"
-    for table, model in _ROWS
-    for name in model.settings_that("on_board")
+    for table, model in _SETTINGS_MODELS
+    for name in model.settings_with_flag("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
 #: A board also depends on embargo settings of other phases with the same gold.
-_KEPT_BACK = " || '-' || ".join(
+_EMBARGO_SETTINGS_SQL = " || '-' || ".join(
     f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
     if isinstance(Phase.field(name), DateTimeField)
     else f"CAST(o.{name} AS TEXT)"
-    for name in ASKED
+    for name in EMBARGO_PHASE_FIELDS
 )
-_JOINED, _LISTED = (
+_STRING_AGGREGATE_SQL, _JSON_ARRAY_SQL = (
     ("STRING_AGG", "JSON_BUILD_ARRAY")
     if connection.vendor == "postgresql"
     else ("GROUP_CONCAT", "JSON_ARRAY")
 )
 #: This SQL statement takes 0.04 ms, whereas querysets would take 4.4 ms.
 #: Every request for a page of a board sends the statement, to compute the cache key.
-_PUBLIC_FACTS = f"""
+_PUBLIC_BOARD_FACTS_SQL = f"""
 SELECT p.id, p.version, p.confirmation_ended_at,
 -- Which organisers are members of which teams.
 (
-    SELECT {_JOINED}(place, ',') FROM (
+    SELECT {_STRING_AGGREGATE_SQL}(place, ',') FROM (
         SELECT m.id || '-' || o.id AS place
         FROM teams_membership m JOIN tasks_organiser o ON o.user_id = m.user_id
         WHERE o.season_id = s.id ORDER BY m.id, o.id
@@ -289,8 +297,8 @@ SELECT p.id, p.version, p.confirmation_ended_at,
 ),
 -- What other phases on any of the same gold keep back.
 (
-    SELECT {_JOINED}(fact, ' ') FROM (
-        SELECT o.id || '-' || o.version || '-' || u.min_class_size || '-' || {_KEPT_BACK} AS fact
+    SELECT {_STRING_AGGREGATE_SQL}(fact, ' ') FROM (
+        SELECT o.id || '-' || o.version || '-' || u.min_class_size || '-' || {_EMBARGO_SETTINGS_SQL} AS fact
         FROM tasks_phase o JOIN tasks_task u ON u.id = o.task_id
         WHERE o.id <> p.id AND o.id IN (
             SELECT b.id FROM tasks_phase b WHERE b.task_id = p.task_id AND b.split = p.split
@@ -312,13 +320,13 @@ SELECT p.id, p.version, p.confirmation_ended_at,
     LEFT JOIN tasks_goldoverlap x ON x.gold_id = g.id AND (x.binds OR x.is_claimed)
     WHERE g.task_id = p.task_id AND g.split = p.split
 ),
-CAST({_LISTED}({", ".join(_SETTINGS + _PASSED)}) AS TEXT)
+CAST({_JSON_ARRAY_SQL}({", ".join(_BOARD_SETTING_COLUMNS + _PASSED_TIME_CONDITIONS)}) AS TEXT)
 FROM tasks_phase p JOIN tasks_task t ON t.id = p.task_id JOIN tasks_season s ON s.id = t.season_id
 WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_public
 """  # noqa: S608  (names of columns)
 #: This SQL statement takes 0.02 ms, whereas four querysets would take 1.4 ms.
 #: Every request for the home page sends the statement, to compute the cache key.
-_SITE_FACTS = """
+_SITE_FACTS_SQL = """
 SELECT
 (SELECT MAX(id) FROM core_auditentry),
 (SELECT COUNT(*) FROM tasks_season WHERE is_public),
@@ -332,14 +340,14 @@ FROM tasks_phase
 """
 
 
-def site_facts() -> tuple[Any, ...]:
+def home_page_cache_facts() -> tuple[Any, ...]:
     """Return values of the site that change whenever a run, score or deadline changes."""
-    facts = _first_row(_SITE_FACTS, {})
+    facts = _query_first_row(_SITE_FACTS_SQL, {})
     assert facts is not None
     return facts
 
 
-def organisers_in_teams(season: int) -> tuple[tuple[int, int], ...]:
+def team_memberships_of_organisers(season: int) -> tuple[tuple[int, int], ...]:
     """Return the ids of team memberships of organisers of the season, each with the id
     of the organiser.
     """
@@ -347,14 +355,18 @@ def organisers_in_teams(season: int) -> tuple[tuple[int, int], ...]:
     return tuple(places.order_by("pk").values_list("pk", "user__organises"))
 
 
-def public_facts(season: str, task: str, phase: str) -> tuple[Any, ...] | None:
+def public_board_cache_facts(
+    season: str, task: str, phase: str
+) -> tuple[Any, ...] | None:
     """Return the values that determine a public board's content, or None if the board
     is not public.
     """
-    return _first_row(_PUBLIC_FACTS, {"season": season, "task": task, "phase": phase})
+    return _query_first_row(
+        _PUBLIC_BOARD_FACTS_SQL, {"season": season, "task": task, "phase": phase}
+    )
 
 
-def _first_row(statement: str, values: dict[str, str]) -> tuple[Any, ...] | None:
+def _query_first_row(statement: str, values: dict[str, str]) -> tuple[Any, ...] | None:
     with connection.cursor() as cursor:
         cursor.execute(statement, values | {"now": now()})
         row: tuple[Any, ...] | None = cursor.fetchone()
@@ -401,7 +413,7 @@ def counting_runs(
     return [made(*row) for row in rows]
 
 
-def systems_tried(
+def scored_systems_by_team(
     phase: Phase, rules: str | None, gold: Gold | None, at: dt.datetime | None = None
 ) -> Counter[str]:
     """Return the number of systems with a scored run for each team, keyed by the team's
@@ -420,7 +432,7 @@ def systems_tried(
         ),
     )
     if at is not None:
-        accepted = audit.history(phase.task.season).filter(
+        accepted = audit.history_of_place(phase.task.season).filter(
             action="run-accepted", at__gt=at
         )
         tried = tried.exclude(submission__in=accepted.values("subject_id"))
@@ -434,7 +446,7 @@ def systems_tried(
     return Counter(team for team, _system in systems)
 
 
-def scores_of(evaluations: Sequence[int]) -> list[ScoreRow]:
+def score_rows_of(evaluations: Sequence[int]) -> list[ScoreRow]:
     scores = Score.objects.filter(evaluation__in=evaluations).order_by()
     rows = scores.values_list("evaluation", "pk", "shared", "value", "low", "high")
     return [ScoreRow(*row) for row in rows]

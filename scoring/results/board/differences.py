@@ -21,30 +21,35 @@ from scoring.metrics import (
 )
 from scoring.metrics.base import ClassGold, Fixed
 from scoring.metrics.classification import class_counts
-from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
-from scoring.results.board.comparisons import Unreadable, statistics_of
+from scoring.models import (
+    SMALL_CLASS_NUMBER,
+    Breakdown,
+    Evaluation,
+    class_numbers_of_evaluations,
+)
+from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
 from scoring.results.board.formatting import shown
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Board, Row
 from scoring.results.board.visibility import Audience, may_see_instances
 from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import embargoes_of
 from tasks.models import Phase, run_cards
 
-#: The heat map has at most MAX_IN_HEAT_MAP rows, but the table has all chosen rows.
-MAX_IN_HEAT_MAP = 40
-CHOSEN_AT_FIRST = 5
+#: The heat map has at most MAX_HEAT_MAP_ROWS rows, but the table has all chosen rows.
+MAX_HEAT_MAP_ROWS = 40
+DEFAULT_SYSTEM_COUNT = 5
 #: The query parameter for the dimension has the value EVERY to select all dimensions.
-EVERY = "all"
+ALL_DIMENSIONS = "all"
 
 
 @dataclass(frozen=True)
-class Class:
+class ScoreClass:
     label: str
     support: int | None
 
 
-class System(Protocol):
+class ComparedSystem(Protocol):
     @property
     def system(self) -> str: ...
 
@@ -65,8 +70,8 @@ class ClassTable:
     metric: str
     scale: float
     higher_is_better: bool | None
-    classes: list[Class]
-    systems: Sequence[System]
+    classes: list[ScoreClass]
+    systems: Sequence[ComparedSystem]
     values: dict[tuple[str, int], float | None]
     intervals: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
     infinite: frozenset[tuple[str, int]] = frozenset()
@@ -78,16 +83,16 @@ class ClassTable:
     is_tested: bool = False
 
     @property
-    def lines(self) -> list[Class]:
+    def lines(self) -> list[ScoreClass]:
         """Return the classes whose values are shown, followed by the classes whose
         values are hidden.
         """
-        return [*self.classes, *(Class(label, None) for label in self.hidden)]
+        return [*self.classes, *(ScoreClass(label, None) for label in self.hidden)]
 
-    def value(self, label: str, row: System) -> float | None:
+    def value(self, label: str, row: ComparedSystem) -> float | None:
         return self.values.get((label, row.evaluation))
 
-    def text(self, label: str, row: System) -> str:
+    def text(self, label: str, row: ComparedSystem) -> str:
         key = label, row.evaluation
         withheld = self.withheld.get(key)
         return shown(
@@ -97,7 +102,7 @@ class ClassTable:
             withheld=withheld,
         )
 
-    def best(self, label: str) -> list[System]:
+    def best(self, label: str) -> list[ComparedSystem]:
         values = {
             row.evaluation: value
             for row in self.systems
@@ -120,7 +125,7 @@ class ClassTable:
         ]
         return fmean(values) if values else None
 
-    def over_classes(self, row: System) -> float | None:
+    def over_classes(self, row: ComparedSystem) -> float | None:
         """Return a system's mean value over the shown classes, which is infinite if a
         value is infinite, and None if a value is missing.
         """
@@ -134,26 +139,26 @@ class ClassTable:
         return fmean(numbers) if numbers and len(numbers) == len(values) else None
 
 
-def in_order_of(
-    table: ClassTable, row: System, *, is_reversed: bool = False
+def sort_classes_by_system(
+    table: ClassTable, row: ComparedSystem, *, is_reversed: bool = False
 ) -> ClassTable:
     sign = -1.0 if (table.higher_is_better is False) == is_reversed else 1.0
 
-    def place(row_class: Class) -> tuple[bool, float]:
+    def place(row_class: ScoreClass) -> tuple[bool, float]:
         value = table.value(row_class.label, row)
         return value is None, sign * (value or 0.0)
 
     return replace(table, classes=sorted(table.classes, key=place))
 
 
-def best_systems(table: ClassTable) -> list[System]:
+def sort_systems_by_mean(table: ClassTable) -> list[ComparedSystem]:
     """Return the systems of a class table, sorted by the number of classes with a
     value, and then by the mean value. If neither direction of the metric is better, the
     systems are not sorted by mean value.
     """
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
-    def place(row: System) -> tuple[int, float]:
+    def place(row: ComparedSystem) -> tuple[int, float]:
         values = [
             value
             for name in table.classes
@@ -164,9 +169,9 @@ def best_systems(table: ClassTable) -> list[System]:
     return sorted(table.systems, key=place)
 
 
-def system_head(
+def system_column_head(
     table: ClassTable,
-    row: System,
+    row: ComparedSystem,
     order: str,
     address: Callable[..., str],
     name: str | None = None,
@@ -183,7 +188,7 @@ def system_head(
     }
 
 
-def classes_of(board: Board) -> dict[str, list[str]]:
+def classes_by_dimension(board: Board) -> dict[str, list[str]]:
     """Return the classes in each dimension for the first row of the board."""
     if not board.rows:
         return {}
@@ -200,32 +205,32 @@ def offered_dimensions(board: Board) -> list[str]:
     """Return the dimensions that have several classes, the default first, or all
     dimensions if none has several classes.
     """
-    labels = classes_of(board)
+    labels = classes_by_dimension(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
     leading = board.phase.task.task_type.leading_dimension
     return sorted(several or labels, key=lambda dimension: dimension != leading)
 
 
-def _breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
+def _query_breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
     return Breakdown.objects.filter(
         evaluation__in=[row.evaluation for row in board.rows],
         classes__dimension=dimension,
     ).prefetch_related("classes")
 
 
-def _metrics_with_numbers(board: Board, dimension: str) -> set[str]:
+def _metrics_with_class_values(board: Board, dimension: str) -> set[str]:
     names: set[str] = set()
-    for own in _breakdowns(board, dimension):
+    for own in _query_breakdowns(board, dimension):
         # Unpack the metric names only once, because most rows have the same names.
         if not names.issuperset(own.classes.metrics):
             names.update(own.metrics_with_numbers())
     return names
 
 
-def metrics_of(board: Board, dimension: str) -> list[str]:
+def class_metrics_of(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
-    names = _metrics_with_numbers(board, dimension)
+    names = _metrics_with_class_values(board, dimension)
     columns = [
         column.metric for column in board.columns if column.name == column.metric
     ]
@@ -235,12 +240,12 @@ def metrics_of(board: Board, dimension: str) -> list[str]:
     return names_by(kind, dimension, shown, board.rules or "", options)
 
 
-def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
+def select_dimension_and_metric(board: Board, query: BoardQuery) -> tuple[str, str]:
     dimensions = offered_dimensions(board)
     dimension = (
         query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
     )
-    metrics = metrics_of(board, dimension) if dimension else []
+    metrics = class_metrics_of(board, dimension) if dimension else []
     return dimension, query.metric if query.metric in metrics else next(
         iter(metrics), ""
     )
@@ -249,17 +254,17 @@ def shown_classes(board: Board, query: BoardQuery) -> tuple[str, str]:
 def class_table(
     board: Board, rows: Sequence[Row], dimension: str, metric: str
 ) -> ClassTable:
-    hidden = hidden_on(board, dimension)
+    hidden = hidden_classes_on_board(board, dimension)
     supports: dict[str, int] = {}
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
     infinite = set()
     withheld: dict[tuple[str, int], str] = {}
-    for label, evaluation, number in class_numbers(
+    for label, evaluation, number in class_numbers_of_evaluations(
         [row.evaluation for row in rows], dimension, metric
     ):
         value, is_infinite, low, high, n, why = (
-            OF_SMALL_CLASS if label in hidden else number
+            SMALL_CLASS_NUMBER if label in hidden else number
         )
         supports[label] = max(supports.get(label, 0), n)
         values[label, evaluation] = value
@@ -288,8 +293,8 @@ def class_table(
         scale=column.scale if column else 1.0,
         higher_is_better=column.higher_is_better if column else True,
         classes=[
-            Class(label, supports[label])
-            for label in natural_order(
+            ScoreClass(label, supports[label])
+            for label in sort_labels_naturally(
                 [label for label in supports if label not in hidden]
             )
         ],
@@ -298,7 +303,7 @@ def class_table(
         intervals=intervals,
         infinite=frozenset(infinite),
         withheld=withheld,
-        hidden=natural_order([label for label in supports if label in hidden]),
+        hidden=sort_labels_naturally([label for label in supports if label in hidden]),
         fixed={label: why for label, why in fixed.items() if label not in hidden},
         is_tested=not board.keeps_sentences,
     )
@@ -330,8 +335,8 @@ def fixed_classes(
     others = [other for other in metrics if other.stands_in]
     names = {other.statistic for other in (own, labelled, *others) if other}
     try:
-        run = statistics_of(evaluation, names)
-    except Unreadable:
+        run = read_statistics(evaluation, names)
+    except UnreadableStatistics:
         return {}
     if own.statistic not in run.matrices:
         return {}
@@ -344,7 +349,7 @@ def fixed_classes(
             support = class_counts(by_label[places])[0]
             labels = int(np.count_nonzero(support.sum(axis=0)))
 
-        def why_fixed(
+        def why_value_is_fixed(
             measure: Metric,
             places: NDArray[np.intp] = places,
             labels: int | None = labels,
@@ -354,22 +359,22 @@ def fixed_classes(
                 ClassGold(rows=rows, labels=labels, is_band=is_band)
             )
 
-        why = why_fixed(own)
+        why = why_value_is_fixed(own)
         if why is not None:
             valid = (
                 other.name
                 for other in others
                 if why in other.stands_in
                 and other.statistic in run.matrices
-                and why_fixed(other) is None
+                and why_value_is_fixed(other) is None
             )
             fixed[label] = FixedClass(why, next(valid, ""))
     return fixed
 
 
-def chosen_systems(board: Board, wanted: Sequence[int]) -> list[Row]:
+def select_board_rows(board: Board, wanted: Sequence[int]) -> list[Row]:
     return [row for row in board.rows if row.submission in wanted] or board.rows[
-        :CHOSEN_AT_FIRST
+        :DEFAULT_SYSTEM_COUNT
     ]
 
 
@@ -383,10 +388,10 @@ def hidden_classes(
     rows = Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related(
         "classes"
     )
-    return hidden_of(rows, phase, audience)
+    return hidden_classes_of_breakdowns(rows, phase, audience)
 
 
-def hidden_of(
+def hidden_classes_of_breakdowns(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
 ) -> HiddenClasses:
     """Return the classes in each dimension whose values the audience may not see. The
@@ -394,18 +399,20 @@ def hidden_of(
     """
     if may_see_instances(phase, audience):
         return {}
-    return _too_small_of(
+    return _too_small_classes_by_dimension(
         ((row.classes.dimension, row.sizes()) for row in breakdowns), phase
     )
 
 
-def hidden_on(board: Board, dimension: str) -> frozenset[str]:
+def hidden_classes_on_board(board: Board, dimension: str) -> frozenset[str]:
     """Return the classes of a dimension whose values no row of the board may show."""
-    hidden = hidden_of(_breakdowns(board, dimension), board.phase, board.audience)
+    hidden = hidden_classes_of_breakdowns(
+        _query_breakdowns(board, dimension), board.phase, board.audience
+    )
     return hidden.get(dimension, frozenset())
 
 
-def _too_small_of(
+def _too_small_classes_by_dimension(
     sized: Iterable[tuple[str, dict[str, int]]], phase: Phase
 ) -> HiddenClasses:
     by_dimension: dict[str, dict[str, int]] = {}
@@ -413,14 +420,14 @@ def _too_small_of(
         least = by_dimension.setdefault(dimension, {})
         for label, size in sizes.items():
             least[label] = min(size, least.get(label, size))
-    smallest = secrecy_of(phase).min_class_size
+    smallest = embargoes_of(phase).min_class_size
     return {
-        dimension: too_small(least, smallest)
+        dimension: classes_to_hide(least, smallest)
         for dimension, least in by_dimension.items()
     }
 
 
-def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
+def classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     """Return the classes with fewer instances than ``min_size``, and further classes,
     because a single hidden size could be computed from the total of a group.
     """
@@ -436,7 +443,7 @@ def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     while not is_settled:
         is_settled = True
         for group in groups:
-            while follows(group & hidden, sizes, min_size) and (
+            while reveals_hidden_sizes(group & hidden, sizes, min_size) and (
                 shown := group - hidden
             ):
                 hidden.add(min(shown, key=lambda label: (sizes[label], label)))
@@ -444,35 +451,39 @@ def too_small(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     return frozenset(hidden)
 
 
-def follows(hidden: Collection[str], sizes: Mapping[str, int], min_size: int) -> bool:
+def reveals_hidden_sizes(
+    hidden: Collection[str], sizes: Mapping[str, int], min_size: int
+) -> bool:
     return bool(hidden) and (
         len(hidden) < 2 or sum(sizes[label] for label in hidden) < min_size
     )
 
 
 #: The expression matches labels such as `2014`, `4 or more` or `<5`, not `C90-2039`.
-_NUMBERED = re.compile(
+_NUMBERED_LABEL_PATTERN = re.compile(
     r"(?:[^\W\d_]+ )*[<>≤≥]?\s?\d+(?:\.\d+)?(?![\d.]*\w*-\w*[A-Za-z])"
 )
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_BELOW = re.compile(r"(?:fewer|less|under|below|up to)\b|[<≤]", re.IGNORECASE)
+_NUMBER_PATTERN = re.compile(r"\d+(?:\.\d+)?")
+_UPPER_BOUND_PATTERN = re.compile(
+    r"(?:fewer|less|under|below|up to)\b|[<≤]", re.IGNORECASE
+)
 
 
-def natural_order(labels: Sequence[str]) -> list[str]:
+def sort_labels_naturally(labels: Sequence[str]) -> list[str]:
     named = [label for label in labels if label != NO_CLASS]
     rest = [label for label in labels if label == NO_CLASS]
-    if all(map(_NUMBERED.match, named)):
+    if all(map(_NUMBERED_LABEL_PATTERN.match, named)):
         named.sort(
             key=lambda label: (
-                [float(number) for number in _NUMBER.findall(label)],
-                not _BELOW.match(label),
+                [float(number) for number in _NUMBER_PATTERN.findall(label)],
+                not _UPPER_BOUND_PATTERN.match(label),
             )
         )
     return named + rest
 
 
-#: The columns of the transfer table are the classes of the dimension DATA_SET.
-DATA_SET = "dataset"
+#: The columns of the transfer table are the classes of the dimension DATA_SET_DIMENSION.
+DATA_SET_DIMENSION = "dataset"
 
 
 def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
@@ -480,14 +491,16 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
     the data set on which the system was tested (columns). The result is None without
     several data sets, or if no run card names training data.
     """
-    rows = [row for row in board.rows if run_cards.trained_on(row.card)]
+    rows = [row for row in board.rows if run_cards.training_datasets_of(row.card)]
     metrics = (
-        metrics_of(board, DATA_SET) if rows and DATA_SET in classes_of(board) else []
+        class_metrics_of(board, DATA_SET_DIMENSION)
+        if rows and DATA_SET_DIMENSION in classes_by_dimension(board)
+        else []
     )
     if not metrics:
         return None
     chosen = metric if metric in metrics else metrics[0]
-    table = class_table(board, rows, DATA_SET, chosen)
+    table = class_table(board, rows, DATA_SET_DIMENSION, chosen)
     # ``best`` maps a data set to the best evaluations of systems trained on other data.
     best: dict[str, set[int]] = {}
     for name in table.lines:
@@ -503,7 +516,7 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
             key for key, value in values.items() if is_ordered and value == top
         }
     lines = []
-    for row in sorted(rows, key=lambda row: run_cards.trained_on(row.card)):
+    for row in sorted(rows, key=lambda row: run_cards.training_datasets_of(row.card)):
         cells = [
             {
                 "text": table.text(label, row),
@@ -513,10 +526,14 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
             for label in best
         ]
         lines.append(
-            {"trained": run_cards.trained_on(row.card), "row": row, "cells": cells}
+            {
+                "trained": run_cards.training_datasets_of(row.card),
+                "row": row,
+                "cells": cells,
+            }
         )
     return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 
 def _was_trained_on_label(row: Row, label: str) -> bool:
-    return label.lower() in run_cards.trained_on(row.card)
+    return label.lower() in run_cards.training_datasets_of(row.card)

@@ -12,12 +12,17 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.teams.models import User
 from scoring.models import Sheet
-from scoring.results.board.leak_budget import Budget, budgets_of
-from tasks.gold.early import WORDS
-from tasks.gold.secrecy import NEVER, Kind, looked_up, secrecy_of
+from scoring.results.board.leak_budget import LeakBudget, leak_budgets_of
+from tasks.gold.early import CONTENT_KIND_LABELS
+from tasks.gold.secrecy import (
+    NEVER_ENDING_EMBARGO,
+    ContentKind,
+    embargoes_of,
+    with_embargoes,
+)
 from tasks.models import Gold, GoldOverlap, Phase, Season, Task
 
-GROUPS = {
+AUDIENCE_LABELS = {
     "visitors": gettext_lazy("visitors"),
     "participants": gettext_lazy("participants"),
     "team": gettext_lazy("the team itself"),
@@ -25,27 +30,30 @@ GROUPS = {
     "helpers": gettext_lazy("helpers"),
     "organisers": gettext_lazy("organisers"),
 }
-#: The time is `NEVER` if the embargo never ends, or None if the content is visible.
+#: The time is `NEVER_ENDING_EMBARGO` if the embargo never ends, or None if the content is visible.
 When = dt.datetime | None
 
 
 @dataclass(frozen=True)
-class Known:
-    kind: Kind
+class EmbargoRow:
+    kind: ContentKind
     #: ``times`` maps each audience to the time when the embargo ends for the audience.
     times: dict[str, When]
 
     @property
     def words(self) -> str:
-        return str(WORDS[self.kind])
+        return str(CONTENT_KIND_LABELS[self.kind])
 
     @property
     def cells(self) -> list[dict[str, object]]:
-        return [{"at": at, "is_never": at == NEVER} for at in self.times.values()]
+        return [
+            {"at": at, "is_never": at == NEVER_ENDING_EMBARGO}
+            for at in self.times.values()
+        ]
 
 
 @dataclass(frozen=True)
-class Content:
+class SplitEmbargo:
     """The data of a split with its gold (reference answers), whose embargo the table
     shows.
 
@@ -58,15 +66,15 @@ class Content:
     split: str
     phases: list[Phase]
     versions: list[Gold]
-    rows: list[Known]
+    rows: list[EmbargoRow]
     shared: list[str]
-    budgets: list[tuple[Phase, Budget]]
+    budgets: list[tuple[Phase, LeakBudget]]
 
 
-def embargo_table(
+def split_embargoes_of(
     season: Season, reader: User | None = None, *, has_budgets: bool = False
-) -> list[Content]:
-    phases = looked_up(
+) -> list[SplitEmbargo]:
+    phases = with_embargoes(
         Phase.objects.filter(task__season=season).select_related("task__season")
     )
     splits: dict[tuple[int, str], list[Phase]] = {}
@@ -81,61 +89,78 @@ def embargo_table(
         .order_by("-number")
     ):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
-    shared = shared_by_split(season, reader)
-    budgets = budgets_of(phases) if has_budgets else {}
+    shared = shared_content_by_split(season, reader)
+    budgets = leak_budgets_of(phases) if has_budgets else {}
     contents = []
     for key, group in splits.items():
-        rows = [Known(kind, _times(group, kind)) for kind in Kind]
+        rows = [
+            EmbargoRow(kind, _embargo_ends_by_audience(group, kind))
+            for kind in ContentKind
+        ]
         of_group = [
             (phase, budgets[phase.pk]) for phase in group if phase.pk in budgets
         ]
         task, versions = group[0].task, golds.get(key, [])
         contents.append(
-            Content(task, key[1], group, versions, rows, shared.get(key, []), of_group)
+            SplitEmbargo(
+                task, key[1], group, versions, rows, shared.get(key, []), of_group
+            )
         )
     return contents
 
 
-def _times(phases: list[Phase], kind: Kind) -> dict[str, When]:
+def _embargo_ends_by_audience(
+    phases: list[Phase], kind: ContentKind
+) -> dict[str, When]:
     at = timezone.now()
-    free = secrecy_of(phases[0]).free_from(kind)
-    inputs = secrecy_of(phases[0]).free_from(Kind.INPUTS)
-    everybody = _latest(min(_shown_from(phase, kind) for phase in phases), free, at)
+    free = embargoes_of(phases[0]).free_from(kind)
+    inputs = embargoes_of(phases[0]).free_from(ContentKind.INPUTS)
+    everybody = _later_time_if_future(
+        min(_shown_from_by_settings(phase, kind) for phase in phases), free, at
+    )
     own = everybody
-    if kind in (Kind.OWN, Kind.CLASSES):
-        own = _latest(min(_shown_from(phase, Kind.OWN) for phase in phases), free, at)
-    helpers = everybody if kind in (Kind.INPUTS, Kind.INSTANCES, Kind.GOLD) else inputs
+    if kind in (ContentKind.OWN, ContentKind.CLASSES):
+        own = _later_time_if_future(
+            min(_shown_from_by_settings(phase, ContentKind.OWN) for phase in phases),
+            free,
+            at,
+        )
+    helpers = (
+        everybody
+        if kind in (ContentKind.INPUTS, ContentKind.INSTANCES, ContentKind.GOLD)
+        else inputs
+    )
     sheets = Sheet.objects.filter(phase__in=phases, annotators__user__isnull=False)
     annotators = everybody
-    if kind is Kind.INPUTS:
+    if kind is ContentKind.INPUTS:
         annotators = None if sheets.exists() else everybody
-    elif kind is Kind.GOLD:
+    elif kind is ContentKind.GOLD:
         annotators = None if sheets.filter(has_references=True).exists() else everybody
-    others = NEVER if kind is Kind.OWN else everybody
+    others = NEVER_ENDING_EMBARGO if kind is ContentKind.OWN else everybody
     if not phases[0].task.season.is_public:
-        others = own = annotators = NEVER
+        others = own = annotators = NEVER_ENDING_EMBARGO
     return {
         "visitors": others,
         "participants": others,
         "team": own,
-        "annotators": NEVER if kind is Kind.OWN else annotators,
+        "annotators": NEVER_ENDING_EMBARGO if kind is ContentKind.OWN else annotators,
         "helpers": helpers,
         "organisers": None,
     }
 
 
-def _latest(shown: dt.datetime, free: When, at: dt.datetime) -> When:
+def _later_time_if_future(shown: dt.datetime, free: When, at: dt.datetime) -> When:
     latest = max(shown, free or shown)
     return latest if latest > at else None
 
 
-def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
+def _shown_from_by_settings(phase: Phase, kind: ContentKind) -> dt.datetime:
     """Return the time from which the settings of the phase, without other phases, show
     this kind of content.
     """
-    if kind is Kind.INPUTS:
+    if kind is ContentKind.INPUTS:
         return phase.inputs_released_at
-    if (kind is Kind.OWN and phase.shows_scores) or phase.shows_measures:
+    if (kind is ContentKind.OWN and phase.shows_scores) or phase.shows_measures:
         shown = phase.opens
     elif (
         phase.board_then == phase.Audience.EVERYONE
@@ -145,15 +170,15 @@ def _shown_from(phase: Phase, kind: Kind) -> dt.datetime:
     ):
         shown = max(phase.board_from, phase.opens)
     else:
-        return NEVER
+        return NEVER_ENDING_EMBARGO
     is_on = {
-        Kind.INSTANCES: phase.shows_instances,
-        Kind.GOLD: phase.gold_is_public,
+        ContentKind.INSTANCES: phase.shows_instances,
+        ContentKind.GOLD: phase.gold_is_public,
     }.get(kind, True)
-    return shown if is_on else NEVER
+    return shown if is_on else NEVER_ENDING_EMBARGO
 
 
-def shared_by_split(
+def shared_content_by_split(
     season: Season, reader: User | None = None
 ) -> dict[tuple[int, str], list[str]]:
     """Return descriptions of the gold that splits of the season share with other
@@ -169,28 +194,28 @@ def shared_by_split(
             other__task__season__in=Season.objects.organised_by(reader).values("pk")
         )
     told: dict[tuple[int, str], dict[str, None]] = {}
-    for overlap in _of_any_instance(season).filter(may_read):
+    for overlap in _overlaps_with_shared_content(season).filter(may_read):
         own, other = overlap.gold, overlap.other
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
-        if words := _in_common(overlap):
+        if words := _describe_overlap(overlap):
             told.setdefault((own.task_id, own.split), {})[words] = None
     return {key: list(words) for key, words in told.items()}
 
 
-def in_common(season: Season, other: Season) -> list[str]:
+def describe_content_shared_by_seasons(season: Season, other: Season) -> list[str]:
     """Return descriptions of all content that two seasons share, which only site staff
     may read.
     """
-    overlaps = _of_any_instance(season).filter(other__task__season=other)
+    overlaps = _overlaps_with_shared_content(season).filter(other__task__season=other)
     lines = (
-        f"{overlap.gold.task}, {overlap.gold.split}: {_in_common(overlap)}"
+        f"{overlap.gold.task}, {overlap.gold.split}: {_describe_overlap(overlap)}"
         for overlap in overlaps
     )
     return list(dict.fromkeys(lines))
 
 
-def _of_any_instance(season: Season) -> QuerySet[GoldOverlap]:
+def _overlaps_with_shared_content(season: Season) -> QuerySet[GoldOverlap]:
     overlaps = GoldOverlap.objects.filter(gold__task__season=season)
     overlaps = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
     return overlaps.select_related("gold__task", "other__task__season").order_by(
@@ -198,7 +223,7 @@ def _of_any_instance(season: Season) -> QuerySet[GoldOverlap]:
     )
 
 
-def _in_common(overlap: GoldOverlap) -> str:
+def _describe_overlap(overlap: GoldOverlap) -> str:
     own, other = overlap.gold, overlap.other
     where = f"{other.task}, {other.split}, v{other.number}"
     if own.task.season_id != other.task.season_id:
@@ -217,11 +242,11 @@ def _in_common(overlap: GoldOverlap) -> str:
     return words % {"version": own.number, "where": where, "shared": shared}
 
 
-def as_json(contents: Iterable[Content]) -> list[dict[str, object]]:
+def embargoes_as_json(contents: Iterable[SplitEmbargo]) -> list[dict[str, object]]:
     return [_content_as_json(content) for content in contents]
 
 
-def _content_as_json(content: Content) -> dict[str, object]:
+def _content_as_json(content: SplitEmbargo) -> dict[str, object]:
     return {
         "task": content.task.slug,
         "split": content.split,
@@ -250,4 +275,4 @@ def _times_as_json(times: Mapping[str, When]) -> dict[str, str]:
 def _time_as_json(at: When) -> str:
     if at is None:
         return "now"
-    return "never" if at == NEVER else at.isoformat()
+    return "never" if at == NEVER_ENDING_EMBARGO else at.isoformat()

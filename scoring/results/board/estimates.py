@@ -20,8 +20,8 @@ from tasks.models import Phase
 #: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
 USEFUL_AGREEMENT = 0.8
 #: Two scores that differ by at most SAME are equal.
-SAME = 1e-9
-COLUMNS = (
+EQUAL_SCORE_TOLERANCE = 1e-9
+ESTIMATE_COLUMNS = (
     "measure",
     "run",
     "minus",
@@ -37,7 +37,7 @@ COLUMNS = (
 )
 
 
-def published_sheet(
+def newest_published_estimate_sheet(
     phase: Phase, at: dt.datetime | None = None
 ) -> EstimateSheet | None:
     """Return the sheet of people's labels that was published last, whose estimates the
@@ -50,7 +50,7 @@ def published_sheet(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ScoreEstimate:
     """The estimate of a run's score, or of the difference between the scores of two
     runs.
     """
@@ -71,8 +71,8 @@ class EstimatedMeasure:
     """
 
     column: Column
-    lines: list[Line]
-    differences: list[Line]
+    lines: list[ScoreEstimate]
+    differences: list[ScoreEstimate]
 
     @property
     def agreement(self) -> float | None:
@@ -88,7 +88,7 @@ class EstimatedMeasure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimates:
+class PublishedEstimates:
     sheet: EstimateSheet
     measures: list[EstimatedMeasure]
 
@@ -111,17 +111,18 @@ class Estimates:
             "seed": sheet.seed if is_open else None,
             "rules": sheet.rules,
             "estimates": [
-                dict(zip(COLUMNS, values, strict=True)) for values in self._values()
+                dict(zip(ESTIMATE_COLUMNS, values, strict=True))
+                for values in self._table_rows()
             ],
         }
 
     def as_csv(self) -> str:
         rows = [
-            ["" if cell is None else cell for cell in row] for row in self._values()
+            ["" if cell is None else cell for cell in row] for row in self._table_rows()
         ]
-        return csv_text(COLUMNS, *rows)
+        return csv_text(ESTIMATE_COLUMNS, *rows)
 
-    def _values(self) -> list[list[Any]]:
+    def _table_rows(self) -> list[list[Any]]:
         names = ("judge", "estimated", "low", "high", "labels", "worth", "judge_weight")
         return [
             [
@@ -137,32 +138,34 @@ class Estimates:
         ]
 
 
-def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> Estimates:
+def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> PublishedEstimates:
     """Return the estimated scores in the sheet for the rows of the board.
 
     Runs whose scores have changed since the estimate are omitted.
     """
     measures = []
     if board.rules == sheet.rules:
-        for column in board.main_first:
+        for column in board.columns_main_first:
             facts = sheet.result.get("measures", {}).get(column.metric)
             if facts is not None:
-                measures.append(_measure(column, facts, board))
-    return Estimates(
+                measures.append(_estimate_measure(column, facts, board))
+    return PublishedEstimates(
         sheet=sheet, measures=[measure for measure in measures if measure.lines]
     )
 
 
-def _measure(
+def _estimate_measure(
     column: Column, facts: Mapping[str, Any], board: Board
 ) -> EstimatedMeasure:
     by_run = {line["run"]: line for line in facts["systems"]}
     current = {
         str(row.submission): row
-        for row in board.of_first_runs.rows
-        if _is_current(row, column, by_run.get(str(row.submission)))
+        for row in board.with_first_runs_only.rows
+        if _is_estimate_current(row, column, by_run.get(str(row.submission)))
     }
-    lines = [Line(row=row, facts=by_run[name]) for name, row in current.items()]
+    lines = [
+        ScoreEstimate(row=row, facts=by_run[name]) for name, row in current.items()
+    ]
     differences = []
     if lines:
         leader = str(lines[0].row.submission)
@@ -171,52 +174,57 @@ def _measure(
             if line := found.get((leader, name)):
                 own = line
             elif line := found.get((name, leader)):
-                own = _turned(line)
+                own = _negate_difference(line)
             else:
                 continue
-            differences.append(Line(row=current[leader], other=row, facts=own))
+            differences.append(ScoreEstimate(row=current[leader], other=row, facts=own))
     return EstimatedMeasure(column=column, lines=lines, differences=differences)
 
 
-def _is_current(row: Row, column: Column, facts: Mapping[str, Any] | None) -> bool:
+def _is_estimate_current(
+    row: Row, column: Column, facts: Mapping[str, Any] | None
+) -> bool:
     cell = row.scores.get(column.name)
     if facts is None or cell is None or cell.value is None or cell.withheld:
         return False
     return facts["judge"] is not None and math.isclose(
-        facts["judge"], cell.value, rel_tol=SAME, abs_tol=SAME
+        facts["judge"],
+        cell.value,
+        rel_tol=EQUAL_SCORE_TOLERANCE,
+        abs_tol=EQUAL_SCORE_TOLERANCE,
     )
 
 
-def _turned(facts: Mapping[str, Any]) -> dict[str, Any]:
-    def minus(value: float | None) -> float | None:
+def _negate_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
+    def negate(value: float | None) -> float | None:
         return None if value is None else -value
 
     return {
         **facts,
-        "judge": minus(facts["judge"]),
-        "estimated": minus(facts["estimated"]),
-        "low": minus(facts["high"]),
-        "high": minus(facts["low"]),
+        "judge": negate(facts["judge"]),
+        "estimated": negate(facts["estimated"]),
+        "low": negate(facts["high"]),
+        "high": negate(facts["low"]),
     }
 
 
-def estimates_for(board: Board) -> Estimates | None:
+def published_estimates_for(board: Board) -> PublishedEstimates | None:
     """Return the published estimates of the scores on the board, or None if no
     estimates are published.
 
     The result only contains rows of the board that the audience sees.
     """
-    sheet = published_sheet(board.phase, board.frozen_at)
+    sheet = newest_published_estimate_sheet(board.phase, board.frozen_at)
     if sheet is None:
         return None
     found = estimates_of_sheet(sheet, board)
     return found if found.measures else None
 
 
-def has_estimates(board: Board) -> bool:
+def has_published_estimates(board: Board) -> bool:
     """Return True if estimates of the scores on the board are published. For task types
     without labels of a judge, the function sends no database query.
     """
     task_type = board.phase.task.task_type
     rests_on_labels = task_type.is_judged or task_type.has_claims
-    return rests_on_labels and estimates_for(board) is not None
+    return rests_on_labels and published_estimates_for(board) is not None

@@ -13,27 +13,31 @@ from citeboard.core.templatetags.page import iso
 from scoring.results.board import confirming, public_results, query
 from scoring.results.board.differences import (
     ClassTable,
-    System,
+    ComparedSystem,
+    class_metrics_of,
     class_table,
-    classes_of,
-    metrics_of,
+    classes_by_dimension,
 )
 from scoring.results.board.formatting import (
-    DASH,
-    MINUS,
+    EN_DASH,
+    MINUS_SIGN,
     dimension_label,
     metric_label,
-    ranks,
+    rank_range_text,
     shown,
 )
-from scoring.results.board.manual_scores import ManualScores, manual_scores_of, written
-from scoring.results.board.public_results import LAST, LEFT_OUT
-from scoring.results.board.standings import Board, Row, run_rows
-from scoring.results.board.verdict import RankedSystem, Verdict
+from scoring.results.board.manual_scores import (
+    ManualScores,
+    manual_scores_of,
+    number_text,
+)
+from scoring.results.board.public_results import ABSENCES_COUNT_LAST, ABSENCES_LEFT_OUT
+from scoring.results.board.standings import Board, Row, expand_rows_to_runs
+from scoring.results.board.verdict import BoardVerdict, RankedSystem
 from tasks.models import Season, run_cards
-from tasks.submissions.run_card import EVERY
+from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME
 
-_COMMON = (
+_ROW_COLUMNS = (
     "rank",
     "ranks",
     "rank_low",
@@ -59,8 +63,8 @@ _CLASS_COLUMNS = (
     "rules",
     "gold",
 )
-#: ESCAPED maps each special character of LaTeX to an escape sequence.
-ESCAPED = str.maketrans(
+#: LATEX_ESCAPES maps each special character of LaTeX to an escape sequence.
+LATEX_ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -68,14 +72,14 @@ ESCAPED = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        MINUS: "$-$",
-        DASH: "--",
+        MINUS_SIGN: "$-$",
+        EN_DASH: "--",
         "∞": r"$\infty$",
         "†": r"$^{\dagger}$",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-_SHARES = (
+_OVERALL_SHARE_COLUMNS = (
     "share",
     "share_low",
     "share_high",
@@ -84,16 +88,16 @@ _SHARES = (
     "borda_low",
     "borda_high",
 )
-DAGGER, STAR = r"$^{\dagger}$", r"$^{\ast}$"
-TIED = "; † may be first as well."
-LEADING = "; * significantly better than every other system."
-ALL = query.TableChoice()
+LATEX_DAGGER, LATEX_STAR = r"$^{\dagger}$", r"$^{\ast}$"
+TIED_MARK_NOTE = "; † may be first as well."
+LEADING_MARK_NOTE = "; * significantly better than every other system."
+DEFAULT_TABLE_CHOICE = query.LatexTableQuery()
 
 #: TeamFigures maps a submission and the name of a measure to the figure of the team.
 TeamFigures = Mapping[int, Mapping[str, float]]
 
 
-class Markup(str):
+class LatexMarkup(str):
     __slots__ = ()
 
 
@@ -110,12 +114,12 @@ def json_text(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-def _slugs(board: Board) -> tuple[str, str, str]:
+def _board_slugs(board: Board) -> tuple[str, str, str]:
     return board.phase.task.season.slug, board.phase.task.slug, board.phase.slug
 
 
-def _origin(board: Board) -> dict[str, Any]:
-    season, task, phase = _slugs(board)
+def _board_identifiers(board: Board) -> dict[str, Any]:
+    season, task, phase = _board_slugs(board)
     return {
         "season": season,
         "task": task,
@@ -125,7 +129,7 @@ def _origin(board: Board) -> dict[str, Any]:
     }
 
 
-def _gold(board: Board) -> dict[str, Any] | None:
+def _gold_version_values(board: Board) -> dict[str, Any] | None:
     return (
         {"number": board.gold.number, "sha256": board.gold.digest}
         if board.gold
@@ -133,8 +137,8 @@ def _gold(board: Board) -> dict[str, Any] | None:
     )
 
 
-def described(board: Board, row: Row) -> dict[str, Any]:
-    """Return a row of the board as JSON values for export. ``ranks`` is the text that
+def row_values(board: Board, row: Row) -> dict[str, Any]:
+    """Return a row of the board as JSON values for export. ``rank_range_text`` is the text that
     the board displays, such as `2–4`. ``group``, which version 0.3.0 introduced, is the
     best possible rank.
     """
@@ -174,18 +178,18 @@ def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
     return {**best, "runs": runs}
 
 
-def verdict_values(verdict: Verdict | None) -> dict[str, Any] | None:
+def verdict_values(verdict: BoardVerdict | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
 
-    def system(row: RankedSystem) -> dict[str, Any]:
+    def system_values(row: RankedSystem) -> dict[str, Any]:
         return {"submission": row.submission, "system": row.system, "p": row.p}
 
     return {
-        "leader": system(verdict.leader),
-        "equal": [system(row) for row in verdict.leaders[1:]],
-        "tied": [system(row) for row in verdict.tied],
-        "behind": [system(row) for row in verdict.behind],
+        "leader": system_values(verdict.leader),
+        "equal": [system_values(row) for row in verdict.leaders[1:]],
+        "tied": [system_values(row) for row in verdict.tied],
+        "behind": [system_values(row) for row in verdict.behind],
         "test": verdict.test,
         "untested": verdict.untested and verdict.untested.value,
         "unit": verdict.unit,
@@ -195,23 +199,23 @@ def verdict_values(verdict: Verdict | None) -> dict[str, Any] | None:
     }
 
 
-def as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
-    heads, lines = heads_and_lines(board, rows, of_teams)
+def board_as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
+    heads, lines = csv_heads_and_lines(board, rows, of_teams)
     return csv_text(heads, *lines)
 
 
-def heads_and_lines(
+def csv_heads_and_lines(
     board: Board, rows: Sequence[Row], of_teams: TeamFigures
 ) -> tuple[list[object], Iterator[Iterator[object]]]:
     reported = [
         measure
-        for measure in EVERY
+        for measure in TEAM_MEASURES_BY_NAME
         if any(measure in figures for figures in of_teams.values())
     ]
     card_fields = [
         name
-        for name in run_cards.CARD
-        if any(name in row.card for row in run_rows(rows))
+        for name in run_cards.CARD_FIELDS
+        if any(name in row.card for row in expand_rows_to_runs(rows))
     ]
     entered = manual_scores_of(board, rows)
     confirmation = confirming.confirmation_of(board)
@@ -219,7 +223,7 @@ def heads_and_lines(
     has_means = any(row.runs for row in rows)
     names = [column.name for column in board.columns]
     heads: list[object] = [
-        *_COMMON,
+        *_ROW_COLUMNS,
         *(head for name in names for head in (name, f"{name}_low", f"{name}_high")),
         "rules",
         "gold",
@@ -228,14 +232,14 @@ def heads_and_lines(
         *(f"card_{name}" for name in card_fields),
         *(plain(f"outside_{measure.name}") for measure in entered.measures),
         *(["has_organiser"] if has_organisers else []),
-        *(["priority"] if board.goes_by_priority else []),
+        *(["priority"] if board.counts_by_priority else []),
         *(["results"] if confirmation else []),
         *(["mean_of", "seed_of", "best_of"] if has_means else []),
     ]
 
     def line(row: Row, seed_of: str = "") -> Iterator[object]:
-        facts = described(board, row)
-        yield from (plain(facts[name]) for name in _COMMON)
+        facts = row_values(board, row)
+        yield from (plain(facts[name]) for name in _ROW_COLUMNS)
         for column in board.columns:
             cell = row.scores.get(column.name)
             yield from (
@@ -255,7 +259,7 @@ def heads_and_lines(
         )
         if has_organisers:
             yield "yes" if row.has_organiser else ""
-        if board.goes_by_priority:
+        if board.counts_by_priority:
             yield row.priority or ""
         if confirmation:
             yield confirmation.stored_words
@@ -271,7 +275,7 @@ def heads_and_lines(
     return heads, lines()
 
 
-def as_json(
+def board_as_json(
     board: Board,
     rows: Sequence[Row],
     of_teams: TeamFigures,
@@ -284,10 +288,10 @@ def as_json(
     confirmation = confirming.confirmation_of(board)
     entered = manual_scores_of(board, rows)
     content: dict[str, Any] = {
-        **_origin(board),
+        **_board_identifiers(board),
         **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
         **({"results": confirmation.as_dict()} if confirmation else {}),
-        "gold": _gold(board),
+        "gold": _gold_version_values(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
         **(
@@ -312,12 +316,12 @@ def as_json(
         ],
         "rows": [
             {
-                **described(board, row),
+                **row_values(board, row),
                 # Older versions did not export `has_organiser`, so omit False.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
-                    if board.goes_by_priority and row.priority
+                    if board.counts_by_priority and row.priority
                     else {}
                 ),
                 "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
@@ -346,13 +350,17 @@ def as_json(
     return json_text(content)
 
 
-def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL) -> str:
+def board_as_latex(
+    board: Board,
+    rows: Sequence[Row],
+    choice: query.LatexTableQuery = DEFAULT_TABLE_CHOICE,
+) -> str:
     """Return the displayed rows of the board as a LaTeX table, with the column keys in
     comments. Raises UnknownColumn.
     """
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
-    columns = query.chosen_columns(board, choice.columns)
+    columns = query.columns_by_name(board, choice.columns)
     best: dict[str, float] = {}
     for column in columns:
         cells = [row.scores.get(column.name) for row in rows if row.competes]
@@ -364,9 +372,9 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
         tied = {row.submission for row in board.may_be_first[1:]}
     confirmation = confirming.confirmation_of(board)
     verdict = board.verdict.text if board.verdict and board.ranking in columns else ""
-    marking = f"Best in bold; baselines in italics{TIED if tied else '.'}"
+    marking = f"Best in bold; baselines in italics{TIED_MARK_NOTE if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
-    caption = f"{title}. {preliminary(confirmation)}{verdict_first}{marking}"
+    caption = f"{title}. {preliminary_sentence(confirmation)}{verdict_first}{marking}"
     # Readers can choose only columns with computed scores, so omit manual scores.
     entered = (
         ManualScores(measures=[], values={})
@@ -383,7 +391,9 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
     def line(row: Row) -> Iterator[str]:
         yield board.rank_of(row)
         names = (row.system, row.marked_name)
-        yield from names if row.competes else (marked("textit", name) for name in names)
+        yield from (
+            names if row.competes else (latex_command("textit", name) for name in names)
+        )
         for column in columns:
             cell = row.scores.get(column.name)
             if cell is None:
@@ -401,16 +411,16 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
                 withheld=cell.withheld,
             )
             if not column.is_ranking:
-                yield _number(value, is_best=is_best)
+                yield _format_latex_score(value, is_best=is_best)
                 continue
             ends = (cell.low, cell.high) if choice.has_intervals else (None, None)
-            mark = DAGGER if row.submission in tied else ""
-            yield _number(value, ends, column.scale, mark, is_best=is_best)
+            mark = LATEX_DAGGER if row.submission in tied else ""
+            yield _format_latex_score(value, ends, column.scale, mark, is_best=is_best)
         yield from (
-            written(entered.value(measure, row.submission)) for measure in measures
+            number_text(entered.value(measure, row.submission)) for measure in measures
         )
 
-    tabular = as_tabular(
+    tabular = latex_tabular(
         [
             title,
             *([confirmation.sentence] if confirmation else []),
@@ -428,10 +438,12 @@ def as_latex(board: Board, rows: Sequence[Row], choice: query.TableChoice = ALL)
         ],
         map(line, rows),
     )
-    return as_table(tabular, choice.caption or caption, "-".join(_slugs(board)))
+    return latex_table(
+        tabular, choice.caption or caption, "-".join(_board_slugs(board))
+    )
 
 
-def preliminary(confirmation: confirming.Confirmation | None) -> str:
+def preliminary_sentence(confirmation: confirming.BoardConfirmation | None) -> str:
     return (
         f"{confirmation.sentence}. "
         if confirmation and confirmation.is_preliminary
@@ -439,12 +451,12 @@ def preliminary(confirmation: confirming.Confirmation | None) -> str:
     )
 
 
-def as_table(tabular: str, caption: str, label: str) -> str:
-    about = f"\\caption{{{set_in_latex(caption)}}}\n\\label{{tab:{label}}}\n"
+def latex_table(tabular: str, caption: str, label: str) -> str:
+    about = f"\\caption{{{escape_latex(caption)}}}\n\\label{{tab:{label}}}\n"
     return f"\\begin{{table}}\n\\centering\n{about}{tabular}\\end{{table}}\n"
 
 
-def as_tabular(
+def latex_tabular(
     comments: Iterable[str],
     places: str,
     heads: Iterable[str],
@@ -452,13 +464,14 @@ def as_tabular(
 ) -> str:
     def line(cells: Iterable[str]) -> str:
         joined = " & ".join(
-            cell if isinstance(cell, Markup) else set_in_latex(cell) for cell in cells
+            cell if isinstance(cell, LatexMarkup) else escape_latex(cell)
+            for cell in cells
         )
         # LaTeX would parse `[` and `*` after `\\` or `\midrule` as arguments.
         return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
 
     lines = [
-        *(f"% {_on_one_line(comment)}" for comment in comments),
+        *(f"% {_join_to_one_line(comment)}" for comment in comments),
         f"\\begin{{tabular}}{{{places}}}",
         r"\toprule",
         line(heads),
@@ -470,44 +483,44 @@ def as_tabular(
     return "".join(f"{line}\n" for line in lines)
 
 
-def set_in_latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Return untrusted text on one line, with the special characters of LaTeX escaped."""
-    return _on_one_line(text).translate(ESCAPED)
+    return _join_to_one_line(text).translate(LATEX_ESCAPES)
 
 
-def _on_one_line(text: str) -> str:
+def _join_to_one_line(text: str) -> str:
     return " ".join(
         "".join(sign if sign.isprintable() else " " for sign in text).split()
     )
 
 
-def marked(command: str, text: str) -> Markup:
-    return Markup(f"\\{command}{{{set_in_latex(text)}}}")
+def latex_command(command: str, text: str) -> LatexMarkup:
+    return LatexMarkup(f"\\{command}{{{escape_latex(text)}}}")
 
 
-def _number(
+def _format_latex_score(
     value: str,
     ends: tuple[float | None, float | None] = (None, None),
     scale: float = 1.0,
     mark: str = "",
     *,
     is_best: bool,
-) -> Markup:
-    printed = marked("textbf", value) if is_best else set_in_latex(value)
+) -> LatexMarkup:
+    printed = latex_command("textbf", value) if is_best else escape_latex(value)
     if None in ends:
-        return Markup(f"{printed}{mark}")
-    low, high = (set_in_latex(shown(end, scale)) for end in ends)
-    return Markup(f"{printed}{mark} [{low}, {high}]")
+        return LatexMarkup(f"{printed}{mark}")
+    low, high = (escape_latex(shown(end, scale)) for end in ends)
+    return LatexMarkup(f"{printed}{mark} [{low}, {high}]")
 
 
 def _class_tables(board: Board) -> Iterator[ClassTable]:
-    for dimension in classes_of(board):
-        for metric in metrics_of(board, dimension):
+    for dimension in classes_by_dimension(board):
+        for metric in class_metrics_of(board, dimension):
             yield class_table(board, board.rows, dimension, metric)
 
 
 def classes_csv(board: Board) -> str:
-    board = board.of_first_runs
+    board = board.with_first_runs_only
     gold = f"v{board.gold.number}" if board.gold else ""
 
     def lines() -> Iterator[list[object]]:
@@ -537,9 +550,9 @@ def classes_csv(board: Board) -> str:
 
 
 def classes_json(board: Board) -> str:
-    board = board.of_first_runs
+    board = board.with_first_runs_only
 
-    def score(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
+    def class_score_values(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
         value: dict[str, Any] = {
@@ -561,8 +574,8 @@ def classes_json(board: Board) -> str:
         )
 
     content = {
-        **_origin(board),
-        "gold": _gold(board),
+        **_board_identifiers(board),
+        "gold": _gold_version_values(board),
         "systems": [
             {
                 "submission": row.submission,
@@ -583,7 +596,7 @@ def classes_json(board: Board) -> str:
                         "class": name.label,
                         "support": name.support,
                         "scores": [
-                            score(table, name.label, row)
+                            class_score_values(table, name.label, row)
                             for row in board.rows
                             if (name.label, row.evaluation) in table.values
                         ],
@@ -601,7 +614,7 @@ def classes_latex(
     board: Board,
     table: ClassTable,
     leading: Mapping[str, int],
-    choice: query.TableChoice = ALL,
+    choice: query.LatexTableQuery = DEFAULT_TABLE_CHOICE,
 ) -> str:
     """Return the displayed table of scores by class as a LaTeX table. ``leading`` maps
     a class to the evaluation that is significantly better in the class than all others.
@@ -617,13 +630,15 @@ def classes_latex(
     evaluations = {row.evaluation for row in table.systems}
     is_marked = any(marks.get(name.label) in evaluations for name in table.classes)
     confirmation = confirming.confirmation_of(board)
-    marking = f"Best in bold; baselines in italics{LEADING if is_marked else '.'}"
+    marking = (
+        f"Best in bold; baselines in italics{LEADING_MARK_NOTE if is_marked else '.'}"
+    )
 
-    def head(row: System) -> str:
+    def system_head_markup(row: ComparedSystem) -> str:
         return (
             row.system
             if isinstance(row, Row) and row.competes
-            else marked("textit", row.system)
+            else latex_command("textit", row.system)
         )
 
     def line(label: str, support: int | None) -> Iterator[str]:
@@ -639,8 +654,8 @@ def classes_latex(
                 if choice.has_intervals
                 else (None, None)
             )
-            mark = STAR if marks.get(label) == row.evaluation else ""
-            yield _number(
+            mark = LATEX_STAR if marks.get(label) == row.evaluation else ""
+            yield _format_latex_score(
                 table.text(label, row),
                 ends,
                 table.scale,
@@ -648,27 +663,27 @@ def classes_latex(
                 is_best=row.evaluation in best,
             )
 
-    tabular = as_tabular(
+    tabular = latex_tabular(
         [title, *([confirmation.sentence] if confirmation else [])],
         f"lr{'r' * len(table.systems)}",
         [
             dimension_label(table.dimension).capitalize(),
             "Support",
-            *map(head, table.systems),
+            *map(system_head_markup, table.systems),
         ],
         (line(name.label, name.support) for name in table.lines),
     )
-    label = "-".join([*_slugs(board), table.dimension, table.metric])
-    return as_table(
+    label = "-".join([*_board_slugs(board), table.dimension, table.metric])
+    return latex_table(
         tabular,
-        choice.caption or f"{title}. {preliminary(confirmation)}{marking}",
+        choice.caption or f"{title}. {preliminary_sentence(confirmation)}{marking}",
         label,
     )
 
 
-def overall_values(table: public_results.Overall) -> dict[str, Any]:
+def overall_ranking_values(table: public_results.OverallRanking) -> dict[str, Any]:
     return {
-        "absences": LAST if table.counts_absences else LEFT_OUT,
+        "absences": ABSENCES_COUNT_LAST if table.counts_absences else ABSENCES_LEFT_OUT,
         "boards": [
             {
                 "phase": board.phase.pk,
@@ -689,7 +704,7 @@ def overall_values(table: public_results.Overall) -> dict[str, Any]:
                 "has_organiser": row.has_organiser,
                 "boards": len(row.places),
                 "absent": len(table.boards) - len(row.places),
-                **{name: getattr(row, name) for name in _SHARES},
+                **{name: getattr(row, name) for name in _OVERALL_SHARE_COLUMNS},
                 "places": [
                     {
                         "phase": phase,
@@ -709,11 +724,11 @@ def overall_values(table: public_results.Overall) -> dict[str, Any]:
     }
 
 
-def overall_json(season: Season, table: public_results.Overall) -> str:
-    return json_text({"season": season.slug, **overall_values(table)})
+def overall_ranking_json(season: Season, table: public_results.OverallRanking) -> str:
+    return json_text({"season": season.slug, **overall_ranking_values(table)})
 
 
-def overall_csv(season: Season, table: public_results.Overall) -> str:
+def overall_ranking_csv(season: Season, table: public_results.OverallRanking) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
     columns = (
@@ -722,12 +737,14 @@ def overall_csv(season: Season, table: public_results.Overall) -> str:
         "rank_low",
         "rank_high",
         "team",
-        *_SHARES,
+        *_OVERALL_SHARE_COLUMNS,
         "boards",
         "absent",
     )
     lines = []
-    for row, values in zip(table.rows, overall_values(table)["rows"], strict=True):
+    for row, values in zip(
+        table.rows, overall_ranking_values(table)["rows"], strict=True
+    ):
         facts = {**values, "team": plain(row.team)}
         places = {phase: place.rank for phase, place in row.places.items()}
         by_board = [
@@ -741,7 +758,7 @@ def overall_csv(season: Season, table: public_results.Overall) -> str:
     return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], *lines)
 
 
-def overall_latex(season: Season, table: public_results.Overall) -> str:
+def overall_ranking_latex(season: Season, table: public_results.OverallRanking) -> str:
     heads = [
         "Rank",
         "Team",
@@ -753,7 +770,9 @@ def overall_latex(season: Season, table: public_results.Overall) -> str:
     for row in table.rows:
         share = f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]"
         places = (row.places.get(board.phase.pk) for board in table.boards)
-        on = [ranks(place.low, place.high) if place else "" for place in places]
+        on = [
+            rank_range_text(place.low, place.high) if place else "" for place in places
+        ]
         lines.append(
             [
                 row.ranks,
@@ -763,7 +782,7 @@ def overall_latex(season: Season, table: public_results.Overall) -> str:
                 *on,
             ]
         )
-    return as_tabular(
+    return latex_tabular(
         [f"{season}: all tasks together"],
         f"rlrr{'r' * len(table.boards)}",
         heads,

@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 
 from django.utils.translation import get_language, gettext, pgettext
 
-from citeboard.core.words import in_decimals, thousands
+from citeboard.core.words import format_thousands, localize_separators
 from scoring.models import Score
 from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
 #: PARTS contains parts of metric keys that are not displayed as plain words.
-PARTS = {
+METRIC_KEY_PART_LABELS = {
     "f1": "F1",
     "rouge": "ROUGE",
     "l": "L",
@@ -53,11 +53,11 @@ PARTS = {
     "iou": "IoU",
 }
 #: In the displayed name of a metric, a comma precedes these parts of the metric's key.
-AVERAGES = ("micro", "macro", "weighted", "unconditional", "stemmed")
+METRIC_VARIANT_PARTS = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
 @cache
-def display_names() -> dict[str, str]:
+def display_names_by_key() -> dict[str, str]:
     names: dict[str, set[str]] = defaultdict(set)
     for kind in task_types().values():
         for name in {*kind.metrics, *kind.dimensions, *kind.display_names}:
@@ -75,16 +75,16 @@ _names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
 _classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
 
 
-def name_as(task: Task | None) -> None:
+def use_names_of_task(task: Task | None) -> None:
     """Use the task's names of metrics, in the reader's language, for the rest of the
     current request.
     """
     is_declared = task is not None and task.declaration_id is not None
-    _names_of_task.set(_names_of(task.task_type) if task and is_declared else {})
+    _names_of_task.set(_declared_names(task.task_type) if task and is_declared else {})
     _classes_of_task.set(task.task_type.class_names if task and is_declared else {})
 
 
-def _names_of(kind: TaskType) -> Mapping[str, str]:
+def _declared_names(kind: TaskType) -> Mapping[str, str]:
     """Return the names of metrics and dimensions that a declared task defines, in the
     reader's language.
     """
@@ -95,7 +95,7 @@ def _names_of(kind: TaskType) -> Mapping[str, str]:
     return {**kind.display_names, **translated}
 
 
-def own_labels(name: str, kind: TaskType) -> dict[str, str]:
+def declared_labels_by_language(name: str, kind: TaskType) -> dict[str, str]:
     """Return the names that a declared task gives to a metric, keyed by language. The
     key "" stands for the default language of the task.
     """
@@ -113,24 +113,28 @@ def metric_label(name: str, kind: TaskType | None = None) -> str:
     """Return the displayed name of a metric, as defined by the type ``kind`` or by the
     task of the current request.
     """
-    names = _names_of_task.get({}) if kind is None else _names_of(kind)
-    return names.get(name) or _in_words(name)
+    names = _names_of_task.get({}) if kind is None else _declared_names(kind)
+    return names.get(name) or _label_from_metric_key(name)
 
 
 @lru_cache(maxsize=1024)
-def _in_words(name: str) -> str:
+def _label_from_metric_key(name: str) -> str:
     """Return a displayed name derived from a metric's key, for example `Overlap F1,
     micro` for `overlap_f1_micro`.
     """
-    if name in display_names():
-        return display_names()[name]
+    if name in display_names_by_key():
+        return display_names_by_key()[name]
     stem, _, variant = name.partition(".")
     words: list[str] = []
     averages = [variant] if variant else []
     for part in stem.split("_"):
         measure, at, depth = part.partition("@")
-        plain = PARTS.get(measure, measure if words else measure.capitalize())
-        (averages if part in AVERAGES and words else words).append(plain + at + depth)
+        plain = METRIC_KEY_PART_LABELS.get(
+            measure, measure if words else measure.capitalize()
+        )
+        (averages if part in METRIC_VARIANT_PARTS and words else words).append(
+            plain + at + depth
+        )
     # In `ROUGE-L F1`, a hyphen follows ROUGE, and a space precedes F1.
     label = ""
     for before, word in zip(["", *words], words, strict=False):
@@ -146,12 +150,12 @@ def dimension_label(name: str) -> str:
     """
     named = _names_of_task.get({}).get(name)
     return named or pgettext(
-        "dimension", display_names().get(name, name.replace("_", " "))
+        "dimension", display_names_by_key().get(name, name.replace("_", " "))
     )
 
 
 #: The expression _NUMBER matches a number or a date.
-_NUMBER = re.compile(r"\d+(?:[.-]\d+)*")
+_NUMBER_PATTERN = re.compile(r"\d+(?:[.-]\d+)*")
 
 
 def class_label(label: str) -> str:
@@ -159,10 +163,10 @@ def class_label(label: str) -> str:
     URLs contain the stored name of a class instead.
     """
     label = _classes_of_task.get({}).get(label, label)
-    words = _NUMBER.sub("%s", label)
+    words = _NUMBER_PATTERN.sub("%s", label)
     if words not in columns.CLASS_WORDS:
         return label
-    return pgettext("class", words) % tuple(_NUMBER.findall(label))
+    return pgettext("class", words) % tuple(_NUMBER_PATTERN.findall(label))
 
 
 def note_label(name: str, count: int) -> str:
@@ -185,17 +189,17 @@ def note_label(name: str, count: int) -> str:
         words[place - 1] = (
             head[:-1] if head.endswith("s") and not head.endswith("ss") else head
         )
-    return f"{thousands(count)} {' '.join(words)}"
+    return f"{format_thousands(count)} {' '.join(words)}"
 
 
-MINUS = "\u2212"
-DASH = "\u2013"
-#: DECIMALS maps a scale (0 for counts) to the displayed number of decimals.
-DECIMALS = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
+MINUS_SIGN = "\u2212"
+EN_DASH = "\u2013"
+#: DECIMAL_PLACES_BY_SCALE maps a scale (0 for counts) to the displayed number of decimals.
+DECIMAL_PLACES_BY_SCALE = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 
 def decimals(scale: float) -> int:
-    return DECIMALS.get(scale, 3)
+    return DECIMAL_PLACES_BY_SCALE.get(scale, 3)
 
 
 def shown(
@@ -211,13 +215,13 @@ def shown(
     if withheld:
         return gettext("withheld")
     if value is None:
-        return "∞" if is_infinite else DASH
+        return "∞" if is_infinite else EN_DASH
     if math.isinf(value):
-        return "∞" if value > 0 else f"{MINUS}∞"
-    return in_decimals(f"{value:z.{decimals(scale)}f}".replace("-", MINUS))
+        return "∞" if value > 0 else f"{MINUS_SIGN}∞"
+    return localize_separators(f"{value:z.{decimals(scale)}f}".replace("-", MINUS_SIGN))
 
 
-def p_text(p: float) -> str:
+def p_value_text(p: float) -> str:
     """Return a p-value as text with two significant digits. If the rounded p-value is
     the significance level 0.050, the text has more digits.
     """
@@ -246,7 +250,7 @@ def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     }
 
 
-def with_interval(
+def score_with_interval(
     value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
 ) -> str:
     """Return a value with its interval, such as `0.62 (0.40 to 0.78)`, or with the
@@ -254,15 +258,17 @@ def with_interval(
     interval.
     """
     if value is None or math.isnan(value):
-        return DASH
+        return EN_DASH
     low, high = found if found and not isinstance(found, str) else (None, None)
     ends = (
-        reason_in_words(found) if isinstance(found, str) else interval(low, high, scale)
+        missing_interval_reason(found)
+        if isinstance(found, str)
+        else interval(low, high, scale)
     )
     return shown(value, scale) + (f" ({ends})" if ends else "")
 
 
-def reason_in_words(reason: str) -> str:
+def missing_interval_reason(reason: str) -> str:
     words = {
         "words-not-seen": gettext(
             "switched off: it cannot see the words of the gold, and the task names no tokenizer"
@@ -302,13 +308,13 @@ def rank_text(
     """
     if rank is None:
         return ""
-    return ranks(low, high) if is_compared else str(rank)
+    return rank_range_text(low, high) if is_compared else str(rank)
 
 
-def ranks(low: int | None, high: int | None) -> str:
+def rank_range_text(low: int | None, high: int | None) -> str:
     """Return a range of ranks as text, such as `3`, or `2–4` if the rank is shared or
     uncertain.
     """
     if low is None or high is None:
         return ""
-    return str(low) if low == high else f"{low}{DASH}{high}"
+    return str(low) if low == high else f"{low}{EN_DASH}{high}"

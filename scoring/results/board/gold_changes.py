@@ -6,26 +6,26 @@ from django.utils.translation import gettext as _
 
 from scoring.models import Evaluation
 from scoring.results.board.formatting import metric_label, shown
-from scoring.results.board.standings import Board, Row, standings
+from scoring.results.board.standings import Board, Row, compute_board
 from scoring.results.board.visibility import Audience
 from tasks.models import Gold, Phase, Submission
 
 
-def changes(before: Board, after: Board) -> list[dict[str, Any]]:
+def board_changes_between_golds(before: Board, after: Board) -> list[dict[str, Any]]:
     """Return the changes of rank and score of each row of the board between two
     versions of the gold. Rows of teams are matched by the name of the team, because the
     new board may count another run of the team. Rows of baselines are matched by the
     name of the system.
     """
     all_stand = after.phase.counting in (Phase.Counting.ALL, Phase.Counting.PRIORITY)
-    old = {_key(row, all_stand=all_stand): row for row in before.rows}
-    new = {_key(row, all_stand=all_stand): row for row in after.rows}
+    old = {_row_match_key(row, all_stand=all_stand): row for row in before.rows}
+    new = {_row_match_key(row, all_stand=all_stand): row for row in after.rows}
     keys = [*new, *(key for key in old if key not in new)]
     scale = next(
         (board.ranking.scale for board in (after, before) if board.ranking), 1.0
     )
 
-    def value(row: Row | None, board: Board) -> float | None:
+    def ranking_value(row: Row | None, board: Board) -> float | None:
         cell = row.scores.get(board.ranking.name) if row and board.ranking else None
         return cell.value if cell else None
 
@@ -33,7 +33,7 @@ def changes(before: Board, after: Board) -> list[dict[str, Any]]:
     for key in keys:
         was, now = old.get(key), new.get(key)
         row = new[key] if key in new else old[key]
-        first, last = value(was, before), value(now, after)
+        first, last = ranking_value(was, before), ranking_value(now, after)
         rank_before, rank_after = (
             before.rank_of(was) if was else "",
             after.rank_of(now) if now else "",
@@ -65,13 +65,13 @@ def changes(before: Board, after: Board) -> list[dict[str, Any]]:
     return rows
 
 
-def _key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
+def _row_match_key(row: Row, *, all_stand: bool) -> tuple[str | int | None, str]:
     if row.competes and (all_stand or row.is_contrastive or row.team_slug is None):
         return row.submission, ""
     return (row.team_slug, "") if row.team_slug else (None, row.system)
 
 
-def change_of_run(
+def score_change_of_run(
     submission: Submission, newest: Evaluation, viewer: object
 ) -> dict[str, Any] | None:
     """Return the change of a run's score between two versions of the gold, or None if
@@ -101,13 +101,17 @@ def change_of_run(
         "is_changed": before != after,
         "old": earlier.gold,
         "new": newest.gold,
-        "rank_before": _rank(submission, earlier, viewer),
-        "rank_after": _rank(submission, newest, viewer),
+        "rank_before": _rank_on_gold(submission, earlier, viewer),
+        "rank_after": _rank_on_gold(submission, newest, viewer),
     }
 
 
-def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str:
-    board = standings(submission.phase, viewer, evaluation.rules, gold=evaluation.gold)
+def _rank_on_gold(
+    submission: Submission, evaluation: Evaluation, viewer: object
+) -> str:
+    board = compute_board(
+        submission.phase, viewer, evaluation.rules, gold=evaluation.gold
+    )
     return next(
         (
             board.rank_of(row)
@@ -118,7 +122,7 @@ def _rank(submission: Submission, evaluation: Evaluation, viewer: object) -> str
     )
 
 
-def boards(
+def boards_before_and_after_gold(
     phase: Phase, viewer: object, gold: Gold, rules: str | None, audience: Audience
 ) -> list[Board]:
     """Return the board on the previous version of the gold and the board on this
@@ -130,6 +134,6 @@ def boards(
     before = earlier.order_by("-number").first()
     versions = (before, gold) if before else ()
     return [
-        standings(phase, viewer, rules, gold=version, audience=audience)
+        compute_board(phase, viewer, rules, gold=version, audience=audience)
         for version in versions
     ]

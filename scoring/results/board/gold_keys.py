@@ -9,7 +9,7 @@ from tasks.models import Gold
 NONCE, DRAW = "NONCE", "DRAW"
 
 
-def gold_key(gold: Gold) -> GoldKey:
+def gold_key_of(gold: Gold) -> GoldKey:
     return GoldKey(
         nonce=gold.nonce if gold.is_salted else "",
         rule=gold.digest_rule,
@@ -17,17 +17,17 @@ def gold_key(gold: Gold) -> GoldKey:
     )
 
 
-def key_arguments(gold: Gold) -> list[str]:
+def gold_key_options(gold: Gold) -> list[str]:
     """Return the command-line options with which the offline scorer reads and
     identifies the gold.
     """
-    options = gold_key(gold).arguments.items()
+    options = gold_key_of(gold).arguments.items()
     return [f"{option}={value}" for option, value in options]
 
 
-def printed_key(gold: Gold) -> dict[str, str]:
+def gold_key_without_nonce(gold: Gold) -> dict[str, str]:
     """Return the command-line options for display, in which a placeholder replaces the
     secret nonce.
     """
-    key = gold_key(gold)
+    key = gold_key_of(gold)
     return replace(key, nonce=NONCE if key.nonce else "").arguments

@@ -8,9 +8,16 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted
-from scoring.models import CRITERIA, HIGHEST, LOWEST, HumanScore, JudgedRun, Sheet
-from scoring.results.board.formatting import with_interval
+from citeboard.core.words import count_with_noun
+from scoring.models import (
+    HIGHEST,
+    LOWEST,
+    RATING_CRITERIA,
+    HumanScore,
+    JudgedRun,
+    Sheet,
+)
+from scoring.results.board.formatting import score_with_interval
 from scoring.stats.people_and_labels import RATINGS
 from tasks.models import Phase
 
@@ -25,10 +32,12 @@ class HumanColumn:
 
 
 #: SCALE determines the number of decimals in a column of human ratings.
-SCALE = float(HIGHEST)
+RATING_SCALE = float(HIGHEST)
 
 
-def published_sheet(phase: Phase, at: dt.datetime | None = None) -> Sheet | None:
+def newest_published_rating_sheet(
+    phase: Phase, at: dt.datetime | None = None
+) -> Sheet | None:
     if phase.task.task_type.human_evaluation is None:
         return None
     sheets = Sheet.objects.ratings().published().filter(phase=phase)
@@ -48,29 +57,32 @@ def published_judgements(
 
 def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
     rated: list[HumanColumn] = []
-    if (sheet := published_sheet(phase, at)) is not None:
-        parts = column_parts(sheet)
-        keys = {name: joined(f"human_{name}", parts) for name in CRITERIA}
-        criteria = {
-            name: HumanColumn(f"human_{name}", key, SCALE) for name, key in keys.items()
+    if (sheet := newest_published_rating_sheet(phase, at)) is not None:
+        parts = rating_key_parts(sheet)
+        keys = {
+            name: join_key_parts(f"human_{name}", parts) for name in RATING_CRITERIA
         }
-        rated += _filled(criteria, HumanScore.objects.filter(sheet=sheet))
+        criteria = {
+            name: HumanColumn(f"human_{name}", key, RATING_SCALE)
+            for name, key in keys.items()
+        }
+        rated += _fill_human_scores(criteria, HumanScore.objects.filter(sheet=sheet))
     if not phase.task.task_type.has_claims:
         return rated
     kinds = {
         kind: HumanColumn(
             f"human_{kind}",
-            joined(f"human_{kind}", judged_parts(kind)),
+            join_key_parts(f"human_{kind}", judged_rating_key_parts(kind)),
             float(levels[-1]),
         )
         for kind, levels in RATINGS.items()
     }
-    return rated + _filled(
+    return rated + _fill_human_scores(
         kinds, HumanScore.objects.filter(judged__in=published_judgements(phase, at))
     )
 
 
-def _filled(
+def _fill_human_scores(
     columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]
 ) -> list[HumanColumn]:
     for score in scores:
@@ -83,19 +95,19 @@ def agreement_in_words(sheet: Sheet) -> str:
     0.60`. The first number is the mean kappa over pairs of annotators, and the second
     is Krippendorff's alpha.
     """
-    agreements = {name: sheet.agreement.get(name, {}) for name in CRITERIA}
+    agreements = {name: sheet.agreement.get(name, {}) for name in RATING_CRITERIA}
     words = ", ".join(
         _("%(name)s %(kappa)s and %(alpha)s")
         % {
             "name": name,
-            "kappa": _in_words(one, "mean"),
-            "alpha": _in_words(one, "alpha"),
+            "kappa": _agreement_value_text(one, "mean"),
+            "alpha": _agreement_value_text(one, "alpha"),
         }
         for name, one in agreements.items()
     )
     if sheet.adjudicated_from is None:
         return words
-    decided = counted(
+    decided = count_with_noun(
         sum(one.get("adjudicated", 0) for one in agreements.values()), "rating"
     )
     return _(
@@ -104,26 +116,26 @@ def agreement_in_words(sheet: Sheet) -> str:
     ) % {"agreements": words, "from": sheet.adjudicated_from, "decided": decided}
 
 
-def _in_words(agreed: Mapping[str, Any], name: str) -> str:
+def _agreement_value_text(agreed: Mapping[str, Any], name: str) -> str:
     value = agreed.get(name)
     return (
         _("undefined")
         if value is None
-        else with_interval(value, agreed.get(f"{name}_interval"), 100)
+        else score_with_interval(value, agreed.get(f"{name}_interval"), 100)
     )
 
 
-def column_parts(sheet: Sheet) -> dict[str, object]:
+def rating_key_parts(sheet: Sheet) -> dict[str, object]:
     return {"ratings": f"{LOWEST}-{HIGHEST}", "sheet": sheet.pk, "v": 1}
 
 
-def judged_parts(kind: str) -> dict[str, object]:
+def judged_rating_key_parts(kind: str) -> dict[str, object]:
     return {"ratings": f"{RATINGS[kind][0]}-{RATINGS[kind][-1]}", "v": 1}
 
 
-def joined(head: str, parts: dict[str, object]) -> str:
+def join_key_parts(head: str, parts: dict[str, object]) -> str:
     return "|".join([head, *(f"{name}:{value}" for name, value in parts.items())])
 
 
-def signed(value: float | None) -> str:
+def four_decimals_or_none(value: float | None) -> str:
     return "none" if value is None else f"{value:.4f}"

@@ -12,16 +12,23 @@ from django.db.models import Q
 
 from scoring.models import PhaseJudge
 from scoring.offline.estimated_units import KINDS
-from scoring.results.board.estimates import EstimatedMeasure, Estimates, estimates_for
-from scoring.results.board.judge_repeats import Repeats, repeats_of
-from scoring.results.board.judges import (
-    Agreement,
-    JudgesOfBoard,
-    agreement_of,
-    judges_of,
-    pairs_behind,
+from scoring.results.board.estimates import (
+    EstimatedMeasure,
+    PublishedEstimates,
+    published_estimates_for,
 )
-from scoring.results.board.people_and_judge import PeopleAndJudge, people_and_judge
+from scoring.results.board.judge_repeats import RepeatedLabels, repeated_labels_of
+from scoring.results.board.judges import (
+    JudgeAgreement,
+    JudgesOfBoard,
+    count_labelled_pairs,
+    judge_agreement_on_boards,
+    visible_judges_of,
+)
+from scoring.results.board.people_and_judge import (
+    PeopleJudgeComparison,
+    compare_people_and_judge,
+)
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Phase
@@ -76,18 +83,18 @@ class JudgeOfBoard:
         """Return the number of distinct pairs labelled by the judge on which the shown
         scores are based, or None if scores are withheld.
         """
-        return pairs_behind(self.board)
+        return count_labelled_pairs(self.board)
 
     @cached_property
-    def agreements(self) -> list[tuple[str, Agreement]]:
+    def agreements(self) -> list[tuple[str, JudgeAgreement]]:
         """Return the agreement of the judge with each other judge of the board."""
-        found = judges_of(self.board, self.viewer)
+        found = visible_judges_of(self.board, self.viewer)
         if found is None:
             return []
         boards = {found.first_judge: found.first}
         boards |= {view.judge: view.board for view in found.views}
         return [
-            (name, agreement_of(self.board, board))
+            (name, judge_agreement_on_boards(self.board, board))
             for name, board in boards.items()
             if name != self.name
         ]
@@ -97,8 +104,8 @@ class JudgeOfBoard:
         return [judge.kind for judge in viewed_judges(self.phase.task.options)]
 
     @cached_property
-    def _estimates(self) -> Estimates | None:
-        found = estimates_for(self.board)
+    def _estimates(self) -> PublishedEstimates | None:
+        found = published_estimates_for(self.board)
         return found if found and KINDS[found.sheet.of] in self._kinds else None
 
     @cached_property
@@ -109,15 +116,15 @@ class JudgeOfBoard:
         return self._estimates.measures if self._estimates else []
 
     @cached_property
-    def with_people(self) -> PeopleAndJudge | None:
+    def with_people(self) -> PeopleJudgeComparison | None:
         """Return the numbers of equal and different labels that people and the judge
         gave to the published sample.
         """
-        return people_and_judge(self._estimates) if self._estimates else None
+        return compare_people_and_judge(self._estimates) if self._estimates else None
 
     @cached_property
-    def repeats(self) -> Repeats | None:
-        return repeats_of(self.board, self.name)
+    def repeats(self) -> RepeatedLabels | None:
+        return repeated_labels_of(self.board, self.name)
 
     @property
     def quality(self) -> dict[str, Any]:
@@ -152,7 +159,7 @@ def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
     return JudgeOfBoard(name, board, viewer) if name else None
 
 
-def facts_of_judges(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
+def judges_as_dict(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
     """Return JSON data about the judges of a board, each with the agreement with people
     and the judge's consistency.
     """

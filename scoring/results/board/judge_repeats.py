@@ -14,18 +14,18 @@ import numpy as np
 from django.db.models import Exists, OuterRef
 
 from scoring.models import Judge, Judgement
-from scoring.models.ledger import short_digests
+from scoring.models.ledger import eight_byte_digests
 from scoring.results.board.judges import (
     Shown,
-    cached_of_version,
-    items_behind,
+    cache_per_board_version,
+    pair_digests_of_evaluations,
 )
 from scoring.results.board.standings import Board
 from tasks.types.ledger import NO_LABEL
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repeats:
+class RepeatedLabels:
     """The number of pairs that a judge labelled more than once, and the number of these
     pairs whose labels are equal.
     """
@@ -38,7 +38,7 @@ class Repeats:
         return {"pairs": self.pairs, "same_label": self.same}
 
 
-def repeats_of(board: Board, judge: str) -> Repeats | None:
+def repeated_labels_of(board: Board, judge: str) -> RepeatedLabels | None:
     """Return how often a judge gives the same label to the same pair, or None if the
     judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
@@ -51,20 +51,28 @@ def repeats_of(board: Board, judge: str) -> Repeats | None:
         )
     )
     facts = ("repeats", *shown.facts, versions)
-    return cached_of_version(
-        board.phase, facts, lambda: _repeats(shown, [pk for pk, _version in versions])
+    return cache_per_board_version(
+        board.phase,
+        facts,
+        lambda: _count_repeated_labels(shown, [pk for pk, _version in versions]),
     )
 
 
-def _repeats(shown: Shown, judges: Collection[int]) -> Repeats | None:
+def _count_repeated_labels(
+    shown: Shown, judges: Collection[int]
+) -> RepeatedLabels | None:
     if shown.has_withheld:
         return None
-    answers = [labels for labels in _labels(shown, judges) if len(labels) > 1]
+    answers = [
+        labels for labels in _labels_of_repeated_pairs(shown, judges) if len(labels) > 1
+    ]
     same = sum(len(set(labels)) == 1 for labels in answers)
-    return Repeats(pairs=len(answers), same=same) if answers else None
+    return RepeatedLabels(pairs=len(answers), same=same) if answers else None
 
 
-def _labels(shown: Shown, judges: Collection[int]) -> Iterator[list[str]]:
+def _labels_of_repeated_pairs(
+    shown: Shown, judges: Collection[int]
+) -> Iterator[list[str]]:
     """Yield the labels that a judge gave to each pair about which the judge was asked
     repeatedly. A reply without a label does not count, because the site then asks the
     judge again.
@@ -76,8 +84,8 @@ def _labels(shown: Shown, judges: Collection[int]) -> Iterator[list[str]]:
         return
     found = rows.filter(Exists(again)).order_by("judge", "items", "by", "repeat")
     answers = found.values_list("judge", "items", "by", "label").iterator(5000)
-    behind = items_behind(shown)
+    behind = pair_digests_of_evaluations(shown)
     for question, given in groupby(answers, key=itemgetter(0, 1, 2)):
         _judge, items, _by = question
-        if np.isin(short_digests([items]), behind).all():
+        if np.isin(eight_byte_digests([items]), behind).all():
             yield [label for *_question, label in given if label != NO_LABEL]

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.models import JudgementImport, UsedJudgements
 from tasks.models import Phase
 from tasks.types.stored_judges import stored_judges
@@ -25,16 +25,16 @@ def judgement_notes(phase: Phase, evaluations: Collection[int]) -> list[str]:
             "pk", "evaluation__submission"
         )
     )
-    notes = _outdated(runs) if runs else []
+    notes = _outdated_judgement_notes(runs) if runs else []
     if ties := used.aggregate(most=Max("ties"))["most"]:
         words = _(
             "People are divided on up to %(judgements)s behind a run; the lower label counts."
         )
-        notes.append(words % {"judgements": counted(ties, "judgement")})
+        notes.append(words % {"judgements": count_with_noun(ties, "judgement")})
     return notes
 
 
-def _outdated(runs: dict[int, int]) -> list[str]:
+def _outdated_judgement_notes(runs: dict[int, int]) -> list[str]:
     """Return notes on runs whose scores use outdated judgements. ``runs`` maps the ids
     of used judgements to runs.
     """
@@ -48,13 +48,13 @@ def _outdated(runs: dict[int, int]) -> list[str]:
     notes = []
     for reason, rows in withdrawn.items():
         words = _("Judgements behind %(runs)s were withdrawn: %(reason)s")
-        notes.append(words % {"runs": _runs(runs, rows), "reason": reason})
+        notes.append(words % {"runs": _run_count_text(runs, rows), "reason": reason})
     gone = {one for rows in withdrawn.values() for one in rows}
     if later := runs.keys() - gone:
         words = _("Judgements have been added that concern %(runs)s.")
-        notes.append(words % {"runs": _runs(runs, later)})
+        notes.append(words % {"runs": _run_count_text(runs, later)})
     return notes
 
 
-def _runs(runs: dict[int, int], used: Collection[int]) -> str:
-    return counted(len({runs[one] for one in used}), "run")
+def _run_count_text(runs: dict[int, int], used: Collection[int]) -> str:
+    return count_with_noun(len({runs[one] for one in used}), "run")

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from citeboard.core.release import release
 from scoring.models import Evaluation, UsedJudgements
-from scoring.models.ledger import LABEL_BYTES
-from scoring.results.board.cache import SECONDS, board_version, digest_of
+from scoring.models.ledger import BYTE_BY_LABEL
+from scoring.results.board.cache import CACHE_SECONDS, board_version, digest_of
 from scoring.results.board.standings import (
     Board,
     Row,
-    cached_standings,
-    run_rows,
-    significant,
+    cached_board,
+    expand_rows_to_runs,
+    round_to_12_digits,
 )
 from scoring.results.board.visibility import Visibility
 from scoring.stats.confusion import Confusion, confusion_of
@@ -48,14 +48,14 @@ from tasks.types.judge_views import (
 from tasks.types.ledger import NO_LABEL
 
 #: The rank correlation is not computed for fewer than MIN_SYSTEMS systems.
-MIN_SYSTEMS = 3
+MIN_SYSTEMS_FOR_CORRELATION = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
 SEVERAL_KINDS = "several-kinds"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """The agreement of two judges on the pairs of texts that both judges labelled.
 
     ``kappa`` is Cohen's kappa, and ``interval`` is the interval of kappa, or the reason
@@ -90,7 +90,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class SystemRanksByJudge:
     """The rows of one system on the board of the first judge and on the board of
     another judge. The row on the other judge's board is None if the judge has not
     labelled the system.
@@ -117,13 +117,13 @@ class JudgedView:
     first: Board
 
     @cached_property
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[SystemRanksByJudge]:
         """Return the systems with a rank by the first judge, in the order of the first
         judge's board.
         """
         own = {row.submission: row for row in self.board.rows}
         return [
-            Standing(first=row, view=own.get(row.submission))
+            SystemRanksByJudge(first=row, view=own.get(row.submission))
             for row in self.first.rows
             if row.rank is not None
         ]
@@ -134,13 +134,13 @@ class JudgedView:
         with both scores, or NaN if undefined.
         """
         values = [
-            (significant(one.first.value), significant(one.view.value))
+            (round_to_12_digits(one.first.value), round_to_12_digits(one.view.value))
             for one in self.standings
             if one.view is not None
             and one.first.value is not None
             and one.view.value is not None
         ]
-        if len(values) < MIN_SYSTEMS:
+        if len(values) < MIN_SYSTEMS_FOR_CORRELATION:
             return Correlation(math.nan, None, None, len(values))
         first, other = np.array(values).T
         return of_points("Kendall", first, other)
@@ -149,11 +149,15 @@ class JudgedView:
     def why_no_correlation(self) -> str:
         if not math.isnan(self.correlation.value):
             return ""
-        return FEW_SYSTEMS if self.correlation.n < MIN_SYSTEMS else ALL_TIED
+        return (
+            FEW_SYSTEMS
+            if self.correlation.n < MIN_SYSTEMS_FOR_CORRELATION
+            else ALL_TIED
+        )
 
     @cached_property
-    def agreement(self) -> Agreement:
-        return agreement_of(self.first, self.board)
+    def agreement(self) -> JudgeAgreement:
+        return judge_agreement_on_boards(self.first, self.board)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -196,20 +200,20 @@ class JudgesOfBoard:
         }
 
 
-def judges_offered(phase: Phase, rules: str | None) -> list[str]:
+def judge_names_of_rules(phase: Phase, rules: str | None) -> list[str]:
     """Return the names of a rule set's judges, the first judge first, or no names if
     there is only one judge.
     """
-    further = _with_views(phase, base_rules(rules or ""))
+    further = _further_judges_with_rules(phase, base_rules(rules or ""))
     return [first_judge(phase.task.options), *further] if further else []
 
 
-def _with_views(phase: Phase, base: str) -> list[str]:
+def _further_judges_with_rules(phase: Phase, base: str) -> list[str]:
     rules = phase.task.rules
     return [judge for judge in further_judges(rules) if view_of(base, judge) in rules]
 
 
-def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
+def rules_using_judge(phase: Phase, rules: str | None, judge: str) -> str | None:
     """Return the rule set that uses labels of this judge, for the given rule set or by
     default the ranking rule set.
 
@@ -228,27 +232,27 @@ def rules_by(phase: Phase, rules: str | None, judge: str) -> str | None:
         facts = {
             "task": task,
             "judge": judge,
-            "known": ", ".join(judges_offered(phase, base)) or _("none"),
+            "known": ", ".join(judge_names_of_rules(phase, base)) or _("none"),
         }
         raise Http404(words % facts)
     return view
 
 
-def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
+def visible_judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
     """Return the judges of a board whose results the board's audience may see.
 
     The result is None if the board has only one judge, or if the audience may not see
     scores.
     """
     base = base_rules(board.rules or "")
-    judges = _with_views(board.phase, base)
+    judges = _further_judges_with_rules(board.phase, base)
     if not judges or board.visibility != Visibility.SCORES:
         return None
-    first = _by_rules(board, viewer, base)
+    first = _board_under_rules(board, viewer, base)
     views = [
         JudgedView(
             judge=judge,
-            board=_by_rules(board, viewer, view_of(base, judge)),
+            board=_board_under_rules(board, viewer, view_of(base, judge)),
             first=first,
         )
         for judge in judges
@@ -256,20 +260,20 @@ def judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
     return JudgesOfBoard(first=first, views=views)
 
 
-def first_ranks(board: Board, viewer: object) -> dict[int, int]:
+def ranks_by_first_judge(board: Board, viewer: object) -> dict[int, int]:
     """Return the rank of each run by the first judge's labels, for display on another
     judge's board, or no ranks for other boards.
     """
     if not further_judge(board.rules or ""):
         return {}
-    first = _by_rules(board, viewer, base_rules(board.rules or ""))
+    first = _board_under_rules(board, viewer, base_rules(board.rules or ""))
     return {row.submission: row.rank for row in first.rows if row.rank is not None}
 
 
-def _by_rules(board: Board, viewer: object, rules: str) -> Board:
+def _board_under_rules(board: Board, viewer: object, rules: str) -> Board:
     if board.rules == rules:
         return board
-    return cached_standings(
+    return cached_board(
         board.phase, viewer, rules, gold=board.gold, audience=board.audience
     )
 
@@ -291,7 +295,9 @@ class Shown:
         judges = viewed_judges(board.phase.task.options)
         return cls(
             evaluations=frozenset(
-                row.evaluation for row in run_rows(board.rows) if row.evaluation
+                row.evaluation
+                for row in expand_rows_to_runs(board.rows)
+                if row.evaluation
             ),
             kinds=tuple(judge.kind for judge in judges),
         )
@@ -310,10 +316,10 @@ class Shown:
 
     @property
     def has_withheld(self) -> bool:
-        return has_withheld(self.evaluations)
+        return has_withheld_scores(self.evaluations)
 
 
-def agreement_of(first: Board, other: Board) -> Agreement:
+def judge_agreement_on_boards(first: Board, other: Board) -> JudgeAgreement:
     """Return the agreement of two judges on the labelled pairs from which the shown
     scores are computed.
 
@@ -322,23 +328,25 @@ def agreement_of(first: Board, other: Board) -> Agreement:
     """
     left, right = Shown.of(first), Shown.of(other)
     facts = ("agreement", *left.facts, *right.facts)
-    return cached_of_version(first.phase, facts, lambda: _agreement(left, right))
+    return cache_per_board_version(
+        first.phase, facts, lambda: _compute_judge_agreement(left, right)
+    )
 
 
-def pairs_behind(board: Board) -> int | None:
+def count_labelled_pairs(board: Board) -> int | None:
     """Return the number of distinct labelled pairs from which the shown scores are
     computed, or None if scores are withheld.
     """
     shown = Shown.of(board)
-    return cached_of_version(
-        board.phase, ("pairs", *shown.facts), lambda: _pairs_behind(shown)
+    return cache_per_board_version(
+        board.phase, ("pairs", *shown.facts), lambda: _count_pairs_of_evaluations(shown)
     )
 
 
 T = TypeVar("T")
 
 
-def cached_of_version(
+def cache_per_board_version(
     phase: Phase, facts: tuple[object, ...], number: Callable[[], T]
 ) -> T:
     """Return a number about judges from the cache, or compute and cache the number. The
@@ -350,33 +358,33 @@ def cached_of_version(
     kept: tuple[T] | None = caches["results"].get(key)
     if kept is None:
         kept = (number(),)
-        caches["results"].set(key, kept, SECONDS)
+        caches["results"].set(key, kept, CACHE_SECONDS)
     return kept[0]
 
 
-def _agreement(first: Shown, other: Shown) -> Agreement:
+def _compute_judge_agreement(first: Shown, other: Shown) -> JudgeAgreement:
     if first.has_withheld or other.has_withheld:
-        return Agreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
-    left, right = _labels_behind(first), _labels_behind(other)
+        return JudgeAgreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
+    left, right = _pair_labels_of_evaluations(first), _pair_labels_of_evaluations(other)
     _common, places, others = np.intersect1d(
         left.items, right.items, assume_unique=True, return_indices=True
     )
     a, b = left.labels[places], right.labels[others]
-    is_decided = (a != LABEL_BYTES[NO_LABEL]) & (b != LABEL_BYTES[NO_LABEL])
+    is_decided = (a != BYTE_BY_LABEL[NO_LABEL]) & (b != BYTE_BY_LABEL[NO_LABEL])
     a, b = a[is_decided], b[is_decided]
     if not len(a):
-        return Agreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
+        return JudgeAgreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
     units = _units_of_pairs(left, right, places, others)
     both = confusion_of(
         a, b, np.zeros(len(a), np.uint32) if units is None else units[is_decided]
     )
     if len(first.kinds) > 1:
         # Chance agreement on the labels of one kind differs from that of the other.
-        return Agreement(
+        return JudgeAgreement(
             pairs=both.judgements, same=both.same, kappa=None, reason=SEVERAL_KINDS
         )
     is_undefined = math.isnan(both.kappa)
-    return Agreement(
+    return JudgeAgreement(
         pairs=both.judgements,
         same=both.same,
         kappa=None if is_undefined else both.kappa,
@@ -386,7 +394,10 @@ def _agreement(first: Shown, other: Shown) -> Agreement:
 
 
 def _units_of_pairs(
-    left: Labels, right: Labels, places: NDArray[np.intp], others: NDArray[np.intp]
+    left: PairLabels,
+    right: PairLabels,
+    places: NDArray[np.intp],
+    others: NDArray[np.intp],
 ) -> NDArray[np.uint32] | None:
     """Return the topic or question of each pair with labels of two judges, or None if
     no scores of one of the judges have stored them for all pairs.
@@ -404,11 +415,11 @@ def _interval_of_kappa(
     return both.kappa_interval if has_units else NoInterval.NO_TOPICS
 
 
-def _pairs_behind(shown: Shown) -> int | None:
-    return None if shown.has_withheld else len(items_behind(shown))
+def _count_pairs_of_evaluations(shown: Shown) -> int | None:
+    return None if shown.has_withheld else len(pair_digests_of_evaluations(shown))
 
 
-def items_behind(shown: Shown) -> NDArray[np.uint64]:
+def pair_digests_of_evaluations(shown: Shown) -> NDArray[np.uint64]:
     """Return the sorted distinct digests of the labelled pairs from which these scores
     are computed.
     """
@@ -418,13 +429,13 @@ def items_behind(shown: Shown) -> NDArray[np.uint64]:
     return np.unique(np.frombuffer(items, np.uint64))
 
 
-def has_withheld(evaluations: Collection[int]) -> bool:
+def has_withheld_scores(evaluations: Collection[int]) -> bool:
     own = Evaluation.objects.filter(pk__in=evaluations)
     return own.exclude(release="", withheld="").exists()
 
 
 @dataclass(frozen=True)
-class Labels:
+class PairLabels:
     """The sorted distinct digests of labelled pairs, with the label and the unit of
     each pair. A unit is a topic or a question. The units are None if some scores were
     stored without them.
@@ -435,7 +446,7 @@ class Labels:
     units: NDArray[np.uint32] | None
 
 
-def _labels_behind(shown: Shown) -> Labels:
+def _pair_labels_of_evaluations(shown: Shown) -> PairLabels:
     """Return the labels of pairs that the scorer used for these scores, if the labels
     are stored.
     """
@@ -452,4 +463,4 @@ def _labels_behind(shown: Shown) -> Labels:
     distinct, places = np.unique(items, return_index=True)
     # A pair of several topics counts for one of them, since it counts once.
     has_units = len(units) == len(items)
-    return Labels(distinct, labels[places], units[places] if has_units else None)
+    return PairLabels(distinct, labels[places], units[places] if has_units else None)

@@ -12,7 +12,7 @@ from django.core.cache import caches
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.release import release
-from citeboard.core.words import listed
+from citeboard.core.words import join_names
 from scoring.figures import Bars, HeatMap, Measured, Series
 from scoring.metrics import base, known_metric, metrics_of, of_labels
 from scoring.metrics.classification import Classification
@@ -28,15 +28,15 @@ from scoring.metrics.discourse import (
     text_counts,
 )
 from scoring.models import Evaluation
-from scoring.results.board.charts import value_axis
-from scoring.results.board.comparisons import Unreadable, statistics_of
+from scoring.results.board.charts import score_axis
+from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
 from scoring.results.board.formatting import shown
 from scoring.results.board.standings import Board
 from tasks.types import TaskType
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confusion:
+class ConfusionMatrix:
     """A confusion matrix. In the array ``counts``, rows are labels of the gold, and
     columns are labels of the system's answers. The last column of the confusion matrix
     counts instances without an answer.
@@ -100,14 +100,14 @@ class Confusion:
         )
 
 
-def has_labels(task_type: TaskType) -> bool:
+def has_confusion_labels(task_type: TaskType) -> bool:
     form = task_type.declared.form if task_type.declared else ""
     if form == "tags":
         return False
     return form == "labels" or bool(task_type.label_dimensions)
 
 
-def confusion_of(evaluation: Evaluation) -> Confusion | None:
+def confusion_matrix_of(evaluation: Evaluation) -> ConfusionMatrix | None:
     """Return the confusion matrix of a run, or None if instances have several labels,
     or if no matrices of the run are stored.
     """
@@ -118,11 +118,11 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
     own = next(iter(of_labels(metrics)), None)
     try:
         matrix = (
-            statistics_of(evaluation, [own.statistic]).matrices[own.statistic]
+            read_statistics(evaluation, [own.statistic]).matrices[own.statistic]
             if own
             else None
         )
-    except (Unreadable, KeyError):
+    except (UnreadableStatistics, KeyError):
         return None
     if own is None or matrix is None or own.kind != Classification.kind:
         return None
@@ -132,7 +132,7 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
         return None
     table = (wanted.T @ answered).astype(int).tolist()
     support = wanted.sum(axis=0).astype(int).tolist()
-    return Confusion(
+    return ConfusionMatrix(
         system=evaluation.submission.system,
         submission=evaluation.submission_id,
         labels=[str(label) for label in own.labels or ()],
@@ -143,19 +143,19 @@ def confusion_of(evaluation: Evaluation) -> Confusion | None:
 
 
 #: SCHEMES maps a metric, whose matrix counts labels, to the name of the label scheme.
-SCHEMES = {
+LABEL_SCHEME_NAMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
     "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: Labels that come with runs and gold determine the metrics in AS_SUPPLIED.
+#: Labels that come with runs and gold determine the metrics in SUPPLIED_LABEL_SCHEMES.
 #: Metrics of supplied labels never determine the ranks of a board.
-AS_SUPPLIED = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
+SUPPLIED_LABEL_SCHEMES = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
 #: Pages show labels outside of the task's label set under the name OTHER.
-OTHER = "other labels"
-DATASET = "dataset"
-SECONDS = 24 * 3600
+OTHER_LABELS = "other labels"
+DATASET_DIMENSION = "dataset"
+CACHE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -173,15 +173,18 @@ class LabelCounts:
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
         return [
             None if math.isnan(share) else float(share)
-            for share in shares(self._of(side, dataset))
+            for share in shares(self._counts_of_side(side, dataset))
         ]
 
     def sentences(self, side: int, dataset: str = "") -> int:
-        return int(self._of(side, dataset).sum())
+        return int(self._counts_of_side(side, dataset).sum())
 
     def divergence(self, dataset: str = "") -> float:
         return float(
-            divergence(shares(self._of(RUN, dataset)), shares(self._of(GOLD, dataset)))
+            divergence(
+                shares(self._counts_of_side(RUN, dataset)),
+                shares(self._counts_of_side(GOLD, dataset)),
+            )
         )
 
     def published_divergence(self, dataset: str) -> float:
@@ -190,11 +193,12 @@ class LabelCounts:
         """
         return float(
             divergence(
-                macro_average(self.counts[:, RUN]), shares(self._of(GOLD, dataset))
+                macro_average(self.counts[:, RUN]),
+                shares(self._counts_of_side(GOLD, dataset)),
             )
         )
 
-    def _of(self, side: int, dataset: str) -> base.Floats:
+    def _counts_of_side(self, side: int, dataset: str) -> base.Floats:
         side_counts: base.Floats = self.counts[:, side]
         if not dataset:
             return np.asarray(side_counts.sum(axis=0))
@@ -203,22 +207,22 @@ class LabelCounts:
         return np.asarray(side_counts[self.datasets.index(dataset)])
 
 
-def schemes_of(metrics: Sequence[str]) -> list[str]:
-    return [scheme for scheme in SCHEMES if scheme in metrics]
+def label_schemes_of(metrics: Sequence[str]) -> list[str]:
+    return [scheme for scheme in LABEL_SCHEME_NAMES if scheme in metrics]
 
 
-def schemes_on(board: Board) -> list[str]:
+def label_schemes_on_board(board: Board) -> list[str]:
     """Return the label schemes whose label frequencies the board shows, including
     supplied labels only if a run supplies labels.
     """
     return [
         scheme
-        for scheme in schemes_of([column.name for column in board.columns])
-        if scheme not in AS_SUPPLIED or _is_defined(board, scheme)
+        for scheme in label_schemes_of([column.name for column in board.columns])
+        if scheme not in SUPPLIED_LABEL_SCHEMES or _has_column_value(board, scheme)
     ]
 
 
-def _is_defined(board: Board, name: str) -> bool:
+def _has_column_value(board: Board, name: str) -> bool:
     cells = (row.scores.get(name) for row in board.rows)
     return any(cell and (cell.value is not None or cell.is_infinite) for cell in cells)
 
@@ -241,14 +245,14 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     if not isinstance(metric, Divergence):
         return None
     try:
-        statistics = statistics_of(evaluation, [metric.statistic])
+        statistics = read_statistics(evaluation, [metric.statistic])
         stats = statistics.matrices[metric.statistic]
-    except (Unreadable, KeyError):
+    except (UnreadableStatistics, KeyError):
         return None
     labels = metric.labelling.labels
     counts = label_counts(stats.sum(axis=0), len(labels))
     # The data sets in the matrix have the order of their first instances.
-    classes = statistics.features.get(DATASET, [])
+    classes = statistics.features.get(DATASET_DIMENSION, [])
     datasets = tuple(
         dict.fromkeys(labels_of[0] if labels_of else "" for labels_of in classes)
     )
@@ -256,16 +260,16 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     has_others = bool(counts[..., -1].any())
     counted = LabelCounts(
-        labels=(*labels, OTHER) if has_others else labels,
+        labels=(*labels, OTHER_LABELS) if has_others else labels,
         datasets=datasets,
         counts=counts if has_others else counts[..., :-1],
         sources=text_counts(stats),
     )
-    caches["results"].set(key, counted, SECONDS)
+    caches["results"].set(key, counted, CACHE_SECONDS)
     return counted
 
 
-def sources_in_words(counts: LabelCounts, side: str) -> str:
+def label_sources_text(counts: LabelCounts, side: str) -> str:
     words = {
         Source.SUPPLIED: _("its own labels"),
         Source.TAGGED: _("the tagger's"),
@@ -274,17 +278,17 @@ def sources_in_words(counts: LabelCounts, side: str) -> str:
     counted = {word: counts.sources[side, source] for source, word in words.items()}
     named = [f"{word} ({count})" for word, count in counted.items() if count]
     return (
-        listed(named)
+        join_names(named)
         if len(named) > 1
         else next((word for word, n in counted.items() if n), _("none"))
     )
 
 
 #: In a chart, the gold and at most MAX_DRAWN runs have their own colour.
-MAX_DRAWN = 6
+MAX_RUNS_COLOURED = 6
 
 
-def share_part(
+def label_share_chart(
     counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = ""
 ) -> dict[str, Any]:
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
@@ -297,7 +301,7 @@ def share_part(
         total = part.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
-    named = [_("other labels") if label == OTHER else label for label in labels]
+    named = [_("other labels") if label == OTHER_LABELS else label for label in labels]
     bars = Bars(
         title=_("Share of sentences by label"),
         labels=named,
@@ -305,7 +309,7 @@ def share_part(
             Series(name=name, values=[Measured(value=value) for value in values])
             for name, values, _total in lines
         ],
-        axis=value_axis(_("Share of sentences"), 1.0, has_zero=True),
+        axis=score_axis(_("Share of sentences"), 1.0, has_zero=True),
     )
     told = [
         {"name": name, "sentences": total, "cells": list(map(shown, values))}
@@ -314,12 +318,14 @@ def share_part(
     return {"labels": named, "bars": bars, "share_lines": told}
 
 
-def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, Any]]:
+def label_share_charts_of_run(
+    evaluation: Evaluation, *, shows_gold: bool
+) -> list[dict[str, Any]]:
     """Return the bars of label frequencies over all data sets under each label scheme,
     for the run and, with ``shows_gold``, for the gold.
     """
     shares_by_scheme = []
-    for scheme in schemes_of([score.metric for score in evaluation.scores.all()]):
+    for scheme in label_schemes_of([score.metric for score in evaluation.scores.all()]):
         counts = label_counts_of(evaluation, scheme)
         if counts is None or not counts.sentences(RUN):
             continue
@@ -328,15 +334,15 @@ def run_shares(evaluation: Evaluation, *, shows_gold: bool) -> list[dict[str, An
             {
                 "id": f"shares-{scheme}",
                 "caption": _("Share of sentences by %(labels)s")
-                % {"labels": SCHEMES[scheme]},
-                "labelled": sources_in_words(counts, "run"),
-                **share_part([*gold, (_("this run"), counts, RUN)]),
+                % {"labels": LABEL_SCHEME_NAMES[scheme]},
+                "labelled": label_sources_text(counts, "run"),
+                **label_share_chart([*gold, (_("this run"), counts, RUN)]),
             }
         )
     return shares_by_scheme
 
 
-def divergence_map(
+def divergence_heat_map(
     systems: Sequence[str],
     datasets: Sequence[str],
     values: Sequence[Sequence[float | None]],

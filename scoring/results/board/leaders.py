@@ -13,14 +13,19 @@ from django.db import transaction
 from numpy.typing import NDArray
 
 from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
-from scoring.models import Breakdown, ClassLeader, Evaluation, class_numbers
+from scoring.models import (
+    Breakdown,
+    ClassLeader,
+    Evaluation,
+    class_numbers_of_evaluations,
+)
 from scoring.offline import compare, evaluate
 from scoring.results.board.comparisons import (
-    AT_A_TIME,
-    MAX_ROWS,
-    StatisticsAway,
-    Unreadable,
-    statistics_of,
+    EVALUATIONS_PER_BATCH,
+    MAX_ROWS_PER_BATCH,
+    StatisticsUnavailable,
+    UnreadableStatistics,
+    read_statistics,
 )
 from scoring.results.board.standings import Board, Row
 from scoring.stats.breakdown import classes
@@ -36,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Question:
+class ClassLeaderSearch:
     dimension: str
     metric: Metric
     evaluations: tuple[Evaluation, ...]
@@ -47,10 +52,16 @@ class Question:
         runs = [
             (evaluation.pk, evaluation.statistics) for evaluation in self.evaluations
         ]
-        return _earlier_digest(runs) if self.keeps_sentences else _digest(runs)
+        return (
+            _unversioned_digest_of_runs(runs)
+            if self.keeps_sentences
+            else _digest_of_compared_runs(runs)
+        )
 
     def unanswered(self, board: Board) -> list[ClassLeader]:
-        return [self.leader(board, label, []) for label in _best_first(self)]
+        return [
+            self.leader(board, label, []) for label in _runs_by_class_best_first(self)
+        ]
 
     def leader(
         self,
@@ -73,7 +84,7 @@ class Question:
         )
 
 
-def open_questions(board: Board) -> Iterator[Question]:
+def outdated_leader_searches(board: Board) -> Iterator[ClassLeaderSearch]:
     leaders = ClassLeader.objects.filter(
         phase=board.phase, rules=board.rules, gold=board.gold
     ).order_by()
@@ -84,7 +95,7 @@ def open_questions(board: Board) -> Iterator[Question]:
             yield question
 
 
-def questions(board: Board) -> Iterator[Question]:
+def questions(board: Board) -> Iterator[ClassLeaderSearch]:
     evaluations = Evaluation.objects.in_bulk([row.evaluation for row in board.systems])
     broken_down = {
         (row.evaluation_id, row.classes.dimension, metric)
@@ -111,14 +122,14 @@ def questions(board: Board) -> Iterator[Question]:
                 continue
             runs = tuple(
                 evaluations[row.evaluation]
-                for row in _with_metric(board, metric.name)
+                for row in _rows_with_metric(board, metric.name)
                 if (row.evaluation, dimension, metric.name) in broken_down
             )
             if len(runs) > 1:
-                yield Question(dimension, metric, runs, board.keeps_sentences)
+                yield ClassLeaderSearch(dimension, metric, runs, board.keeps_sentences)
 
 
-def _with_metric(board: Board, metric: str) -> list[Row]:
+def _rows_with_metric(board: Board, metric: str) -> list[Row]:
     """Return the rows of a board with a score by the metric from the same version of
     the computation. The board has no column for metrics of single gold labels, so all
     rows are returned for these metrics.
@@ -127,19 +138,19 @@ def _with_metric(board: Board, metric: str) -> list[Row]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaders:
+class ClassLeaders:
     is_known: bool = False
     significant: Mapping[str, int] = field(default_factory=dict)
 
-    def among(self, labels: Collection[str]) -> "Leaders":
+    def among(self, labels: Collection[str]) -> "ClassLeaders":
         significant = {
             label: best for label, best in self.significant.items() if label in labels
         }
         return replace(self, significant=significant)
 
 
-def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
-    scored = {row.evaluation for row in _with_metric(board, metric)}
+def class_leaders_of(board: Board, dimension: str, metric: str) -> ClassLeaders:
+    scored = {row.evaluation for row in _rows_with_metric(board, metric)}
     compared = Breakdown.objects.filter(
         evaluation__in=scored, classes__dimension=dimension
     ).defer("numbers")
@@ -148,32 +159,34 @@ def leaders_of(board: Board, dimension: str, metric: str) -> Leaders:
         for row in compared.select_related("evaluation").prefetch_related("classes")
         if metric in row.classes.metrics
     ]
-    current = {_digest(runs)}
+    current = {_digest_of_compared_runs(runs)}
     if board.keeps_sentences:
-        current.add(_earlier_digest(runs))
+        current.add(_unversioned_digest_of_runs(runs))
     found = ClassLeader.objects.filter(
         phase=board.phase, rules=board.rules, gold=board.gold
     )
     of_these = found.filter(dimension=dimension, metric=metric)
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(among not in current for _, _, _, among in leaders):
-        return Leaders()
+        return ClassLeaders()
     # A class with a p-value always has a leader.
     significant = {
         label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA
     }
-    return Leaders(is_known=True, significant=significant)
+    return ClassLeaders(is_known=True, significant=significant)
 
 
-def _digest(evaluations: Iterable[tuple[int, str]]) -> str:
+def _digest_of_compared_runs(evaluations: Iterable[tuple[int, str]]) -> str:
     """Return a digest that identifies the runs compared in a search for the best run of
     each class. The digest contains a version number for the rule that constant runs
     cannot lead a class.
     """
-    return hashlib.sha256(f"2:{_earlier_digest(evaluations)}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"2:{_unversioned_digest_of_runs(evaluations)}".encode()
+    ).hexdigest()
 
 
-def _earlier_digest(evaluations: Iterable[tuple[int, str]]) -> str:
+def _unversioned_digest_of_runs(evaluations: Iterable[tuple[int, str]]) -> str:
     named = ",".join(
         f"{number}:{statistics}" for number, statistics in sorted(evaluations)
     )
@@ -181,7 +194,7 @@ def _earlier_digest(evaluations: Iterable[tuple[int, str]]) -> str:
 
 
 @dataclass
-class Matrices:
+class StatisticMatrixCache:
     statistic: str
     dimension: str
     _kept: OrderedDict[
@@ -193,9 +206,9 @@ class Matrices:
         instances.
         """
         if evaluation.pk not in self._kept:
-            statistics = statistics_of(evaluation, [self.statistic])
+            statistics = read_statistics(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
-                raise Unreadable(evaluation.pk)
+                raise UnreadableStatistics(evaluation.pk)
             self._kept[evaluation.pk] = (
                 statistics,
                 classes(statistics.features.get(self.dimension, [])),
@@ -203,7 +216,8 @@ class Matrices:
         self._kept.move_to_end(evaluation.pk)
         while (
             len(self._kept) > 1
-            and sum(len(own.units) for own, _ in self._kept.values()) > MAX_ROWS
+            and sum(len(own.units) for own, _ in self._kept.values())
+            > MAX_ROWS_PER_BATCH
         ):
             self._kept.popitem(last=False)
         statistics, places = self._kept[evaluation.pk]
@@ -214,35 +228,37 @@ class Matrices:
         )
 
 
-def answered(board: Board, question: Question) -> list[ClassLeader]:
-    matrices = Matrices(question.metric.statistic, question.dimension)
+def find_class_leaders(board: Board, question: ClassLeaderSearch) -> list[ClassLeader]:
+    matrices = StatisticMatrixCache(question.metric.statistic, question.dimension)
     leaders = []
-    for label, ordered in _best_first(question).items():
+    for label, ordered in _runs_by_class_best_first(question).items():
         try:
-            if ordered and _is_constant(question, ordered[0], matrices):
+            if ordered and _is_constant_run(question, ordered[0], matrices):
                 leaders.append(question.leader(board, label, []))
                 continue
-            p = largest_p(question.metric, label, ordered, matrices)
-        except StatisticsAway:
+            p = largest_p_against_others(question.metric, label, ordered, matrices)
+        except StatisticsUnavailable:
             raise
-        except Unreadable as reason:
+        except UnreadableStatistics as reason:
             log.warning("The best of %s stays open: %s", label, reason)
             p = None
         leaders.append(question.leader(board, label, ordered, p))
     return leaders
 
 
-def _is_constant(
-    question: Question, evaluation: Evaluation, matrices: Matrices
+def _is_constant_run(
+    question: ClassLeaderSearch, evaluation: Evaluation, matrices: StatisticMatrixCache
 ) -> bool:
     rows = matrices.rows(evaluation, None).matrices[question.metric.statistic]
     return not question.keeps_sentences and question.metric.is_constant(rows)
 
 
-def _best_first(question: Question) -> dict[str, list[Evaluation]]:
+def _runs_by_class_best_first(
+    question: ClassLeaderSearch,
+) -> dict[str, list[Evaluation]]:
     evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
-    for label, evaluation, number in class_numbers(
+    for label, evaluation, number in class_numbers_of_evaluations(
         evaluations, question.dimension, question.metric.name
     ):
         by_run = values.setdefault(label, {})
@@ -262,8 +278,11 @@ def _best_first(question: Question) -> dict[str, list[Evaluation]]:
     }
 
 
-def largest_p(
-    metric: Metric, label: str, ordered: Sequence[Evaluation], matrices: Matrices
+def largest_p_against_others(
+    metric: Metric,
+    label: str,
+    ordered: Sequence[Evaluation],
+    matrices: StatisticMatrixCache,
 ) -> float | None:
     """Return the largest p-value of the tests of the best run of a class against all
     other runs.
@@ -279,7 +298,7 @@ def largest_p(
         return None
     where = label if own is metric else None
 
-    def tests_of(some: Sequence[Evaluation]) -> list[float]:
+    def p_values_against_best(some: Sequence[Evaluation]) -> list[float]:
         rows = matrices.rows(best, where)
         pairs = [
             compare.paired(own, rows, matrices.rows(other, where)) for other in some
@@ -291,16 +310,16 @@ def largest_p(
         )
         return [test.p for test in tests]
 
-    tests = tests_of(others[:1])
+    tests = p_values_against_best(others[:1])
     if not tests[0] <= ALPHA:
         return None if np.isnan(tests[0]) else tests[0]
-    for start in range(1, len(others), AT_A_TIME):
-        tests += tests_of(others[start : start + AT_A_TIME])
+    for start in range(1, len(others), EVALUATIONS_PER_BATCH):
+        tests += p_values_against_best(others[start : start + EVALUATIONS_PER_BATCH])
     return None if np.isnan(tests).any() else max(holm(tests))
 
 
-def save_leaders(
-    board: Board, question: Question, leaders: Sequence[ClassLeader]
+def save_class_leaders(
+    board: Board, question: ClassLeaderSearch, leaders: Sequence[ClassLeader]
 ) -> None:
     """Replace the stored leaders of the classes of a board. A run that was deleted in
     the meantime is not stored as leader.

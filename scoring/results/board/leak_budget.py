@@ -10,32 +10,32 @@ from django.db.models import Count
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted, listed, thousands
+from citeboard.core.words import count_with_noun, format_thousands, join_names
 from scoring.models import Evaluation
 from scoring.results.board.budget_items import (
-    COLLUDING,
-    Item,
-    ItemKind,
-    View,
-    bits_in_words,
-    items_of,
-    times,
-    total,
-    tries_of,
+    COLLUDING_TEAMS,
+    BudgetItem,
+    BudgetItemKind,
+    BudgetScope,
+    bits_text,
+    budget_items_of,
+    max_runs_per_team,
+    multiply_bits,
+    total_bits,
 )
 from scoring.results.board.same_content import (
-    Source,
-    is_same_part,
-    known_part,
-    sources_of,
+    LeakSource,
+    have_same_public_part,
+    leak_sources_by_phase,
+    source_with_known_part,
 )
 from scoring.stats.leakage import BITS_NEEDED
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_embargoes
 from tasks.models import Phase, Registration
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class LeakBudget:
     """The bits of secret gold that the scores of a phase reveal while the phase accepts
     runs.
 
@@ -47,7 +47,7 @@ class Budget:
     """
 
     phase: Phase
-    items: tuple[Item, ...]
+    items: tuple[BudgetItem, ...]
     tries: int | None
     has_classes: bool
     instances: int
@@ -60,24 +60,24 @@ class Budget:
         return BITS_NEEDED * self.instances
 
     @property
-    def own(self) -> list[Item]:
+    def own(self) -> list[BudgetItem]:
         return [item for item in self.items if item.phase.pk == self.phase.pk]
 
     @property
     def bits(self) -> float | None:
-        return total(self.own)
+        return total_bits(self.own)
 
     @property
     def beside(self) -> float | None:
-        return total(item for item in self.items if item.phase.pk != self.phase.pk)
+        return total_bits(item for item in self.items if item.phase.pk != self.phase.pk)
 
     @property
-    def by_team(self) -> float | None:
-        return total(self.items)
+    def bits_for_one_team(self) -> float | None:
+        return total_bits(self.items)
 
     @property
-    def by_colluding(self) -> float | None:
-        return times(self.by_team, COLLUDING)
+    def bits_for_colluding_teams(self) -> float | None:
+        return multiply_bits(self.bits_for_one_team, COLLUDING_TEAMS)
 
     @property
     def is_running(self) -> bool:
@@ -85,36 +85,39 @@ class Budget:
         return self.phase.takes_runs_until > now()
 
     @property
-    def is_too_much(self) -> bool:
-        return self.by_team is None or self.by_team > self.needed
+    def is_exceeded_by_one_team(self) -> bool:
+        return self.bits_for_one_team is None or self.bits_for_one_team > self.needed
 
     @property
-    def is_exceeded(self) -> bool:
-        return self.by_colluding is None or self.by_colluding > self.needed
+    def is_exceeded_by_colluding_teams(self) -> bool:
+        return (
+            self.bits_for_colluding_teams is None
+            or self.bits_for_colluding_teams > self.needed
+        )
 
     @property
     def sum_for_one(self) -> str:
-        return bits_in_words(self.by_team)
+        return bits_text(self.bits_for_one_team)
 
     @property
     def sum_for_colluding(self) -> str:
-        return bits_in_words(self.by_colluding)
+        return bits_text(self.bits_for_colluding_teams)
 
     @property
     def limit(self) -> str:
-        return thousands(round(self.needed))
+        return format_thousands(round(self.needed))
 
     @property
     def together(self) -> str:
         """Return a text on the bits that all registered teams together can learn, or an
         empty text if already one team can learn too much.
         """
-        if self.is_too_much or not self.by_team or self.teams < 2:
+        if self.is_exceeded_by_one_team or not self.bits_for_one_team or self.teams < 2:
             return ""
-        enough = math.floor(self.needed / self.by_team) + 1
+        enough = math.floor(self.needed / self.bits_for_one_team) + 1
         words = {
-            "teams": counted(self.teams, "team"),
-            "bits": thousands(math.ceil(self.teams * self.by_team)),
+            "teams": count_with_noun(self.teams, "team"),
+            "bits": format_thousands(math.ceil(self.teams * self.bits_for_one_team)),
             "needed": self.limit,
             "enough": enough,
         }
@@ -133,37 +136,41 @@ class Budget:
         """Return True if one team, colluding teams or all teams can learn too much
         gold, or if public parts of phases differ.
         """
-        are_told_too_much = self.teams * (self.by_team or 0) > self.needed
-        return self.is_exceeded or are_told_too_much or bool(self.unequal)
+        are_told_too_much = self.teams * (self.bits_for_one_team or 0) > self.needed
+        return (
+            self.is_exceeded_by_colluding_teams
+            or are_told_too_much
+            or bool(self.unequal)
+        )
 
     @property
     def sentences(self) -> list[str]:
         words = {
             "tries": _("any number of tries")
             if self.tries is None
-            else counted(self.tries, "try", "tries"),
-            "numbers": counted(sum(self._numbers), "number"),
-            "instances": thousands(self.instances),
+            else count_with_noun(self.tries, "try", "tries"),
+            "numbers": count_with_noun(sum(self._score_counts_per_run), "number"),
+            "instances": format_thousands(self.instances),
             "needed": self.limit,
-            "public": thousands(self.public),
-            "bits": bits_in_words(self.bits),
-            "beside": bits_in_words(self.beside),
-            "colluding": COLLUDING,
-            "unequal": listed([f"{phase.task}, {phase}" for phase in self.unequal]),
+            "public": format_thousands(self.public),
+            "bits": bits_text(self.bits),
+            "beside": bits_text(self.beside),
+            "colluding": COLLUDING_TEAMS,
+            "unequal": join_names([f"{phase.task}, {phase}" for phase in self.unequal]),
         }
-        lines = [*self._of_own, *self._of_others]
+        lines = [*self._sentences_on_phase, *self._sentences_on_other_phases]
         if self.public:
             lines.append(
                 _("The %(public)s instances of the public part count as known.")
             )
-        if self.is_too_much:
+        if self.is_exceeded_by_one_team:
             lines.append(
                 _(
                     "From about %(needed)s bits on made-up answers can find out 5 %% of them. A public part "
                     "or the Ladder makes it less, as fewer tries do."
                 )
             )
-        if self.is_exceeded:
+        if self.is_exceeded_by_colluding_teams:
             lines.append(
                 _(
                     "%(colluding)s teams that collude exceed the budget of %(needed)s bits. What is set "
@@ -180,19 +187,19 @@ class Budget:
         return [*(line % words for line in lines), *filter(None, [self.together])]
 
     @property
-    def _numbers(self) -> list[int]:
+    def _score_counts_per_run(self) -> list[int]:
         """Return the numbers of scores that a team sees for each of its runs while the
         phase is open.
         """
-        kinds = (ItemKind.SCORES, ItemKind.LADDER, ItemKind.PUBLIC)
+        kinds = (BudgetItemKind.SCORES, BudgetItemKind.LADDER, BudgetItemKind.PUBLIC)
         return [item.numbers for item in self.own if item.kind in kinds]
 
     @property
-    def _of_own(self) -> Iterator[str]:
+    def _sentences_on_phase(self) -> Iterator[str]:
         if not self.own:
             yield _("A team sees no score of this phase.")
             return
-        if self._numbers:
+        if self._score_counts_per_run:
             yield _(
                 "A team has %(tries)s until the end, or within a year, and sees %(numbers)s of each run."
             )
@@ -208,7 +215,7 @@ class Budget:
             )
 
     @property
-    def _of_others(self) -> Iterator[str]:
+    def _sentences_on_other_phases(self) -> Iterator[str]:
         if self.beside is None:
             yield _(
                 "Other phases on this content can tell all of them, once their scores are shown."
@@ -219,16 +226,16 @@ class Budget:
             )
 
 
-def budget_of(phase: Phase) -> Budget | None:
+def leak_budget_of(phase: Phase) -> LeakBudget | None:
     """Return the leak budget of a phase (the bits of secret gold that scores reveal).
     The leak budget is None if the phase has no gold, shows instances or shows no
     scores.
     """
-    return budgets_of([phase]).get(phase.pk)
+    return leak_budgets_of([phase]).get(phase.pk)
 
 
-def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
-    sources = sources_of(looked_up(phases))
+def leak_budgets_of(phases: Iterable[Phase]) -> dict[int, LeakBudget]:
+    sources = leak_sources_by_phase(with_embargoes(phases))
     seasons = {one.phase.task.season_id for found in sources.values() for one in found}
     registered = Registration.objects.filter(season__in=seasons).order_by()
     counts = registered.values_list("season").annotate(teams=Count("pk"))
@@ -238,24 +245,24 @@ def budgets_of(phases: Iterable[Phase]) -> dict[int, Budget]:
     for pk, found in sources.items():
         if found[0].phase.shows_instances:
             continue
-        view = View(
+        view = BudgetScope(
             own=found[0],
-            part=known_part(found),
+            part=source_with_known_part(found),
             teams=teams,
             class_sizes=class_sizes,
         )
-        budget = _budget(view, found)
+        budget = _sum_up_leak_budget(view, found)
         if budget.items or budget.unequal:
             budgets[pk] = budget
     return budgets
 
 
-def _budget(view: View, sources: list[Source]) -> Budget:
+def _sum_up_leak_budget(view: BudgetScope, sources: list[LeakSource]) -> LeakBudget:
     """Add up the budget items of all sources, of which the first is the phase whose
     budget is computed.
     """
     own = view.own
-    items = [item for source in sources for item in items_of(source, view)]
+    items = [item for source in sources for item in budget_items_of(source, view)]
     phase, at = own.phase, now()
     unequal = [
         one.phase
@@ -264,12 +271,12 @@ def _budget(view: View, sources: list[Source]) -> Budget:
         and one.phase.public_part
         and not one.is_foreign
         and min(phase.takes_runs_until, one.phase.takes_runs_until) > at
-        and not is_same_part(own, one)
+        and not have_same_public_part(own, one)
     ]
-    return Budget(
+    return LeakBudget(
         phase=phase,
         items=tuple(items),
-        tries=tries_of(phase),
+        tries=max_runs_per_team(phase),
         has_classes=phase.ladder or Evaluation.objects.filter(gold=own.gold).exists(),
         instances=view.secret,
         public=own.gold.instances - view.secret,

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.words import counted
-from scoring.results.board.monthly_ranks import times_a_year
+from citeboard.core.words import count_with_noun
+from scoring.results.board.monthly_ranks import rank_publications_per_year
 from tasks.models import Phase
 
 
-def limits_in_words(phase: Phase) -> Iterator[str]:
+def leak_limit_sentences(phase: Phase) -> Iterator[str]:
     if phase.public_part and now() < phase.takes_runs_until:
         share = {"share": phase.public_part}
         yield _("Scores are of a public part, %(share)s %% of the split.") % share
         if phase.has_end:
             yield _("When the phase has ended, runs are ranked by the rest.")
         else:
-            yield _ranks_in_words(times_a_year(phase))
+            yield _rank_publication_text(rank_publications_per_year(phase))
     if phase.ladder and now() < phase.takes_runs_until:
         yield _(
             "While runs are accepted a team sees a new score only if its run is better "
@@ -35,7 +35,7 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
             % share
         )
     if phase.min_answered:
-        few = {"instances": counted(phase.min_answered, "instance")}
+        few = {"instances": count_with_noun(phase.min_answered, "instance")}
         yield (
             _("Classes in which a run answers fewer than %(instances)s are not shown.")
             % few
@@ -44,7 +44,7 @@ def limits_in_words(phase: Phase) -> Iterator[str]:
         yield _("Runs to other phases on the same gold use up tries of this one.")
 
 
-def _ranks_in_words(times: int) -> str:
+def _rank_publication_text(times: int) -> str:
     if not times:
         return _(
             "The rest is too small to rank runs while they are taken; the rows go by their public scores."
@@ -57,7 +57,7 @@ def _ranks_in_words(times: int) -> str:
     return every % {"months": 12 // times}
 
 
-def probe_in_words(probe: str) -> str:
+def probe_sign_text(probe: str) -> str:
     way, *numbers = probe.split()
     if way == "few":
         return _("It answers %(count)s of %(total)s instances.") % dict(

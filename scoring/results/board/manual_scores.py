@@ -13,20 +13,25 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, plain_text
-from citeboard.core.words import in_decimals
+from citeboard.core.words import localize_separators
 from citeboard.teams.models import User
 from scoring.models import ManualMeasure, ManualScore
-from scoring.results.board.standings import Board, Row, run_rows, standings
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    compute_board,
+    expand_rows_to_runs,
+)
 from scoring.results.board.visibility import Visibility
 from tasks.models import Phase, Submission, TeamFigure, seasons
-from tasks.seasons.phase_acts import locked_phase
-from tasks.submissions.run_card import EVERY, TeamMeasure
+from tasks.seasons.phase_acts import lock_phase
+from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME, TeamMeasure
 
-MAX_NAME, MAX_SOURCE, MAX_MEASURES = 60, 400, 20
+MAX_NAME_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_MEASURES_PER_PHASE = 60, 400, 20
 #: The text with the values of a measure has at most MAX_LINES lines.
-MAX_LINES, MAX_TEXT = 5_000, 200_000
-#: An error message lists at most MAX_FAULTS faulty lines.
-MAX_FAULTS = 20
+MAX_VALUE_LINES, MAX_VALUES_CHARACTERS = 5_000, 200_000
+#: An error message lists at most MAX_FAULTY_LINES_LISTED faulty lines.
+MAX_FAULTY_LINES_LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,7 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
         return ManualScores(measures=[], values={})
     scores = ManualScore.objects.filter(
         measure__phase=board.phase,
-        submission__in=[row.submission for row in run_rows(rows)],
+        submission__in=[row.submission for row in expand_rows_to_runs(rows)],
     )
     if board.frozen_at is not None:
         scores = scores.filter(measure__entered_at__lte=board.frozen_at)
@@ -64,24 +69,24 @@ def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
     )
 
 
-def _refuse_texts(name: str, source: str, *, has_values: bool) -> None:
+def _validate_name_and_source(name: str, source: str, *, has_values: bool) -> None:
     """Raise ValidationError if the name of a manual measure or the source of its values
     is missing or too long.
     """
     faults = {}
-    if not name or len(name) > MAX_NAME:
+    if not name or len(name) > MAX_NAME_CHARACTERS:
         words = _(
             "the name has %(characters)s characters; from 1 to %(most)s are allowed"
         )
-        faults["name"] = words % {"characters": len(name), "most": MAX_NAME}
-    if has_values and (not source or len(source) > MAX_SOURCE):
+        faults["name"] = words % {"characters": len(name), "most": MAX_NAME_CHARACTERS}
+    if has_values and (not source or len(source) > MAX_SOURCE_CHARACTERS):
         words = _("say who measured it and where, in at most %(most)s characters")
-        faults["source"] = words % {"most": MAX_SOURCE}
+        faults["source"] = words % {"most": MAX_SOURCE_CHARACTERS}
     if faults:
         raise ValidationError(faults)
 
 
-def enter_measure(
+def save_manual_measure(
     *,
     phase: Phase,
     name: str,
@@ -94,20 +99,21 @@ def enter_measure(
     delete the measure if the text has no lines.
     """
     name, source = plain_text.one_line(name), plain_text.one_line(source)
-    entered = _values(phase, values)
-    _refuse_texts(name, source, has_values=bool(entered))
+    entered = _parse_manual_values(phase, values)
+    _validate_name_and_source(name, source, has_values=bool(entered))
     with transaction.atomic():
-        locked = locked_phase(phase)
+        locked = lock_phase(phase)
         before = ManualMeasure.objects.filter(phase=locked, name=name).first()
-        was = _described(before)
+        was = _manual_measure_as_dict(before)
         if before is None and not entered:
             raise ValidationError({"values": _("give the value of at least one run")})
         if (
             before is None
-            and ManualMeasure.objects.filter(phase=locked).count() >= MAX_MEASURES
+            and ManualMeasure.objects.filter(phase=locked).count()
+            >= MAX_MEASURES_PER_PHASE
         ):
             words = _("the phase has %(most)s measures; more are not allowed") % {
-                "most": MAX_MEASURES
+                "most": MAX_MEASURES_PER_PHASE
             }
             raise ValidationError({"name": words})
         said: dict[str, Any] = {"source": source, "higher_is_better": higher_is_better}
@@ -127,9 +133,9 @@ def enter_measure(
                 ManualScore(measure=measure, submission_id=run, value=value)
                 for run, value in entered.items()
             )
-        is_now = _described(measure)
+        is_now = _manual_measure_as_dict(measure)
         if is_now != was:
-            seasons.bump_version(locked.pk)
+            seasons.increment_board_version(locked.pk)
             facts: dict[str, object] = {
                 "name": name,
                 "phase": f"{locked.task}, {locked}",
@@ -149,7 +155,7 @@ def enter_measure(
     return measure
 
 
-def _described(measure: ManualMeasure | None) -> dict[str, Any]:
+def _manual_measure_as_dict(measure: ManualMeasure | None) -> dict[str, Any]:
     if measure is None:
         return {}
     values = dict(measure.scores.values_list("submission_id", "value"))
@@ -160,32 +166,32 @@ def _described(measure: ManualMeasure | None) -> dict[str, Any]:
     }
 
 
-def lines_of(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
+def manual_value_lines(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
     """Return the values of a manual measure as one text with the lines of runs on the
     board, and one text with the lines of other runs.
     """
-    rows = run_rows(standings(measure.phase, viewer).rows)
+    rows = expand_rows_to_runs(compute_board(measure.phase, viewer).rows)
     standing = {row.submission for row in rows}
     lines: dict[bool, list[str]] = {True: [], False: []}
-    for run, value in _described(measure)["values"].items():
+    for run, value in _manual_measure_as_dict(measure)["values"].items():
         lines[int(run) in standing].append(f"{run} {value!r}")
     return "\n".join(lines[True]), "\n".join(lines[False])
 
 
-def entered_of(submission: Submission) -> list[tuple[str, str]]:
+def manual_scores_of_run(submission: Submission) -> list[tuple[str, str]]:
     """Return the scores that organisers entered for a run, even if the run does not
     count on the board.
     """
     scores = submission.manual_scores.select_related("measure")
-    return [(score.measure.name, written(score.value)) for score in scores]
+    return [(score.measure.name, number_text(score.value)) for score in scores]
 
 
-def _values(phase: Phase, text: str) -> dict[int, float]:
+def _parse_manual_values(phase: Phase, text: str) -> dict[int, float]:
     lines = text.splitlines()
-    if len(text) > MAX_TEXT or len(lines) > MAX_LINES:
+    if len(text) > MAX_VALUES_CHARACTERS or len(lines) > MAX_VALUE_LINES:
         counts = {
-            "lines": in_decimals(f"{len(lines):,}"),
-            "most": in_decimals(f"{MAX_LINES:,}"),
+            "lines": localize_separators(f"{len(lines):,}"),
+            "most": localize_separators(f"{MAX_VALUE_LINES:,}"),
         }
         raise ValidationError(
             {
@@ -218,9 +224,9 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
             values[int(run)] = value
             continue
         faults.append(words % {"number": number, "line": line[:60], "run": run})
-    if len(faults) > MAX_FAULTS:
-        faults[MAX_FAULTS:] = [
-            _("and %(more)s more") % {"more": len(faults) - MAX_FAULTS}
+    if len(faults) > MAX_FAULTY_LINES_LISTED:
+        faults[MAX_FAULTY_LINES_LISTED:] = [
+            _("and %(more)s more") % {"more": len(faults) - MAX_FAULTY_LINES_LISTED}
         ]
     if faults:
         raise ValidationError({"values": faults})
@@ -228,7 +234,7 @@ def _values(phase: Phase, text: str) -> dict[int, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamReported:
+class TeamReportedFigures:
     measures: list[TeamMeasure]
     rows: list[Row]
     #: ``figures`` maps a submission and the name of a measure to the team's figure.
@@ -242,9 +248,9 @@ class TeamReported:
         return self.figures[row.submission].get(measure.name)
 
 
-def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
+def team_figures_by_run(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     by_run: dict[int, dict[str, float]] = defaultdict(dict)
-    runs = [row.submission for row in run_rows(rows)]
+    runs = [row.submission for row in expand_rows_to_runs(rows)]
     figures = TeamFigure.objects.filter(submission__in=runs)
     for submission, name, value in figures.values_list(
         "submission_id", "name", "value"
@@ -253,29 +259,35 @@ def figures_of(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     return dict(by_run)
 
 
-def team_reported(board: Board) -> TeamReported:
-    figures = figures_of(board.rows)
-    rows = [row for row in run_rows(board.rows) if row.submission in figures]
+def team_reported_figures(board: Board) -> TeamReportedFigures:
+    figures = team_figures_by_run(board.rows)
+    rows = [row for row in expand_rows_to_runs(board.rows) if row.submission in figures]
     occurring = {name for one in figures.values() for name in one}
-    measures = [measure for measure in EVERY.values() if measure.name in occurring]
-    return TeamReported(measures=measures, rows=rows, figures=figures)
+    measures = [
+        measure
+        for measure in TEAM_MEASURES_BY_NAME.values()
+        if measure.name in occurring
+    ]
+    return TeamReportedFigures(measures=measures, rows=rows, figures=figures)
 
 
-def reported_of(submission: Submission) -> list[tuple[str, str]]:
+def reported_figure_texts(submission: Submission) -> list[tuple[str, str]]:
     values = {figure.name: figure.value for figure in submission.team_figures.all()}
     return [
-        (measure.label, f"{written(values[measure.name])} {measure.unit}".strip())
-        for measure in EVERY.values()
+        (measure.label, f"{number_text(values[measure.name])} {measure.unit}".strip())
+        for measure in TEAM_MEASURES_BY_NAME.values()
         if measure.name in values
     ]
 
 
-def written(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     """Return a number as text, with thousands separators for whole numbers and with six
     significant digits for other numbers.
     """
     return (
         ""
         if value is None
-        else in_decimals(f"{value:,.0f}" if value == int(value) else f"{value:,.6g}")
+        else localize_separators(
+            f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"
+        )
     )

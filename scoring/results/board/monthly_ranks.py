@@ -7,13 +7,13 @@ from django.utils.timezone import now
 
 from scoring.models import Evaluation, MonthlyRanks, RankedRun
 from scoring.results.board import visibility
-from scoring.results.board.counting import board_gold
-from scoring.results.board.standings import month_of, rank, standings
+from scoring.results.board.counting import gold_on_board
+from scoring.results.board.standings import compute_board, first_day_of_month, rank
 from scoring.stats.leakage import ranks_a_year
 from tasks.models import Gold, Phase, seasons
 
 
-def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
+def rank_publications_per_year(phase: Phase, gold: Gold | None = None) -> int:
     """Return how many times per year the site publishes ranks, or 0 if the ranks would
     reveal too much of the private part.
 
@@ -31,7 +31,7 @@ def times_a_year(phase: Phase, gold: Gold | None = None) -> int:
     return ranks_a_year(private, phase.judged_runs)
 
 
-def keep_due() -> int:
+def save_due_monthly_ranks() -> int:
     """Compute and store the monthly ranks that are due for each phase and rule set, and
     return the number of stored ranks.
     """
@@ -41,11 +41,11 @@ def keep_due() -> int:
     ).select_related("task__season")
     for phase in phases:
         # Ranks are due if the phase opened before the current period of the year.
-        if not (times := times_a_year(phase)):
+        if not (times := rank_publications_per_year(phase)):
             continue
-        month = month_of(at)
+        month = first_day_of_month(at)
         month = month.replace(month=month.month - (month.month - 1) % (12 // times))
-        if month_of(phase.opens) >= month:
+        if first_day_of_month(phase.opens) >= month:
             continue
         due = set(phase.task.rules)
         due -= set(
@@ -53,21 +53,21 @@ def keep_due() -> int:
         )
         for rules in due:
             with transaction.atomic():
-                given = {"runs": _ranked(phase, rules)}
+                given = {"runs": _ranks_on_private_part(phase, rules)}
                 MonthlyRanks.objects.get_or_create(
                     phase=phase, rules=rules, month=month, defaults=given
                 )
-                seasons.bump_version(phase.pk)
+                seasons.increment_board_version(phase.pk)
             count += 1
     return count
 
 
-def _ranked(phase: Phase, rules: str) -> list[RankedRun]:
-    board = standings(
+def _ranks_on_private_part(phase: Phase, rules: str) -> list[RankedRun]:
+    board = compute_board(
         phase,
         None,
         rules,
-        gold=board_gold(phase),
+        gold=gold_on_board(phase),
         audience=visibility.Audience.ORGANISER,
     )
     if board.ranking is None:

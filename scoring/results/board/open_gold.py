@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from scoring.results.board import standings, visibility
-from tasks.gold.secrecy import inputs_are_free, looked_up, may_give_gold
+from tasks.gold.secrecy import inputs_are_free, may_disclose_gold, with_embargoes
 from tasks.models import Gold, Phase, Submission, Task
 from tasks.seasons.access import may_have_inputs, may_organise
 
@@ -22,12 +22,12 @@ def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> 
         != visibility.Visibility.SCORES
     ):
         return False
-    return may_give_gold(phase, version.pk if version else None) and may_have_inputs(
-        viewer, phase
-    )
+    return may_disclose_gold(
+        phase, version.pk if version else None
+    ) and may_have_inputs(viewer, phase)
 
 
-def commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
+def gold_commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
     """Return the public commitments to the gold and to the random sample of its public
     part. The nonces of the commitments are None until the gold is public.
     """
@@ -42,10 +42,12 @@ def commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
     }
 
 
-def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None:
+def run_released_with_gold(
+    phase: Phase, viewer: object, submission: int
+) -> Submission | None:
     if (
         not may_have_gold(phase, viewer)
-        or standings.standing_of(phase, viewer, submission) is None
+        or standings.board_and_row_of_run(phase, viewer, submission) is None
     ):
         return None
     run = Submission.objects.get(pk=submission)
@@ -53,7 +55,7 @@ def open_run(phase: Phase, viewer: object, submission: int) -> Submission | None
     return run if run.file and run.kind != Submission.Kind.HUMAN else None
 
 
-def reads_instances(
+def may_read_instances(
     phase: Phase, audience: visibility.Audience, viewer: object
 ) -> bool:
     """Return True if the viewer may read the gold and the answers of all systems on the
@@ -62,7 +64,7 @@ def reads_instances(
     return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
 
 
-OF_INSTANCES = (
+INSTANCE_COUNT_NAMES = (
     "long_inputs",
     "long_outputs",
     "printed_self_references",
@@ -70,13 +72,13 @@ OF_INSTANCES = (
 )
 
 
-def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
+def visible_split_descriptions(task: Task, viewer: object) -> list[dict[str, Any]]:
     """Return descriptions of a task's splits with their gold. Organisers get all
     splits, whereas other viewers get only released inputs and released gold.
     """
     is_organiser = may_organise(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
-    for phase in looked_up(task.phases.select_related("task__season")):
+    for phase in with_embargoes(task.phases.select_related("task__season")):
         phases.setdefault(phase.split, []).append(phase)
     splits = []
     for split, group in phases.items():
@@ -92,7 +94,7 @@ def described_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
             counts = {**inputs, **own}
             shares = {
                 name: 100 * counts[name] / counts["instances"]
-                for name in OF_INSTANCES
+                for name in INSTANCE_COUNT_NAMES
                 if name in counts
             }
             label = _("all data sets") if row["name"] is None else row["name"]

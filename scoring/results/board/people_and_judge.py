@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import Estimates
-from scoring.results.board.judges import ONE_LABEL, cached_of_version, has_withheld
+from scoring.results.board.estimates import PublishedEstimates
+from scoring.results.board.judges import (
+    ONE_LABEL,
+    cache_per_board_version,
+    has_withheld_scores,
+)
 from scoring.results.board.standings import Row
 from scoring.stats.confusion import Confusion, joined
 from scoring.stats.jackknife import NoInterval
@@ -22,13 +26,13 @@ from scoring.stats.resampling import Bounds
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystemLabels:
+class SystemConfusion:
     row: Row
     confusion: Confusion
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleAndJudge:
+class PeopleJudgeComparison:
     """The labels of people and of a judge from which the estimates on a board were
     computed.
 
@@ -36,7 +40,7 @@ class PeopleAndJudge:
     """
 
     sheet: EstimateSheet
-    systems: list[SystemLabels]
+    systems: list[SystemConfusion]
 
     @cached_property
     def confusion(self) -> Confusion:
@@ -56,7 +60,7 @@ class PeopleAndJudge:
         runs = [system.row.submission for system in self.systems]
         facts = ("kappa-interval", self.sheet.pk, runs)
         confusion = self.confusion
-        return cached_of_version(
+        return cache_per_board_version(
             self.sheet.phase, facts, lambda: confusion.kappa_interval
         )
 
@@ -84,19 +88,19 @@ class PeopleAndJudge:
                 for row, people in enumerate(confusion.labels)
                 for column, judge in enumerate(confusion.labels)
             ],
-            "by_label": _by_label(confusion),
+            "by_label": _rates_by_label(confusion),
             "systems": [
                 {
                     "run": system.row.submission,
                     "judgements": system.confusion.judgements,
-                    "by_label": _by_label(system.confusion),
+                    "by_label": _rates_by_label(system.confusion),
                 }
                 for system in self.systems
             ],
         }
 
 
-def _by_label(confusion: Confusion) -> list[dict[str, Any]]:
+def _rates_by_label(confusion: Confusion) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
@@ -108,7 +112,7 @@ def _by_label(confusion: Confusion) -> list[dict[str, Any]]:
     ]
 
 
-def people_and_judge(found: Estimates) -> PeopleAndJudge | None:
+def compare_people_and_judge(found: PublishedEstimates) -> PeopleJudgeComparison | None:
     """Return the labels that people and the judge gave to the sample of the published
     estimates.
 
@@ -124,16 +128,20 @@ def people_and_judge(found: Estimates) -> PeopleAndJudge | None:
         for line in measure.lines
     }
     systems = [
-        SystemLabels(row=row, confusion=_confusion(stored["labels"], by_run[run]))
+        SystemConfusion(
+            row=row, confusion=_confusion_by_topic(stored["labels"], by_run[run])
+        )
         for run, row in rows.items()
         if by_run.get(run)
     ]
     evaluations = {system.row.evaluation for system in systems if system.row.evaluation}
-    if not systems or has_withheld(evaluations):
+    if not systems or has_withheld_scores(evaluations):
         return None
-    return PeopleAndJudge(sheet=found.sheet, systems=systems)
+    return PeopleJudgeComparison(sheet=found.sheet, systems=systems)
 
 
-def _confusion(labels: list[str], topics: list[Mapping[str, Any]]) -> Confusion:
+def _confusion_by_topic(
+    labels: list[str], topics: list[Mapping[str, Any]]
+) -> Confusion:
     by_topic = {one["topic"]: np.array(one["counts"], int) for one in topics}
     return Confusion(labels=labels, by_topic=by_topic)

@@ -10,20 +10,38 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.words import thousands
+from citeboard.core.words import format_thousands
 from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
 from scoring.results.board import formatting, visibility
-from scoring.results.board.comparisons import GoldPower, counted_units, gold_power
+from scoring.results.board.comparisons import GoldPower, gold_power, unit_count_text
 from scoring.stats.significance import CHANCE, power, units_needed
 from tasks.models import Gold, Phase, Season
 
-SIZES = (6, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 5000)
+TEST_SET_SIZES = (
+    6,
+    8,
+    10,
+    15,
+    20,
+    30,
+    50,
+    75,
+    100,
+    150,
+    200,
+    300,
+    500,
+    750,
+    1000,
+    2000,
+    5000,
+)
 MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: The default differences are the shares in EFFECTS of the metric's range.
-EFFECTS = (0.01, 0.02, 0.05)
+#: The default differences are the shares in DEFAULT_EFFECT_SHARES of the metric's range.
+DEFAULT_EFFECT_SHARES = (0.01, 0.02, 0.05)
 
 
-class PlanForm(forms.Form):
+class TestSetPlanForm(forms.Form):
     source = forms.ChoiceField(
         label=gettext_lazy("Runs to learn from"),
         help_text=gettext_lazy(
@@ -93,7 +111,7 @@ class PlanForm(forms.Form):
             )
         return sorted(set(effects))
 
-    def plan(self) -> "Plan | None":
+    def plan(self) -> "TestSetPlan | None":
         """Return the plan for the size of a test set, or None if fewer than two runs
         are available for an estimate.
         """
@@ -104,13 +122,13 @@ class PlanForm(forms.Form):
         if known is None:
             return None
         effects = given["effects"] or [
-            share * (known.scale or known.largest) for share in EFFECTS
+            share * (known.scale or known.largest) for share in DEFAULT_EFFECT_SHARES
         ]
-        return Plan(known=known, effects=effects, systems=given["systems"] or 2)
+        return TestSetPlan(known=known, effects=effects, systems=given["systems"] or 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TestSetPlan:
     known: GoldPower
     effects: list[float]
     systems: int
@@ -126,21 +144,22 @@ class Plan:
         """
         known, others = self.known, self.systems - 1
 
-        def chance(effect: float, size: int) -> float:
+        def power_at_size(effect: float, size: int) -> float:
             return power(
                 effect, known.error, known.units, at_units=size, comparisons=others
             )
 
-        sizes = sorted({*SIZES, known.units})
+        sizes = sorted({*TEST_SET_SIZES, known.units})
         return [
-            (size, [chance(effect, size) for effect in self.effects]) for size in sizes
+            (size, [power_at_size(effect, size) for effect in self.effects])
+            for size in sizes
         ]
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
         return [
             (
-                counted_units(size, self.known.unit),
+                unit_count_text(size, self.known.unit),
                 [f"{100 * chance:.0f}\u00a0%" for chance in own],
             )
             for size, own in self.chances
@@ -154,7 +173,7 @@ class Plan:
             units_needed(own, known.error, known.units, comparisons=others)
             for own in self.effects
         )
-        return [thousands(units) if units else "–" for units in found]
+        return [format_thousands(units) if units else "–" for units in found]
 
     @property
     def figure(self) -> Scatter:
@@ -165,7 +184,7 @@ class Plan:
 
         def series(place: int) -> list[Point]:
             return [
-                point(size, own[place], counted_units(size, self.known.unit))
+                point(size, own[place], unit_count_text(size, self.known.unit))
                 for size, own in self.chances
             ]
 

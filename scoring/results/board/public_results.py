@@ -20,46 +20,46 @@ from numpy.typing import NDArray
 from citeboard.core.release import release
 from citeboard.teams import access, models
 from scoring.models import Evaluation
-from scoring.results.board.cache import SECONDS, digest_of
-from scoring.results.board.comparisons import told_apart
+from scoring.results.board.cache import CACHE_SECONDS, digest_of
+from scoring.results.board.comparisons import significantly_better_matrix
 from scoring.results.board.formatting import (
+    declared_labels_by_language,
     interval,
     metric_label,
-    own_labels,
-    ranks,
+    rank_range_text,
     shown,
 )
 from scoring.results.board.standings import (
-    WITH_ORGANISER,
+    WITH_ORGANISER_LABEL,
     Board,
     Cell,
     Column,
     Row,
-    cached_standings,
+    cached_board,
 )
-from scoring.results.board.stored_ranks import means_of
-from scoring.results.board.verdict import Verdict
+from scoring.results.board.stored_ranks import seed_mean_rows_of
+from scoring.results.board.verdict import BoardVerdict
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
     shows_teams,
     visibility_of,
 )
-from tasks.gold.secrecy import looked_up
+from tasks.gold.secrecy import with_embargoes
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
-MAX_SYSTEM_SLUG, DIGITS = 40, 8
+MAX_SYSTEM_SLUG, SYSTEM_DIGEST_DIGITS = 40, 8
 #: The summary of a board has TOP rows.
-TOP = 4
+SUMMARY_ROWS = 4
 Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placing:
+class PublicPlacing:
     """The position of a run on a board, with the score if the board shows scores.
 
-    ``place`` is a text such as `rank 2–4 of 18`, and ``ranks`` is a text such as `2–4`.
+    ``place`` is a text such as `rank 2–4 of 18`, and ``rank_range_text`` is a text such as `2–4`.
     The column and the cell with the score are None if the board shows only ranks.
     ``tied`` is the number of other systems that could also be first, or None if
     unknown.
@@ -126,9 +126,9 @@ class Placing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class PublicResult:
     phase: Phase
-    placing: Placing
+    placing: PublicPlacing
 
     @property
     def season(self) -> Season:
@@ -139,16 +139,16 @@ class Result:
 class PublicTeam:
     team: models.Team
     seasons: list[Season]
-    results: list[Result]
+    results: list[PublicResult]
 
 
 def system_slug(name: str) -> str:
-    digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:DIGITS]
+    digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:SYSTEM_DIGEST_DIGITS]
     readable = slugify(name)[:MAX_SYSTEM_SLUG].strip("-_")
     return f"{readable}-{digest}" if readable else digest
 
 
-def public_team(viewer: object, slug: str) -> PublicTeam:
+def public_results_of_team(viewer: object, slug: str) -> PublicTeam:
     """Return the public results of a team. Raises Http404 if the team has no public
     results, unless the viewer is a member of the team.
     """
@@ -164,11 +164,11 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
             if listed_entries(None, own).approved().filter(team=team).exists()
         ]
         results = [
-            Result(phase=phase, placing=placing)
-            for phase in looked_up(
+            PublicResult(phase=phase, placing=placing)
+            for phase in with_embargoes(
                 phases.select_related("task__season").order_by("-opens", "-pk")
             )
-            for placing in _placings(phase).get(team.slug, ())
+            for placing in _public_placings_by_team(phase).get(team.slug, ())
         ]
         if listed or results or access.teams_of(viewer).filter(pk=team.pk).exists():
             return PublicTeam(team=team, seasons=listed, results=results)
@@ -177,10 +177,10 @@ def public_team(viewer: object, slug: str) -> PublicTeam:
     )
 
 
-def public_system(
+def public_results_of_system(
     slug: str, system: str
-) -> tuple[PublicTeam, list[Result], Submission]:
-    team = public_team(None, slug)
+) -> tuple[PublicTeam, list[PublicResult], Submission]:
+    team = public_results_of_team(None, slug)
     results = [
         result for result in team.results if result.placing.system_slug == system
     ]
@@ -193,25 +193,27 @@ def public_system(
     return team, results, Submission.objects.get(pk=newest.placing.submission)
 
 
-def names_publicly(phase: Phase) -> bool:
-    return phase.task.season.is_public and contributes(phase)
+def shows_named_public_teams(phase: Phase) -> bool:
+    return phase.task.season.is_public and shows_teams_publicly(phase)
 
 
-def _placings(phase: Phase) -> Mapping[str, Sequence[Placing]]:
-    if not names_publicly(phase):
+def _public_placings_by_team(phase: Phase) -> Mapping[str, Sequence[PublicPlacing]]:
+    if not shows_named_public_teams(phase):
         return {}
 
-    def placings() -> dict[str, list[Placing]]:
-        board = cached_standings(phase, None, audience=Audience.PUBLIC)
-        by_team: dict[str, list[Placing]] = {}
-        for placing in _placed(board, [row for row in board.rows if row.team_slug]):
+    def compute_placings() -> dict[str, list[PublicPlacing]]:
+        board = cached_board(phase, None, audience=Audience.PUBLIC)
+        by_team: dict[str, list[PublicPlacing]] = {}
+        for placing in _placings_of_rows(
+            board, [row for row in board.rows if row.team_slug]
+        ):
             by_team.setdefault(placing.team_slug or "", []).append(placing)
         return by_team
 
-    return _kept_for_public(phase, "placings", placings, get_language())
+    return _cache_public_result(phase, "placings", compute_placings, get_language())
 
 
-def _kept_for_public(
+def _cache_public_result(
     phase: Phase, what: str, make: Callable[[], Kept], *facts: object
 ) -> Kept:
     visibility = visibility_of(phase, Audience.PUBLIC)
@@ -228,90 +230,95 @@ def _kept_for_public(
     result: Kept | None = caches["results"].get(key)
     if result is None:
         result = make()
-        caches["results"].set(key, result, SECONDS)
+        caches["results"].set(key, result, CACHE_SECONDS)
     return result
 
 
-def public_first_places(phase: Phase) -> tuple[Placing, ...]:
-    return _kept_places(phase, "first-places", first_places)
+def public_first_places(phase: Phase) -> tuple[PublicPlacing, ...]:
+    return _cached_placings(phase, "first-places", first_placings)
 
 
-def public_verdict(phase: Phase) -> Verdict | None:
+def public_verdict(phase: Phase) -> BoardVerdict | None:
     """Return the verdict on the leader of a phase's public board."""
 
-    def verdicts() -> tuple[Verdict | None]:
-        return (cached_standings(phase, None, audience=Audience.PUBLIC).verdict,)
+    def verdicts() -> tuple[BoardVerdict | None]:
+        return (cached_board(phase, None, audience=Audience.PUBLIC).verdict,)
 
-    facts = digest_of(phase.board_facts(now()))
-    return _kept_for_public(
-        phase, "verdict", verdicts, _names_of(phase), get_language(), facts
+    facts = digest_of(phase.board_cache_key_values(now()))
+    return _cache_public_result(
+        phase, "verdict", verdicts, _team_name_display(phase), get_language(), facts
     )[0]
 
 
-def public_top(phase: Phase) -> tuple[Placing, ...]:
+def top_public_placings(phase: Phase) -> tuple[PublicPlacing, ...]:
     """Return the first TOP rows of the public board without human annotators, and the
     best baseline if it ranks below these rows.
     """
 
-    def top(board: Board) -> tuple[Placing, ...]:
+    def top_placings(board: Board) -> tuple[PublicPlacing, ...]:
         rows = board.systems
-        baseline = next((row for row in rows[TOP:] if row.is_baseline), None)
-        return _placed(
+        baseline = next((row for row in rows[SUMMARY_ROWS:] if row.is_baseline), None)
+        return _placings_of_rows(
             board,
-            [*rows[: TOP - 1 if baseline else TOP], *([baseline] if baseline else [])],
+            [
+                *rows[: SUMMARY_ROWS - 1 if baseline else SUMMARY_ROWS],
+                *([baseline] if baseline else []),
+            ],
         )
 
-    return _kept_places(phase, "top", top)
+    return _cached_placings(phase, "top", top_placings)
 
 
-def public_places(phase: Phase, runs: Sequence[int]) -> tuple[Placing, ...]:
+def public_placings_of_runs(
+    phase: Phase, runs: Sequence[int]
+) -> tuple[PublicPlacing, ...]:
     """Return the positions of these runs on the public board of the phase."""
-    board = cached_standings(phase, None, audience=Audience.PUBLIC)
+    board = cached_board(phase, None, audience=Audience.PUBLIC)
     named = [
         row
         for row in board.systems
         if any(run.submission in runs for run in row.runs or [row])
     ]
-    return _placed(board, named)
+    return _placings_of_rows(board, named)
 
 
-def _kept_places(
-    phase: Phase, what: str, of: Callable[[Board], tuple[Placing, ...]]
-) -> tuple[Placing, ...]:
-    return _kept_for_public(
+def _cached_placings(
+    phase: Phase, what: str, of: Callable[[Board], tuple[PublicPlacing, ...]]
+) -> tuple[PublicPlacing, ...]:
+    return _cache_public_result(
         phase,
         what,
-        lambda: of(cached_standings(phase, None, audience=Audience.PUBLIC)),
-        _names_of(phase),
+        lambda: of(cached_board(phase, None, audience=Audience.PUBLIC)),
+        _team_name_display(phase),
         get_language(),
     )
 
 
-def _names_of(phase: Phase) -> str:
+def _team_name_display(phase: Phase) -> str:
     if shows_teams(phase, Audience.PUBLIC):
         return "names"
     return "numbers" if phase.shows_teams else "nothing"
 
 
-def shows_baselines_alone(phase: Phase) -> bool:
+def shows_only_baselines(phase: Phase) -> bool:
     def baselines_alone() -> bool:
-        rows = cached_standings(phase, None, audience=Audience.PUBLIC).rows
+        rows = cached_board(phase, None, audience=Audience.PUBLIC).rows
         return bool(rows) and all(row.is_baseline for row in rows)
 
-    return _kept_for_public(phase, "baselines-alone", baselines_alone)
+    return _cache_public_result(phase, "baselines-alone", baselines_alone)
 
 
-def first_places(board: Board) -> tuple[Placing, ...]:
-    return _placed(board, board.best)
+def first_placings(board: Board) -> tuple[PublicPlacing, ...]:
+    return _placings_of_rows(board, board.best)
 
 
-def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
+def _placings_of_rows(board: Board, rows: Sequence[Row]) -> tuple[PublicPlacing, ...]:
     ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
     tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
     kind = board.phase.task.task_type
-    labels = own_labels(ranking.metric, kind) if ranking else {}
+    labels = declared_labels_by_language(ranking.metric, kind) if ranking else {}
     return tuple(
-        Placing(
+        PublicPlacing(
             submission=row.submission,
             system=row.system,
             kind=row.kind,
@@ -336,7 +343,7 @@ def _placed(board: Board, rows: Sequence[Row]) -> tuple[Placing, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TeamRank:
     """The rank of a team on a board. The tests of the board do not exclude the ranks
     from ``low`` to ``high``. ``points`` is the number of teams with a worse rank, plus
     one half for each tied team.
@@ -355,7 +362,7 @@ class OverallBoard:
     """
 
     phase: Phase
-    places: Mapping[str, Place]
+    places: Mapping[str, TeamRank]
     above: Mapping[str, frozenset[str]]
 
     @property
@@ -379,7 +386,7 @@ class OverallRow:
     team: str
     slug: str
     has_organiser: bool = False
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, TeamRank] = field(default_factory=dict)
     mean_rank: float = 0.0
     borda: float = 0.0
     borda_low: int = 0
@@ -394,25 +401,29 @@ class OverallRow:
 
     @property
     def marked_name(self) -> str:
-        return f"{self.team}, {WITH_ORGANISER}" if self.has_organiser else self.team
+        return (
+            f"{self.team}, {WITH_ORGANISER_LABEL}" if self.has_organiser else self.team
+        )
 
     @property
     def ranks(self) -> str:
-        return ranks(self.rank_low, self.rank_high)
+        return rank_range_text(self.rank_low, self.rank_high)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overall:
+class OverallRanking:
     boards: list[OverallBoard]
     rows: list[OverallRow]
     counts_absences: bool = False
 
 
 #: For a missing team, the overall ranking skips the board or counts a last place.
-ABSENCES = LEFT_OUT, LAST = "left-out", "last"
+ABSENCE_RULES = ABSENCES_LEFT_OUT, ABSENCES_COUNT_LAST = "left-out", "last"
 
 
-def overall(season: Season, *, counts_absences: bool = False) -> Overall:
+def overall_ranking_of_season(
+    season: Season, *, counts_absences: bool = False
+) -> OverallRanking:
     """Return the overall ranking of the teams of a season.
 
     The ranking uses one board of each task, which is the public board of the last phase
@@ -422,18 +433,18 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
-        for phase in looked_up(
+        for phase in with_embargoes(
             task.phases.select_related("task__season").order_by("-opens", "-pk")
         ):
-            if contributes(phase):
-                board = cached_standings(phase, None, audience=Audience.PUBLIC)
+            if shows_teams_publicly(phase):
+                board = cached_board(phase, None, audience=Audience.PUBLIC)
                 # If a team has several rows on a board, its best row counts.
                 best: dict[str, Row] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
                         best.setdefault(row.team_slug, row)
                 if len(best) > 1:
-                    boards.append(_overall_board(board, best))
+                    boards.append(_team_ranks_on_board(board, best))
                     for slug, row in best.items():
                         own = OverallRow(
                             team=row.team or "",
@@ -444,12 +455,14 @@ def overall(season: Season, *, counts_absences: bool = False) -> Overall:
                             -1
                         ].places[slug]
                     break
-    return overall_of(boards, list(teams.values()), counts_absences=counts_absences)
+    return compute_overall_ranking(
+        boards, list(teams.values()), counts_absences=counts_absences
+    )
 
 
-def overall_of(
+def compute_overall_ranking(
     boards: list[OverallBoard], rows: list[OverallRow], *, counts_absences: bool = False
-) -> Overall:
+) -> OverallRanking:
     for own in rows:
         own.mean_rank = fmean(place.rank for place in own.places.values())
         for contributing in boards:
@@ -457,7 +470,7 @@ def overall_of(
                 own.borda += place.points
                 own.borda_low += contributing.teams - place.high
                 own.borda_high += contributing.teams - place.low
-        own.share, own.share_low, own.share_high = _shares(
+        own.share, own.share_low, own.share_high = _share_with_bounds(
             own.slug, boards, counts_absences
         )
     by_share = _ranks_by_share(rows, boards, counts_absences)
@@ -472,25 +485,29 @@ def overall_of(
             for phase, found in left_out.items()
             if own.slug in found
         }
-    is_above = _least_leads(rows, boards, counts_absences) > ROUNDING
+    is_above = (
+        _smallest_share_differences(rows, boards, counts_absences) > SHARE_TOLERANCE
+    )
     for number, own in enumerate(rows):
         own.rank_low = 1 + int(is_above[:, number].sum())
         own.rank_high = len(rows) - int(is_above[number].sum())
     rows.sort(key=lambda row: (row.rank, row.mean_rank, row.team))
-    return Overall(boards=boards, rows=rows, counts_absences=counts_absences)
+    return OverallRanking(boards=boards, rows=rows, counts_absences=counts_absences)
 
 
-def contributes(phase: Phase) -> bool:
+def shows_teams_publicly(phase: Phase) -> bool:
     return visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING and shows_teams(
         phase, Audience.PUBLIC
     )
 
 
 #: Two shares that differ by less than ROUNDING are equal.
-ROUNDING = 1e-9
+SHARE_TOLERANCE = 1e-9
 
 
-def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) -> float:
+def _board_weight(
+    slug: str, boards: Sequence[OverallBoard], counts_absences: bool
+) -> float:
     count = (
         len(boards)
         if counts_absences
@@ -499,13 +516,18 @@ def _weight(slug: str, boards: Sequence[OverallBoard], counts_absences: bool) ->
     return 1 / count if count else 0.0
 
 
-def _shares(
+def _share_with_bounds(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
     """Return the mean share of other teams with a worse rank than the team, and the
     minimum and maximum that the tests allow.
     """
-    weight, share, low, high = _weight(slug, boards, counts_absences), 0.0, 0.0, 0.0
+    weight, share, low, high = (
+        _board_weight(slug, boards, counts_absences),
+        0.0,
+        0.0,
+        0.0,
+    )
     for board in boards:
         if place := board.places.get(slug):
             share += weight * board.share(place.points)
@@ -521,7 +543,7 @@ def _ranks_by_share(
     for equal shares.
     """
     shares = {
-        row.slug: round(_shares(row.slug, boards, counts_absences)[0], 9)
+        row.slug: round(_share_with_bounds(row.slug, boards, counts_absences)[0], 9)
         for row in rows
         if any(row.slug in board.places for board in boards)
     }
@@ -531,7 +553,7 @@ def _ranks_by_share(
     }
 
 
-def _least_leads(
+def _smallest_share_differences(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
     """Return a matrix in which ``[i, j]`` is the smallest possible difference between
@@ -541,7 +563,9 @@ def _least_leads(
     their order on the board.
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}
-    weights = np.array([_weight(row.slug, boards, counts_absences) for row in rows])
+    weights = np.array(
+        [_board_weight(row.slug, boards, counts_absences) for row in rows]
+    )
     leads = np.zeros((len(rows), len(rows)))
     for board in boards:
         low, high = np.zeros(len(rows)), np.zeros(len(rows))
@@ -562,7 +586,7 @@ def _least_leads(
     return leads
 
 
-def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
+def _team_ranks_on_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
     """Return the ranks of the teams on a board, each by the best row of the team.
     Before the rows are compared, every order of the teams is possible, unless the ranks
     are monthly ranks.
@@ -577,11 +601,11 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         # If the board hides the values of rows, compare the rows by rank.
         task = board.phase.task
         metric = task.task_type.ranking_metric(board.rules or "", task.options)
-        apart = told_apart(
+        apart = significantly_better_matrix(
             [row.evaluation for row in ranked],
             (-places).tolist(),
             metric,
-            means_of(board.phase, metric, board.ranked_rows),
+            seed_mean_rows_of(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
     # Process the best row first, so that all better rows precede a row.
@@ -596,7 +620,7 @@ def _overall_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         phase=board.phase,
         above=above,
         places={
-            slug: Place(
+            slug: TeamRank(
                 rank=1 + sum(other < (row.rank or 0) for other in standing),
                 low=1 + len(above[slug]),
                 high=len(best) - below[slug],

@@ -7,22 +7,22 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from citeboard.core.query import (
-    Query,
-    number_from,
-    numbers_from,
-    search_from,
-    switch_from,
-    text_from,
-    texts_from,
+    PageParameters,
+    number_parameter,
+    numbers_parameter,
+    search_parameter,
+    switch_parameter,
+    text_parameter,
+    texts_parameter,
 )
-from scoring.results.board.comparisons import VALUE, WAYS
-from scoring.results.board.judges import rules_by
+from scoring.results.board.comparisons import RANKING_METHODS, VALUE
+from scoring.results.board.judges import rules_using_judge
 from scoring.results.board.standings import (
     Board,
     Column,
     Row,
     UnknownRules,
-    cached_standings,
+    cached_board,
 )
 from scoring.results.board.visibility import Audience, Visibility
 from tasks.models import Gold, Phase, run_cards
@@ -31,34 +31,36 @@ RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardQuery(Query):
+class BoardQuery(PageParameters):
     """The parameters in the query string of a board's URL. A minus sign before the
     value of ``sort`` or ``order`` reverses the order of rows. ``figure`` is the file
     name of a chart, such as `heat-map.svg`.
     """
 
-    rules: str | None = text_from("rules", default=None)
+    rules: str | None = text_parameter("rules", default=None)
     #: ``judge`` is the name of a further judge, or empty for the first judge.
-    judge: str = text_from("judge")
-    gold: int | None = number_from("gold")
-    by: str = text_from("rank", default=VALUE, choices=WAYS)
-    sort: str = text_from("sort", default=RANK)
-    text: str = search_from("q")
-    baselines: bool = switch_from("baselines", "no", default=True)
-    human: bool = switch_from("human", "no", default=True)
-    reported: bool = switch_from("reported", "no", default=True)
+    judge: str = text_parameter("judge")
+    gold: int | None = number_parameter("gold")
+    by: str = text_parameter("rank", default=VALUE, choices=RANKING_METHODS)
+    sort: str = text_parameter("sort", default=RANK)
+    text: str = search_parameter("q")
+    baselines: bool = switch_parameter("baselines", "no", default=True)
+    human: bool = switch_parameter("human", "no", default=True)
+    reported: bool = switch_parameter("reported", "no", default=True)
     #: ``without`` hides rows whose run card marks one of these fields.
-    without: tuple[str, ...] = texts_from("without", choices=run_cards.MARKING)
+    without: tuple[str, ...] = texts_parameter(
+        "without", choices=run_cards.MARKED_FIELD_NAMES
+    )
     #: ``declared`` hides rows whose run card lacks these values, such as `model:open`.
-    declared: tuple[str, ...] = texts_from("declared")
-    all_columns: bool = switch_from("columns", "all", default=False)
-    dimension: str = text_from("dimension")
-    metric: str = text_from("metric")
-    systems: tuple[int, ...] = numbers_from("system")
-    order: str = text_from("order", max_length=16)
-    figure: str = text_from("figure", max_length=80)
+    declared: tuple[str, ...] = texts_parameter("declared")
+    all_columns: bool = switch_parameter("columns", "all", default=False)
+    dimension: str = text_parameter("dimension")
+    metric: str = text_parameter("metric")
+    systems: tuple[int, ...] = numbers_parameter("system")
+    order: str = text_parameter("order", max_length=16)
+    figure: str = text_parameter("figure", max_length=80)
     #: If ``others`` is True, organisers see the board as other readers see it.
-    others: bool = switch_from("as", "others", default=False)
+    others: bool = switch_parameter("as", "others", default=False)
 
     @property
     def column(self) -> str:
@@ -72,7 +74,7 @@ class BoardQuery(Query):
         return self.with_(sort=f"-{column}" if self.sort == column else column)
 
 
-def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
+def select_and_sort_rows(board: Board, query: BoardQuery) -> list[Row]:
     wanted = query.text.casefold()
     rows = [
         row
@@ -82,7 +84,9 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         and not (query.without and any(name in query.without for name, _ in row.marks))
         and (
             not query.declared
-            or all(run_cards.declares(row.card, fact) for fact in query.declared)
+            or all(
+                run_cards.card_declares_fact(row.card, fact) for fact in query.declared
+            )
         )
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
@@ -93,7 +97,7 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         None,
     )
 
-    def key(row: Row) -> str | float | None:
+    def sort_key(row: Row) -> str | float | None:
         if query.column == SYSTEM:
             return row.system.casefold()
         if query.column == TEAM:
@@ -106,13 +110,13 @@ def chosen_rows(board: Board, query: BoardQuery) -> list[Row]:
         return cell.value if column.higher_is_better is False else -cell.value
 
     # Rows without a value are last in ascending and in descending order.
-    keys = {row.submission: key(row) for row in rows}
+    keys = {row.submission: sort_key(row) for row in rows}
     having = [row for row in rows if keys[row.submission] is not None]
     having.sort(key=lambda row: keys[row.submission], reverse=query.is_reversed)  # type: ignore[arg-type, return-value]
     return having + [row for row in rows if keys[row.submission] is None]
 
 
-def board_of(
+def cached_board_or_404(
     phase: Phase,
     viewer: object,
     rules: str | None,
@@ -132,9 +136,7 @@ def board_of(
                 % {"number": gold_number}
             )
     try:
-        board = cached_standings(
-            phase, viewer, rules, gold=gold, audience=audience, by=by
-        )
+        board = cached_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
     except UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:
@@ -150,11 +152,17 @@ def requested_board(
 ) -> Board:
     if query.others:
         viewer, audience = None, Audience.PUBLIC
-    rules = rules_by(phase, query.rules, query.judge) if query.judge else query.rules
-    return board_of(phase, viewer, rules, query.gold, audience=audience, by=query.by)
+    rules = (
+        rules_using_judge(phase, query.rules, query.judge)
+        if query.judge
+        else query.rules
+    )
+    return cached_board_or_404(
+        phase, viewer, rules, query.gold, audience=audience, by=query.by
+    )
 
 
-def board_with_scores(
+def requested_board_with_scores(
     phase: Phase, viewer: object, query: BoardQuery, audience: Audience
 ) -> Board:
     board = requested_board(phase, viewer, query, audience)
@@ -170,14 +178,14 @@ class UnknownColumn(LookupError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableChoice(Query):
-    columns: tuple[str, ...] = texts_from("column")
-    caption: str = text_from("caption")
-    has_marks: bool = switch_from("marks", "no", default=True)
-    has_intervals: bool = switch_from("intervals", "no", default=True)
+class LatexTableQuery(PageParameters):
+    columns: tuple[str, ...] = texts_parameter("column")
+    caption: str = text_parameter("caption")
+    has_marks: bool = switch_parameter("marks", "no", default=True)
+    has_intervals: bool = switch_parameter("intervals", "no", default=True)
 
 
-def chosen_columns(board: Board, names: Sequence[str]) -> list[Column]:
+def columns_by_name(board: Board, names: Sequence[str]) -> list[Column]:
     offered = {column.name for column in board.columns}
     for name in names:
         if name not in offered:

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from tasks.gold.content import shown_by
-from tasks.gold.publishing import TOLD_FROM
-from tasks.gold.secrecy import Split, looked_up
+from tasks.gold.content import public_digests_of
+from tasks.gold.publishing import MIN_SHARED_INSTANCES
+from tasks.gold.secrecy import Split, with_embargoes
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
 #: A leak budget counts other gold with at least this share of the phase's instances.
 #: Smaller overlaps do not count, because a budget may reveal 5 % of the gold.
-LEAST_SHARED = 0.05
+MIN_SHARED_INSTANCE_SHARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class LeakSource:
     """A phase whose scores reveal secret content of the phase of a leak budget, in
     ``shared`` instances.
     """
@@ -33,14 +33,14 @@ class Source:
 
     @property
     def split(self) -> Split:
-        return split_of(self.phase)
+        return split_key_of(self.phase)
 
     @property
     def public(self) -> int:
         return self.gold.instances * (self.phase.public_part or 0) // 100
 
 
-def known_part(sources: list[Source]) -> Source | None:
+def source_with_known_part(sources: list[LeakSource]) -> LeakSource | None:
     """Return the source whose public part teams are assumed to know when a budget for
     the first source's phase is computed.
     """
@@ -50,12 +50,12 @@ def known_part(sources: list[Source]) -> Source | None:
     of_others = (
         other
         for other in sources[1:]
-        if other.phase.public_part and _has_same_instances(own, other)
+        if other.phase.public_part and _have_same_instances(own, other)
     )
     return next(of_others, None)
 
 
-def is_equal_draw(one: Phase, other: Phase) -> bool:
+def have_equal_draws(one: Phase, other: Phase) -> bool:
     """Return True if both phases have the same random sample as public part, or if a
     sample is not drawn yet.
     """
@@ -63,57 +63,60 @@ def is_equal_draw(one: Phase, other: Phase) -> bool:
     return one.public_part == other.public_part and len(draws) < 2
 
 
-def is_same_part(one: Source, other: Source) -> bool:
-    return is_equal_draw(one.phase, other.phase) and _has_same_instances(one, other)
+def have_same_public_part(one: LeakSource, other: LeakSource) -> bool:
+    return have_equal_draws(one.phase, other.phase) and _have_same_instances(one, other)
 
 
-def _has_same_instances(one: Source, other: Source) -> bool:
+def _have_same_instances(one: LeakSource, other: LeakSource) -> bool:
     if one.split == other.split:
         return True
-    return not other.is_foreign and shown_by(one.gold) == shown_by(other.gold) != set()
+    return (
+        not other.is_foreign
+        and public_digests_of(one.gold) == public_digests_of(other.gold) != set()
+    )
 
 
-def split_of(phase: Phase) -> Split:
+def split_key_of(phase: Phase) -> Split:
     return phase.task_id, phase.split
 
 
-def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
+def leak_sources_by_phase(phases: list[Phase]) -> dict[int, list[LeakSource]]:
     """Return the phases that reveal the secret content of each phase with gold,
     including the phase itself.
     """
-    golds = _current_golds({phase.task_id for phase in phases})
-    scored = [phase for phase in phases if split_of(phase) in golds]
-    asked = [golds[split_of(phase)] for phase in scored]
-    shared, joined = _shared(asked), _joined(asked)
-    splits = {split_of(phase) for phase in scored}
+    golds = _newest_golds_by_split({phase.task_id for phase in phases})
+    scored = [phase for phase in phases if split_key_of(phase) in golds]
+    asked = [golds[split_key_of(phase)] for phase in scored]
+    shared, joined = _shared_instance_counts(asked), _foreign_splits_by_gold(asked)
+    splits = {split_key_of(phase) for phase in scored}
     splits = splits.union(*shared.values(), *joined.values())
-    golds |= _current_golds(
+    golds |= _newest_golds_by_split(
         {task for task, _name in splits} - {task for task, _name in golds}
     )
     others: dict[Split, list[Phase]] = defaultdict(list)
     of_tasks = Phase.objects.filter(task__in={task for task, _name in splits})
     in_order = of_tasks.select_related("task__season").order_by("opens", "pk")
-    for row in looked_up(row for row in in_order if split_of(row) in splits):
-        others[split_of(row)].append(row)
-    found: dict[int, list[Source]] = {}
+    for row in with_embargoes(row for row in in_order if split_key_of(row) in splits):
+        others[split_key_of(row)].append(row)
+    found: dict[int, list[LeakSource]] = {}
     for phase in scored:
-        gold = golds[split_of(phase)]
-        counts = {split_of(phase): gold.instances} | {
+        gold = golds[split_key_of(phase)]
+        counts = {split_key_of(phase): gold.instances} | {
             split: min(count, gold.instances)
             for split, count in shared[gold.pk].items()
-            if count >= LEAST_SHARED * gold.instances
+            if count >= MIN_SHARED_INSTANCE_SHARE * gold.instances
         }
         found[phase.pk] = [
-            Source(phase=phase, gold=gold, shared=gold.instances),
+            LeakSource(phase=phase, gold=gold, shared=gold.instances),
             *(
-                Source(phase=row, gold=golds[split], shared=count)
+                LeakSource(phase=row, gold=golds[split], shared=count)
                 for split, count in counts.items()
                 for row in others[split]
-                if row.pk != phase.pk and _is_seen(row, phase)
+                if row.pk != phase.pk and _counts_for_budget(row, phase)
             ),
             # Count all instances, because the number of shared instances is secret.
             *(
-                Source(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
+                LeakSource(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
                 for split in sorted(joined[gold.pk])
                 for row in others[split]
             ),
@@ -121,12 +124,12 @@ def sources_of(phases: list[Phase]) -> dict[int, list[Source]]:
     return found
 
 
-def _is_seen(other: Phase, phase: Phase) -> bool:
+def _counts_for_budget(other: Phase, phase: Phase) -> bool:
     season = other.task.season
     return season.is_public or season.pk == phase.task.season_id
 
 
-def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
+def _foreign_splits_by_gold(golds: list[Gold]) -> dict[int, set[Split]]:
     """Return the splits of other organisers that have the same texts as each gold, if a
     claim on these texts connects both seasons.
 
@@ -148,7 +151,7 @@ def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
     overlaps = GoldOverlap.objects.filter(
         gold__in=joined,
         binds=False,
-        shown__gte=TOLD_FROM,
+        shown__gte=MIN_SHARED_INSTANCES,
         gold__publication__compared_at__isnull=False,
         other__publication__compared_at__isnull=False,
         other__task__season__is_public=True,
@@ -160,14 +163,14 @@ def _joined(golds: list[Gold]) -> dict[int, set[Split]]:
     return joined
 
 
-def _current_golds(tasks: set[int]) -> dict[Split, Gold]:
+def _newest_golds_by_split(tasks: set[int]) -> dict[Split, Gold]:
     golds = (
         Gold.objects.filter(task__in=tasks).select_related("task").order_by("number")
     )
     return {(gold.task_id, gold.split): gold for gold in golds}
 
 
-def _shared(golds: list[Gold]) -> dict[int, dict[Split, int]]:
+def _shared_instance_counts(golds: list[Gold]) -> dict[int, dict[Split, int]]:
     """Return the number of instances that each gold shares with each other split of the
     same organisers.
     """

@@ -35,7 +35,7 @@ from scoring.stats.resampling import Bounds
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanRows:
+class SeedMeanRows:
     """The digests that identify the ranked rows of a board, and the indices of the rows
     that are means over seeds.
     """
@@ -64,7 +64,9 @@ class MeanRows:
         return found
 
 
-def intervals_of(phase: int, systems: Collection[str]) -> dict[str, dict[str, Bounds]]:
+def seed_mean_intervals(
+    phase: int, systems: Collection[str]
+) -> dict[str, dict[str, Bounds]]:
     """Return the confidence intervals of means over seeds, keyed by the system's digest
     and by metric.
     """
@@ -75,12 +77,12 @@ def intervals_of(phase: int, systems: Collection[str]) -> dict[str, dict[str, Bo
     }
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
+def mean_if_complete(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 
 
-def shared_card(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def shared_card_fields(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the fields that have the same value on all of these run cards
     (descriptions of runs).
     """

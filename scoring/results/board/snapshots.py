@@ -7,61 +7,61 @@ from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, W
 from django.utils import translation
 from django.utils.timezone import now
 
-from citeboard.core.middleware import ENGLISH
-from scoring.models import CitedTooOften, Evaluation, FrozenBoard, Snapshot
+from citeboard.core.middleware import ENGLISH_CODE
+from scoring.models import Evaluation, FrozenBoard, Snapshot, SnapshotLimitReached
 from scoring.results.board.counting import (
     CountingRun,
-    board_gold,
+    board_gold_at,
     counting_runs,
-    gold_at,
-    is_being_released,
+    gold_on_board,
+    has_mixed_final_scores,
 )
-from scoring.results.board.exports import as_json
-from scoring.results.board.manual_scores import figures_of
-from scoring.results.board.standings import Board, standings
+from scoring.results.board.exports import board_as_json
+from scoring.results.board.manual_scores import team_figures_by_run
+from scoring.results.board.standings import Board, compute_board
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
     audience_of,
-    frozen_at,
+    freeze_time_for,
     shows_teams,
     visibility_by_settings,
     visibility_of,
 )
 from tasks.models import Gold, Phase, Submission, seasons
 
-#: A board will change soon if some of its runs have a state in UNSETTLED.
-#: UNSETTLED has no state of waiting for labels, because such runs may wait for ever.
-UNSETTLED = (
+#: A board will change soon if some of its runs have a state in UNSETTLED_RUN_STATES.
+#: UNSETTLED_RUN_STATES has no state of waiting for labels, because such runs may wait for ever.
+UNSETTLED_RUN_STATES = (
     Submission.Status.CHECKING,
     Submission.Status.QUEUED,
     Submission.Status.SCORING,
 )
 
 
-def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
+def save_snapshot(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     """Store a snapshot of the board as its audience sees the board.
 
     The function computes the board again, because the viewer's board may contain the
-    hidden name of the viewer's team. Raises CitedTooOften.
+    hidden name of the viewer's team. Raises SnapshotLimitReached.
     """
     if board.gold is None or not board.rows:
         return None
-    is_as_of_now = board.frozen_at == frozen_at(board.phase, Audience.PUBLIC)
+    is_as_of_now = board.frozen_at == freeze_time_for(board.phase, Audience.PUBLIC)
     is_everybodys = (
         is_as_of_now and visibility_of(board.phase, Audience.PUBLIC) == board.visibility
     )
     audience = Audience.PUBLIC if is_everybodys else Audience.ORGANISER
-    board = standings(
+    board = compute_board(
         board.phase, None, board.rules, gold=board.gold, audience=audience, by=board.by
     )
     has_scores = board.visibility == Visibility.SCORES
     # All readers share a snapshot, so its language is always English.
-    with translation.override(ENGLISH):
-        content = as_json(
+    with translation.override(ENGLISH_CODE):
+        content = board_as_json(
             board,
             board.rows,
-            figures_of(board.rows) if has_scores else {},
+            team_figures_by_run(board.rows) if has_scores else {},
             has_verdict=False,
         )
     return Snapshot.objects.keep(
@@ -78,32 +78,32 @@ def keep(board: Board, occasion: Snapshot.Occasion) -> Snapshot | None:
     )
 
 
-def keep_cited(board: Board) -> Snapshot | None:
+def save_cited_snapshot(board: Board) -> Snapshot | None:
     try:
-        return keep(board, Snapshot.Occasion.CITED)
-    except CitedTooOften:
+        return save_snapshot(board, Snapshot.Occasion.CITED)
+    except SnapshotLimitReached:
         return None
 
 
-def snapshot_for(viewer: object, phase: Phase, short: str) -> Snapshot | None:
+def readable_snapshot(viewer: object, phase: Phase, short: str) -> Snapshot | None:
     """Return the board's snapshot whose digest starts with this prefix, or the first of
     several such snapshots.
     """
-    snapshots = _readable(phase, audience_of(phase, viewer)).filter(
+    snapshots = _readable_snapshots(phase, audience_of(phase, viewer)).filter(
         digest__startswith=short
     )
     return snapshots.order_by("created_at", "id").first()
 
 
-def snapshots_of(phase: Phase, audience: Audience) -> list[Snapshot]:
+def readable_uncited_snapshots(phase: Phase, audience: Audience) -> list[Snapshot]:
     return list(
-        _readable(phase, audience)
+        _readable_snapshots(phase, audience)
         .exclude(occasion=Snapshot.Occasion.CITED)
         .defer("packed")
     )
 
 
-def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
+def _readable_snapshots(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
     """Return the snapshots whose content the audience may see by the current settings
     of the phase and by the settings at the time of the snapshot.
     """
@@ -115,7 +115,7 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
         snapshots = snapshots.filter(has_scores=False)
     if not shows_teams(phase, audience):
         snapshots = snapshots.filter(has_names=False)
-    if (at := frozen_at(phase, audience)) is not None:
+    if (at := freeze_time_for(phase, audience)) is not None:
         snapshots = snapshots.filter(Q(created_at__lte=at) | Q(frozen_at__lte=at))
     return (
         snapshots
@@ -124,16 +124,16 @@ def _readable(phase: Phase, audience: Audience) -> QuerySet[Snapshot]:
     )
 
 
-def keep_due() -> int:
+def save_due_snapshots() -> int:
     """Store the snapshots of boards that are due, and return the number of stored
     snapshots. If a phase ends again, or shows its board later than its end, the
     function stores another snapshot.
     """
-    save_frozen_board()
+    save_frozen_boards()
     at = now()
     scored = Exists(Evaluation.objects.filter(phase=OuterRef("pk")))
     is_settled = ~Exists(
-        Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)
+        Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED_RUN_STATES)
     )
     is_shown_later = When(
         board_from__gt=F("closes"), board_from__lte=at, then=F("board_from")
@@ -141,19 +141,21 @@ def keep_due() -> int:
     settled_at = Case(is_shown_later, default=F("closes"))
     settled = Phase.objects.annotate(settled_at=settled_at).filter(scored, is_settled)
 
-    def unkept(
+    def phases_without_snapshot(
         phases: QuerySet[Phase], occasion: Snapshot.Occasion, since: str
     ) -> QuerySet[Phase]:
         known = Snapshot.objects.filter(phase=OuterRef("pk"), occasion=occasion)
         is_kept = Exists(known.filter(created_at__gte=OuterRef(since)))
         return phases.filter(~is_kept).select_related("task__season")
 
-    frozen = unkept(frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from")
-    closed = unkept(
+    frozen = phases_without_snapshot(
+        frozen_phases(), Snapshot.Occasion.FREEZE, "frozen_from"
+    )
+    closed = phases_without_snapshot(
         settled.filter(closes__lte=at), Snapshot.Occasion.CLOSE, "settled_at"
     )
     private = Evaluation.objects.filter(
-        phase=OuterRef("pk"), release__startswith=seasons.PARTS[1]
+        phase=OuterRef("pk"), release__startswith=seasons.SPLIT_PART_NAMES[1]
     )
     replaced = (
         private.exclude(replaced_at=None)
@@ -162,22 +164,29 @@ def keep_due() -> int:
     )
     of_parts = settled.filter(public_part__isnull=False, closes__lte=at)
     parts_released = of_parts.annotate(released_at=Subquery(replaced))
-    released = unkept(
+    released = phases_without_snapshot(
         parts_released.exclude(released_at=None), Snapshot.Occasion.CLOSE, "released_at"
     )
-    revealed = unkept(
+    revealed = phases_without_snapshot(
         settled.filter(frozen_until__lte=at), Snapshot.Occasion.REVEAL, "frozen_until"
     )
     due: list[tuple[Phase, Gold | None, Snapshot.Occasion]] = [
         *(
-            (phase, gold_at(phase, phase.frozen_from or at), Snapshot.Occasion.FREEZE)
+            (
+                phase,
+                board_gold_at(phase, phase.frozen_from or at),
+                Snapshot.Occasion.FREEZE,
+            )
             for phase in frozen
         ),
         *(
-            (phase, board_gold(phase), Snapshot.Occasion.CLOSE)
+            (phase, gold_on_board(phase), Snapshot.Occasion.CLOSE)
             for phase in {*closed, *released}
         ),
-        *((phase, board_gold(phase), Snapshot.Occasion.REVEAL) for phase in revealed),
+        *(
+            (phase, gold_on_board(phase), Snapshot.Occasion.REVEAL)
+            for phase in revealed
+        ),
     ]
     later = Gold.objects.filter(
         task=OuterRef("task"), split=OuterRef("split"), number__gt=OuterRef("number")
@@ -191,12 +200,12 @@ def keep_due() -> int:
             ~Exists(at_gold), Exists(on_gold), task=gold.task_id, split=gold.split
         )
         for phase in phases.select_related("task__season"):
-            current = board_gold(phase)
+            current = gold_on_board(phase)
             if current is not None and current.number > gold.number:
                 due.append((phase, gold, Snapshot.Occasion.GOLD))
     total = 0
     for phase, stood_on, occasion in due:
-        if stood_on is None or is_being_released(phase):
+        if stood_on is None or has_mixed_final_scores(phase):
             continue
         # Store the public board, and the organisers' board if it shows more.
         shown = visibility_of(phase, Audience.PUBLIC)
@@ -207,14 +216,14 @@ def keep_due() -> int:
             audiences.append(Audience.ORGANISER)
         with transaction.atomic():
             boards = [
-                standings(phase, None, rules, gold=stood_on, audience=audience)
+                compute_board(phase, None, rules, gold=stood_on, audience=audience)
                 for rules in phase.task.rules
                 for audience in audiences
             ]
-            number = sum(keep(board, occasion) is not None for board in boards)
+            number = sum(save_snapshot(board, occasion) is not None for board in boards)
             if number:
                 # A new version removes cached pages, which do not link to the snapshot.
-                seasons.bump_version(phase.pk)
+                seasons.increment_board_version(phase.pk)
         total += number
     return total
 
@@ -226,7 +235,7 @@ def frozen_phases() -> QuerySet[Phase]:
     return frozen.select_related("task__season")
 
 
-def save_frozen_board(*phases: Phase) -> int:
+def save_frozen_boards(*phases: Phase) -> int:
     """Store which evaluations a newly frozen board shows, and return the number of
     boards. A frozen board without stored evaluations is computed from the times of
     scoring.
@@ -238,7 +247,7 @@ def save_frozen_board(*phases: Phase) -> int:
             continue
         for rules in phase.task.rules:
             saved = FrozenBoard.objects.filter(phase=phase, rules=rules, frozen_from=at)
-            gold = None if saved.exists() else gold_at(phase, at)
+            gold = None if saved.exists() else board_gold_at(phase, at)
             if gold is not None:
                 stood = sorted(
                     run.evaluation

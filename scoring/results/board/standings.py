@@ -22,49 +22,54 @@ from scoring.models import (
     MonthlyRanks,
     Score,
     Signature,
-    Withheld,
+    WithholdingReason,
     digest_of_runs,
 )
 from scoring.results.board import formatting, seeds, visibility as visible
-from scoring.results.board.cache import SECONDS, board_version, digest_of
+from scoring.results.board.cache import CACHE_SECONDS, board_version, digest_of
 from scoring.results.board.comparisons import (
     SIGNIFICANCE,
     VALUE,
-    Separation,
-    separation,
+    RankSeparation,
+    separation_of_top_two,
 )
 from scoring.results.board.counting import (
     CountingRun,
-    board_gold,
+    board_gold_at,
     counting_runs,
-    gold_at,
-    scores_of,
-    systems_tried,
+    gold_on_board,
+    score_rows_of,
+    scored_systems_by_team,
 )
 from scoring.results.board.human_columns import human_columns
 from scoring.results.board.stored_ranks import (
     RankedBoard,
     RankedRow,
-    keeps_sentences,
-    ranks_of,
+    stored_or_computed_ranks,
+    was_final_before_verdicts,
 )
-from scoring.results.board.verdict import RankedSystem, Untested, Verdict, verdict_of
-from tasks.gold.secrecy import Kind, secrecy_of
+from scoring.results.board.verdict import (
+    BoardVerdict,
+    RankedSystem,
+    UntestedReason,
+    verdict_on_systems,
+)
+from tasks.gold.secrecy import ContentKind, embargoes_of
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
-#: The positions of columns with human judgements start at HUMAN_COLUMNS.
-HUMAN_COLUMNS = 10_000
-#: The positions of columns with minor metrics start at MINOR.
-MINOR = 1_000
-CONTRASTIVE, WITH_ORGANISER = (
+#: The positions of columns with human judgements start at FIRST_HUMAN_COLUMN_POSITION.
+FIRST_HUMAN_COLUMN_POSITION = 10_000
+#: The positions of columns with minor metrics start at FIRST_MINOR_COLUMN_POSITION.
+FIRST_MINOR_COLUMN_POSITION = 1_000
+CONTRASTIVE_LABEL, WITH_ORGANISER_LABEL = (
     gettext_lazy("contrastive"),
     gettext_lazy("with an organiser"),
 )
-MAX_NUMBERS = 20_000
+MAX_CACHED_CELLS = 20_000
 
 
-def run_rows(rows: "Sequence[Row]") -> "list[Row]":
+def expand_rows_to_runs(rows: "Sequence[Row]") -> "list[Row]":
     """Return a row for each run, where the rows of the averaged runs replace each mean
     over seeds.
     """
@@ -129,7 +134,7 @@ class Cell(NamedTuple):
             "high": self.high,
         }
         if self.withheld:
-            return facts | {"withheld": str(Withheld(self.withheld).label)}
+            return facts | {"withheld": str(WithholdingReason(self.withheld).label)}
         return facts | {"infinite": True} if self.is_infinite else facts
 
 
@@ -187,7 +192,7 @@ class Row(CountingRun):
         if self.runs:
             # A mean over seeds has the marks on the run cards of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
-        return run_cards.marks_of(self.card)
+        return run_cards.warning_labels_of_card(self.card)
 
     @property
     def is_contrastive(self) -> bool:
@@ -213,8 +218,8 @@ class Row(CountingRun):
     @property
     def marked_name(self) -> str:
         marks = [
-            (self.is_contrastive, CONTRASTIVE),
-            (self.has_organiser, WITH_ORGANISER),
+            (self.is_contrastive, CONTRASTIVE_LABEL),
+            (self.has_organiser, WITH_ORGANISER_LABEL),
         ]
         return ", ".join(
             [
@@ -240,7 +245,7 @@ class Row(CountingRun):
 @dataclass
 class Board:
     """A board. ``is_compared`` is True if all pairs of rows have been compared, and
-    ``frozen_at`` is None if the board is not frozen.
+    ``freeze_time_for`` is None if the board is not frozen.
     """
 
     phase: Phase
@@ -252,24 +257,24 @@ class Board:
     gold: Gold | None = None
     columns: list[Column] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    separation: Separation | None = None
-    untested: Untested | None = None
+    separation: RankSeparation | None = None
+    untested: UntestedReason | None = None
     #: ``equal_to_first`` is the number of ranked rows with the best value.
     equal_to_first: int = 1
-    #: ``keeps_sentences`` is True if the board became final before verdicts existed.
+    #: ``was_final_before_verdicts`` is True if the board became final before verdicts existed.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: ``ranks_of`` is the month of the monthly ranks, or None for other ranks.
+    #: ``stored_or_computed_ranks`` is the month of the monthly ranks, or None for other ranks.
     ranks_of: dt.date | None = None
 
     @property
     def ranked_rows(self) -> list[RankedRow]:
-        has_means = self.has_means
+        has_means = self.has_seed_means
         return [
             RankedRow(
                 evaluation=row.evaluation,
                 scoring=row.scoring,
-                value=None if row.value is None else significant(row.value),
+                value=None if row.value is None else round_to_12_digits(row.value),
                 system=row.system_digest if has_means else "",
                 is_mean=bool(row.runs),
             )
@@ -278,14 +283,14 @@ class Board:
         ]
 
     @property
-    def with_runs(self) -> list[Row]:
+    def rows_with_seed_runs(self) -> list[Row]:
         """Return the rows of the board, where the averaged runs follow after each mean
         over seeds.
         """
         return [each for row in self.rows for each in (row, *row.runs)]
 
     @property
-    def has_means(self) -> bool:
+    def has_seed_means(self) -> bool:
         return any(row.runs for row in self.rows)
 
     def mean_of(self, run: int) -> Row | None:
@@ -299,11 +304,11 @@ class Board:
         )
 
     @cached_property
-    def of_first_runs(self) -> "Board":
+    def with_first_runs_only(self) -> "Board":
         """Return the board with the earliest run instead of each mean over seeds, for
         pages about classes and instances.
         """
-        if not self.has_means:
+        if not self.has_seed_means:
             return self
         return replace(self, rows=[row.first_run or row for row in self.rows])
 
@@ -326,10 +331,10 @@ class Board:
         """Return True if the board is small enough for the cache. Larger boards are
         computed for each request, to limit the memory of the cache.
         """
-        return len(self.rows) * len(self.columns) <= MAX_NUMBERS
+        return len(self.rows) * len(self.columns) <= MAX_CACHED_CELLS
 
     @property
-    def goes_by_priority(self) -> bool:
+    def counts_by_priority(self) -> bool:
         return self.phase.counting == Phase.Counting.PRIORITY
 
     @property
@@ -354,13 +359,13 @@ class Board:
         )
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> BoardVerdict | None:
         """Return the verdict on the leader of the board, or None if no row is ranked,
         or if the final board is older than verdicts.
         """
         if self.keeps_sentences:
             return None
-        return verdict_of(
+        return verdict_on_systems(
             [
                 RankedSystem(
                     submission=row.submission,
@@ -395,18 +400,30 @@ class Board:
         ]
 
     @cached_property
-    def main_first(self) -> list[Column]:
+    def columns_main_first(self) -> list[Column]:
         return sorted(self.filled, key=self._place)
 
     @cached_property
     def main(self) -> list[Column]:
-        return [column for column in self.main_first if self._place(column) < MINOR]
+        return [
+            column
+            for column in self.columns_main_first
+            if self._place(column) < FIRST_MINOR_COLUMN_POSITION
+        ]
 
     def _place(self, column: Column) -> int:
         names = self.phase.task.task_type.main_metrics
-        if column.is_ranking or column.position >= HUMAN_COLUMNS or not names:
+        if (
+            column.is_ranking
+            or column.position >= FIRST_HUMAN_COLUMN_POSITION
+            or not names
+        ):
             return 0
-        return names.index(column.metric) + 1 if column.metric in names else MINOR
+        return (
+            names.index(column.metric) + 1
+            if column.metric in names
+            else FIRST_MINOR_COLUMN_POSITION
+        )
 
     def rank_of(self, row: Row) -> str:
         """Return the rank of a row as text, such as `2–4` if all rows have been
@@ -438,7 +455,7 @@ class Board:
         return len(self.columns) > len({column.metric for column in self.columns})
 
 
-def standings(
+def compute_board(
     phase: Phase,
     viewer: object,
     rules: str | None = None,
@@ -459,18 +476,20 @@ def standings(
         phase=phase,
         audience=audience,
         visibility=visible.visibility_of(phase, audience),
-        rules=checked(phase, rules),
-        frozen_at=visible.frozen_at(phase, audience),
+        rules=check_rules(phase, rules),
+        frozen_at=visible.freeze_time_for(phase, audience),
     )
     if board.frozen_at is None:
-        board.gold = gold or board_gold(phase)
+        board.gold = gold or gold_on_board(phase)
     else:
         # A frozen board uses the gold version that was newest at the freeze.
-        board.gold = gold_at(phase, board.frozen_at)
+        board.gold = board_gold_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
-    if board.gold is not None and audience not in visible.RUNS_THE_SEASON:
-        is_kept_back = not secrecy_of(phase).is_free(Kind.OTHERS, version=board.gold.pk)
+    if board.gold is not None and audience not in visible.SEASON_STAFF_AUDIENCES:
+        is_kept_back = not embargoes_of(phase).is_free(
+            ContentKind.OTHERS, version=board.gold.pk
+        )
         board.visibility = (
             visible.Visibility.NOTHING if is_kept_back else board.visibility
         )
@@ -486,16 +505,16 @@ def standings(
     rank(board.rows)
     if phase.has_monthly_ranks:
         _rank_by_month(board)
-        board.untested = Untested.MONTHLY
+        board.untested = UntestedReason.MONTHLY
         # If organisers excluded the best run later, no row has rank 1.
         first = board.rows[0].rank if board.rows else None
         if first is not None:
             board.equal_to_first = sum(row.rank == first for row in board.rows)
         order = BoardOrder.objects.filter(phase=phase, rules=board.rules).first()
-        board.keeps_sentences = keeps_sentences(order, phase, board.frozen_at)
+        board.keeps_sentences = was_final_before_verdicts(order, phase, board.frozen_at)
     else:
         board.equal_to_first = sum(row.rank == 1 for row in board.rows)
-        _give_ranges(board, by, stores_ranks=stores_ranks)
+        _set_rank_ranges(board, by, stores_ranks=stores_ranks)
     if not visible.shows_teams(phase, audience):
         _hide_other_teams(board, viewer)
     if board.visibility == visible.Visibility.RANKS:
@@ -506,26 +525,28 @@ def standings(
 def _hide_other_teams(board: Board, viewer: object) -> None:
     """Hide the names of all teams on the board except the viewer's own team."""
     own_teams = set(teams_of(viewer).values_list("slug", flat=True))
-    for row in board.with_runs:
+    for row in board.rows_with_seed_runs:
         if row.team_slug not in own_teams:
             row.best_of = 0
             row.team = (
-                registrations.pseudonym(row.alias) if board.phase.shows_teams else None
+                registrations.pseudonym_of_alias(row.alias)
+                if board.phase.shows_teams
+                else None
             )
             row.team_slug, row.has_organiser = None, False
-            row.card = run_cards.without_names(row.card)
+            row.card = run_cards.without_identifying_fields(row.card)
 
 
 def _hide_scores(board: Board) -> None:
     board.columns = []
-    for row in board.with_runs:
+    for row in board.rows_with_seed_runs:
         row.scores, row.value, row.p = {}, None, None
     if board.separation is not None:
         # The p-value and the probability of the order would reveal hidden scores.
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
-def cached_standings(
+def cached_board(
     phase: Phase,
     viewer: object,
     rules: str | None = None,
@@ -543,29 +564,29 @@ def cached_standings(
     audience = audience or visible.audience_of(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
     if hides_teams and teams_of(viewer).exists():
-        return standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
-    version, rules = board_version(phase), checked(phase, rules)
+        return compute_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
+    version, rules = board_version(phase), check_rules(phase, rules)
     key = digest_of(version, audience, rules, gold and gold.pk, by, get_language())
     board: Board | None = caches["boards"].get(key)
     if board is None:
-        board = standings(phase, viewer, rules, gold=gold, audience=audience, by=by)
+        board = compute_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
         if board.is_small:
-            caches["boards"].set(key, board, SECONDS)
+            caches["boards"].set(key, board, CACHE_SECONDS)
     return board
 
 
-def standing_of(
+def board_and_row_of_run(
     phase: Phase, viewer: object, submission: int
 ) -> tuple[Board, Row] | None:
     for rules in phase.task.rules or [None]:
-        board = cached_standings(phase, viewer, rules)
-        for row in run_rows(board.rows):
+        board = cached_board(phase, viewer, rules)
+        for row in expand_rows_to_runs(board.rows):
             if row.submission == submission and row.scores:
                 return board, row
     return None
 
 
-def checked(phase: Phase, rules: str | None) -> str | None:
+def check_rules(phase: Phase, rules: str | None) -> str | None:
     rule_sets = phase.task.rules
     name = None if rules is None else base.current_rules(rules)
     if name is not None and name not in rule_sets:
@@ -586,7 +607,8 @@ def rank(rows: list[Row]) -> None:
     last.
     """
     keys = {
-        id(row): (row.value is None, -significant(row.value or 0.0)) for row in rows
+        id(row): (row.value is None, -round_to_12_digits(row.value or 0.0))
+        for row in rows
     }
     rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
     place = 0
@@ -602,7 +624,7 @@ def rank(rows: list[Row]) -> None:
         before = row
 
 
-def month_of(at: dt.datetime) -> dt.date:
+def first_day_of_month(at: dt.datetime) -> dt.date:
     return at.astimezone(dt.UTC).date().replace(day=1)
 
 
@@ -615,7 +637,7 @@ def _rank_by_month(board: Board) -> None:
     """
     drawn_up = MonthlyRanks.objects.filter(phase=board.phase, rules=board.rules)
     shown = (
-        drawn_up.filter(month__lte=month_of(board.frozen_at or now()))
+        drawn_up.filter(month__lte=first_day_of_month(board.frozen_at or now()))
         .order_by("-month")
         .first()
     )
@@ -639,11 +661,11 @@ def _rank_by_month(board: Board) -> None:
     board.ranks_of = shown.month if shown else None
 
 
-def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
+def _set_rank_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
-    ranks = ranks_of(
+    ranks = stored_or_computed_ranks(
         RankedBoard(
             phase=board.phase,
             rules=board.rules or "",
@@ -660,12 +682,16 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
         by_program = board.phase.task.task_type.is_of_program(
             board.rules or "", board.ranking.metric
         )
-        board.untested = Untested.PROGRAM if by_program else Untested.MEASURE
+        board.untested = (
+            UntestedReason.PROGRAM if by_program else UntestedReason.MEASURE
+        )
     elif not ranks.is_complete:
-        board.untested = Untested.NOT_COMPARED
+        board.untested = UntestedReason.NOT_COMPARED
     if ranks.first_two is not None:
         unit = board.phase.task.unit
-        board.separation = separation(ranks.first_two, unit=unit, rows=len(rows))
+        board.separation = separation_of_top_two(
+            ranks.first_two, unit=unit, rows=len(rows)
+        )
     board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
     for row, own in zip(rows, ranks.ranges, strict=True):
         row.rank_low, row.rank_high, row.p = own["low"], own["high"], own["p"]
@@ -674,7 +700,7 @@ def _give_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
 
 
 @lru_cache(maxsize=4096)
-def significant(value: float) -> float:
+def round_to_12_digits(value: float) -> float:
     """Round a value to 12 significant digits, because the last digits of sums may
     differ between machines.
     """
@@ -683,7 +709,7 @@ def significant(value: float) -> float:
 
 def _fill_scores(board: Board) -> None:
     """Set the columns of the board, and the scores of each row of the board."""
-    cells = _cells_of([row.evaluation for row in board.rows])
+    cells = _cells_by_evaluation([row.evaluation for row in board.rows])
     columns, names = _columns_by_signature(
         Counter(chain.from_iterable(cells.values())), board
     )
@@ -701,7 +727,7 @@ def _fill_scores(board: Board) -> None:
             higher_is_better=True,
             position=position,
         )
-        for position, human in enumerate(rated, start=HUMAN_COLUMNS)
+        for position, human in enumerate(rated, start=FIRST_HUMAN_COLUMN_POSITION)
     ]
     board.columns = [*columns[:1], *rating_columns, *columns[1:]]
     for column in rated:
@@ -731,22 +757,24 @@ def _merge_seeds(board: Board) -> None:
         if row.seeds_of:
             groups.setdefault((row.team_slug, row.kind, row.seeds_of), []).append(row)
     means = [
-        _mean_row(sorted(runs, key=lambda row: (row.submitted_at, row.number)))
+        _merge_seed_rows(sorted(runs, key=lambda row: (row.submitted_at, row.number)))
         for runs in groups.values()
         if len(runs) > 1
     ]
     if means:
         merged = {run.evaluation for mean in means for run in mean.runs}
         board.rows = [row for row in board.rows if row.evaluation not in merged] + means
-        _give_intervals(board, means)
-        _count_systems(board)
+        _set_seed_mean_intervals(board, means)
+        _set_system_counts(board)
 
 
-def _give_intervals(board: Board, means: list[Row]) -> None:
+def _set_seed_mean_intervals(board: Board, means: list[Row]) -> None:
     """Set the confidence intervals of means over seeds if a worker has computed the
     intervals.
     """
-    intervals = seeds.intervals_of(board.phase.pk, [mean.scoring for mean in means])
+    intervals = seeds.seed_mean_intervals(
+        board.phase.pk, [mean.scoring for mean in means]
+    )
     for mean in means:
         own = intervals.get(mean.scoring, {})
         for column in board.columns:
@@ -756,59 +784,63 @@ def _give_intervals(board: Board, means: list[Row]) -> None:
                 mean.scores[column.name] = cell._replace(low=low, high=high)
 
 
-def _count_systems(board: Board) -> None:
+def _set_system_counts(board: Board) -> None:
     """Set ``best_of`` of each row to the number of systems of the row's team, of which
     the row is the best.
     """
     if board.phase.counting != Phase.Counting.BEST:
         return
-    number = systems_tried(board.phase, board.rules, board.gold, board.frozen_at)
+    number = scored_systems_by_team(
+        board.phase, board.rules, board.gold, board.frozen_at
+    )
     for row in board.rows:
         if row.competes and not row.is_contrastive and row.team_slug:
             row.best_of = number[row.team_slug]
 
 
-def _mean_row(runs: list[Row]) -> Row:
+def _merge_seed_rows(runs: list[Row]) -> Row:
     first = runs[0]
     mean = replace(
         first,
         system=first.seeds_of,
         runs=runs,
-        card=seeds.shared_card([run.card for run in runs]),
+        card=seeds.shared_card_fields([run.card for run in runs]),
         priority=min(run.priority for run in runs),
         scores={
-            name: _mean_cell([run.scores[name] for run in runs])
+            name: _merge_seed_cells([run.scores[name] for run in runs])
             for name, cell in first.scores.items()
             if cell.score > 0 and all(name in run.scores for run in runs)
         },
-        value=seeds.mean_of([run.value for run in runs]),
+        value=seeds.mean_if_complete([run.value for run in runs]),
         is_comparable=all(run.is_comparable for run in runs),
     )
     mean.scoring = mean.system_digest
     return mean
 
 
-def _mean_cell(cells: list[Cell]) -> Cell:
+def _merge_seed_cells(cells: list[Cell]) -> Cell:
     return Cell(
         score=cells[0].score,
-        value=seeds.mean_of([cell.value for cell in cells]),
+        value=seeds.mean_if_complete([cell.value for cell in cells]),
         low=None,
         high=None,
         withheld=next((cell.withheld for cell in cells if cell.withheld), ""),
     )
 
 
-def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
+def _cells_by_evaluation(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
     """Return the scores of each evaluation as table cells, keyed by evaluation and
     signature.
     """
     cells: dict[int, dict[int, Cell]] = {evaluation: {} for evaluation in evaluations}
     undefined = []
-    for evaluation, score, signature, value, low, high in scores_of(evaluations):
+    for evaluation, score, signature, value, low, high in score_rows_of(evaluations):
         cells[evaluation][signature] = Cell(score, value, low, high)
         if value is None:
             undefined.append((evaluation, signature, score))
-    reasons = _reasons([score for _evaluation, _signature, score in undefined])
+    reasons = _missing_value_reasons(
+        [score for _evaluation, _signature, score in undefined]
+    )
     for evaluation, signature, score in undefined:
         if score in reasons:
             cells[evaluation][signature] = cells[evaluation][signature]._replace(
@@ -818,14 +850,14 @@ def _cells_of(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
     return cells
 
 
-class _Reason(NamedTuple):
+class _MissingValueReason(NamedTuple):
     """The reason why a score has no value, which is infinite, withheld or undefined."""
 
     is_infinite: bool
     withheld: str
 
 
-def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
+def _missing_value_reasons(undefined: Sequence[int]) -> dict[int, _MissingValueReason]:
     """Return the stored reasons why scores have no value, keyed by score id."""
     if not undefined:
         return {}
@@ -833,7 +865,7 @@ def _reasons(undefined: Sequence[int]) -> dict[int, _Reason]:
         Q(is_infinite=True) | ~Q(withheld=""), id__in=undefined
     )
     return {
-        score: _Reason(is_infinite, withheld)
+        score: _MissingValueReason(is_infinite, withheld)
         for score, is_infinite, withheld in scores.order_by().values_list(
             "id", "is_infinite", "withheld"
         )

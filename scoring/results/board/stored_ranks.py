@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from scoring.models import BoardOrder, BoardRanks
-from scoring.results.board.comparisons import FirstTwo, Ranks, compute_ranks
-from scoring.results.board.seeds import MeanRows
+from scoring.results.board.comparisons import Ranks, TopTwoComparison, compute_ranks
+from scoring.results.board.seeds import SeedMeanRows
 from tasks.models import Gold, Phase
 
 #: Increase VERSION if the fields or the computation of stored ranks change.
-VERSION = 2
+STORED_RANKS_VERSION = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,9 @@ class RankedRow:
     is_mean: bool = field(default=False, repr=False)
 
 
-def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows | None:
+def seed_mean_rows_of(
+    phase: Phase, metric: str, rows: Sequence[RankedRow]
+) -> SeedMeanRows | None:
     """Return the digests of a board's rows and the indices of the rows that are means
     over seeds, or None if no row is a mean.
     """
@@ -40,7 +42,7 @@ def means_of(phase: Phase, metric: str, rows: Sequence[RankedRow]) -> MeanRows |
     if not places:
         return None
     systems = [row.system for row in rows]
-    return MeanRows(phase=phase.pk, metric=metric, systems=systems, places=places)
+    return SeedMeanRows(phase=phase.pk, metric=metric, systems=systems, places=places)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +55,8 @@ class RankedBoard:
     frozen_at: dt.datetime | None = None
 
     @property
-    def means(self) -> MeanRows | None:
-        return means_of(self.phase, self.metric, self.rows)
+    def means(self) -> SeedMeanRows | None:
+        return seed_mean_rows_of(self.phase, self.metric, self.rows)
 
     def inputs(self, revision: int, *, is_settled: bool) -> str:
         """Return a digest of all inputs on which the ranks of the board depend.
@@ -63,11 +65,11 @@ class RankedBoard:
         boards have different rows. If the rows of the board are compared again, the
         ``revision`` changes.
         """
-        facts = VERSION, is_settled, self.metric, revision, self.rows
+        facts = STORED_RANKS_VERSION, is_settled, self.metric, revision, self.rows
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def keeps_sentences(
+def was_final_before_verdicts(
     order: BoardOrder | None, phase: Phase, frozen_at: dt.datetime | None
 ) -> bool:
     """Return True if the board became final in an older version of the site, which had
@@ -80,7 +82,7 @@ def keeps_sentences(
     )
 
 
-def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
+def stored_or_computed_ranks(board: RankedBoard, *, stores: bool = False) -> Ranks:
     """Return the stored ranks of a board's rows, or compute the ranks if no valid ranks
     are stored.
 
@@ -90,12 +92,12 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
     """
     # Read the revision first, because stored ranks must not be older than it.
     order = BoardOrder.objects.filter(phase=board.phase, rules=board.rules).first()
-    is_settled = keeps_sentences(order, board.phase, board.frozen_at)
+    is_settled = was_final_before_verdicts(order, board.phase, board.frozen_at)
     inputs = board.inputs(order.revision, is_settled=is_settled) if order else ""
     if order:
         stored = order.ranks.filter(gold=board.gold).first()
-        if stored and _is_current(stored, inputs, board.phase.version):
-            return replace(_ranks(stored), keeps_sentences=is_settled)
+        if stored and _are_stored_ranks_current(stored, inputs, board.phase.version):
+            return replace(_ranks_from_stored(stored), keeps_sentences=is_settled)
     ranks = compute_ranks(
         [row.evaluation for row in board.rows],
         [row.value for row in board.rows],
@@ -104,22 +106,24 @@ def ranks_of(board: RankedBoard, *, stores: bool = False) -> Ranks:
         is_settled=is_settled,
     )
     if order and stores:
-        _store(order, board, inputs, ranks)
+        _save_ranks(order, board, inputs, ranks)
     return replace(ranks, keeps_sentences=is_settled)
 
 
-def _is_current(stored: BoardRanks, inputs: str, version: int) -> bool:
+def _are_stored_ranks_current(stored: BoardRanks, inputs: str, version: int) -> bool:
     return stored.inputs == inputs and (stored.is_complete or stored.version == version)
 
 
-def _ranks(stored: BoardRanks) -> Ranks:
-    first_two = FirstTwo(**stored.first_two) if stored.first_two else None
+def _ranks_from_stored(stored: BoardRanks) -> Ranks:
+    first_two = TopTwoComparison(**stored.first_two) if stored.first_two else None
     return Ranks(
         ranges=stored.ranges, is_complete=stored.is_complete, first_two=first_two
     )
 
 
-def _store(order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks) -> None:
+def _save_ranks(
+    order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks
+) -> None:
     row = BoardRanks(
         order=order,
         gold=board.gold,

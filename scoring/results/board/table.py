@@ -10,25 +10,25 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.instants import written_day
-from citeboard.core.words import in_decimals
+from citeboard.core.instants import format_day
+from citeboard.core.words import localize_separators
 from scoring.models import Comparison
 from scoring.results.board.comparisons import SIGNIFICANCE
-from scoring.results.board.formatting import MINUS, interval, metric_label, shown
+from scoring.results.board.formatting import MINUS_SIGN, interval, metric_label, shown
 from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
 #: BEST contains the names of a column's default order and of the reverse order.
-BEST = (gettext_noop("best first"), gettext_noop("worst first"))
-ORDERS = {
+SCORE_ORDER_NAMES = (gettext_noop("best first"), gettext_noop("worst first"))
+ORDER_NAMES_BY_COLUMN = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
     DATE: (gettext_noop("newest first"), gettext_noop("oldest first")),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head:
+class ColumnHead:
     """The head of a column in the table of a board. ``sort`` is `ascending` or
     `descending`, or empty if the table is sorted by another column.
     """
@@ -46,7 +46,7 @@ class Head:
         return self.label.split()
 
 
-class Number(NamedTuple):
+class ScoreLink(NamedTuple):
     """A score as text, and the URL of the page that explains the score, both of which
     are empty in an empty cell.
 
@@ -60,7 +60,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class TableLine:
     """A row in the displayed table of a board. ``first`` is the score of the row by the
     ranking metric.
     """
@@ -74,18 +74,18 @@ class Line:
     is_own: bool
     href: str
     compare_href: str
-    first: Number
+    first: ScoreLink
     interval: str
-    whisker: "Whisker | None"
-    rest: list[Number]
+    whisker: "IntervalWhisker | None"
+    rest: list[ScoreLink]
     sent: str
     day: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    heads: list[Head]
-    lines: list[Line]
+class BoardTable:
+    heads: list[ColumnHead]
+    lines: list[TableLine]
     axis_ends: list[str]
     has_ranking: bool
     #: ``has_intervals`` is True if the score of any row has an interval.
@@ -101,63 +101,65 @@ def table(
     own_teams: Collection[str] = (),
     root: str = "",
     first_ranks: Mapping[int, int] | None = None,
-) -> Table:
+) -> BoardTable:
     """Return the table that displays these ``rows`` of the board. ``compare`` is the
     start of the URLs that compare a run with the first run. ``root`` is the URL of the
     board, if the table is on another page. On the board of a further judge,
     ``first_ranks`` contains the ranks by the labels of the first judge.
     """
     columns = shown_columns(board, query)
-    axis = axis_of(board)
+    axis = interval_axis_of(board)
     others = [column for column in columns if not column.is_ranking]
     lines = []
-    begins_group = _groups(board, rows, query)
+    begins_group = _mark_group_starts(board, rows, query)
     for row, begins in zip(rows, begins_group, strict=True):
         is_own = row.team_slug in own_teams
-        places = Places(
+        places = SharedRowData(
             root=root,
             compare=compare,
             axis=axis,
             others=others,
             first_ranks=first_ranks or {},
         )
-        kind = _kind(row, begins_group=begins, is_own=is_own)
-        name = _name(board, row, is_own=is_own)
-        lines.append(_line(board, row, places, kind=kind, name=name, is_own=is_own))
+        kind = _row_css_classes(row, begins_group=begins, is_own=is_own)
+        name = _row_name(board, row, is_own=is_own)
+        lines.append(
+            _table_line(board, row, places, kind=kind, name=name, is_own=is_own)
+        )
         for run in row.runs:
             name = _("run {number}").format(number=run.number)
-            lines.append(_line(board, run, places, kind="seed", name=name))
-    return Table(
-        heads=_heads(board.ranking, others, query),
+            lines.append(_table_line(board, run, places, kind="seed", name=name))
+    return BoardTable(
+        heads=_column_heads(board.ranking, others, query),
         lines=lines,
-        axis_ends=[in_decimals(end) for end in axis.ends] if axis else [],
+        axis_ends=[localize_separators(end) for end in axis.ends] if axis else [],
         has_ranking=board.ranking is not None,
         has_intervals=any(line.interval for line in lines),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
+class SharedRowData:
     """The data that all rows of the displayed table share, such as URLs and the axis of
     intervals.
     """
 
     root: str
     compare: str
-    axis: "Axis | None"
+    axis: "IntervalAxis | None"
     others: list[Column]
     first_ranks: Mapping[int, int]
 
 
-def _line(
+def _table_line(
     board: Board,
     row: Row,
-    places: Places,
+    places: SharedRowData,
     *,
     kind: str,
     name: str,
     is_own: bool = False,
-) -> Line:
+) -> TableLine:
     # A mean over seeds has no page, because the pages of its runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
@@ -165,20 +167,20 @@ def _line(
     scale = board.ranking.scale if board.ranking else 1.0
     ends = interval(first.low, first.high, scale) if first else ""
     sent = row.submitted_at.astimezone(dt.UTC)
-    number, *rest = _with_stop(
+    number, *rest = _mark_tab_stop(
         [
-            _number(first, scale, run),
+            _score_link(first, scale, run),
             *(
-                _number(row.scores.get(column.name), column.scale, run)
+                _score_link(row.scores.get(column.name), column.scale, run)
                 for column in places.others
             ),
         ]
     )
-    return Line(
+    return TableLine(
         row=row,
         kind=kind,
         rank=board.rank_of(row),
-        first_rank=_changed_rank(row, places.first_ranks),
+        first_rank=_first_rank_if_different(row, places.first_ranks),
         name=name,
         is_own=is_own,
         href=run if board.columns else "",
@@ -187,19 +189,21 @@ def _line(
         else "",
         first=number,
         interval=ends,
-        whisker=whisker(first, places.axis, ends),
+        whisker=interval_whisker(first, places.axis, ends),
         rest=rest,
         sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
-        day=_day(sent),
+        day=_day_without_breaks(sent),
     )
 
 
-def _changed_rank(row: Row, first_ranks: Mapping[int, int]) -> int | None:
+def _first_rank_if_different(row: Row, first_ranks: Mapping[int, int]) -> int | None:
     first = first_ranks.get(row.submission)
     return first if row.rank is not None and first != row.rank else None
 
 
-def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
+def _mark_group_starts(
+    board: Board, rows: Sequence[Row], query: BoardQuery
+) -> list[bool]:
     """Return for each row whether a new group of ranks begins, which is the case if the
     rank is worse than all previous ranks.
     """
@@ -212,32 +216,32 @@ def _groups(board: Board, rows: Sequence[Row], query: BoardQuery) -> list[bool]:
     return begins
 
 
-def _kind(row: Row, *, begins_group: bool, is_own: bool) -> str:
+def _row_css_classes(row: Row, *, begins_group: bool, is_own: bool) -> str:
     kind = "group" if begins_group else ""
     if not row.competes or row.is_contrastive:
         kind = row.kind
     return f"{kind} own".strip() if is_own else kind
 
 
-def _name(board: Board, row: Row, *, is_own: bool) -> str:
+def _row_name(board: Board, row: Row, *, is_own: bool) -> str:
     name = row.marked_name
     if is_own:
         name = _("{name}, your team").format(name=name)
-    if row.priority and board.goes_by_priority:
+    if row.priority and board.counts_by_priority:
         name = _("{name}, priority {priority}").format(name=name, priority=row.priority)
     return name
 
 
-def _number(cell: Cell | None, scale: float, run: str) -> Number:
+def _score_link(cell: Cell | None, scale: float, run: str) -> ScoreLink:
     if cell is None:
-        return Number()
+        return ScoreLink()
     text = shown(
         cell.value, scale, is_infinite=cell.is_infinite, withheld=cell.withheld
     )
-    return Number(text, f"{run}#s{cell.score}" if run else "")
+    return ScoreLink(text, f"{run}#s{cell.score}" if run else "")
 
 
-def _with_stop(numbers: list[Number]) -> list[Number]:
+def _mark_tab_stop(numbers: list[ScoreLink]) -> list[ScoreLink]:
     """Make the first score with a URL the one that the Tab key focuses."""
     for place, number in enumerate(numbers):
         if number.href:
@@ -246,26 +250,26 @@ def _with_stop(numbers: list[Number]) -> list[Number]:
     return numbers
 
 
-def _day(sent: dt.datetime) -> str:
-    return written_day(sent).replace(" ", "\u00a0")
+def _day_without_breaks(sent: dt.datetime) -> str:
+    return format_day(sent).replace(" ", "\u00a0")
 
 
-def _heads(
+def _column_heads(
     ranking: Column | None, others: Sequence[Column], query: BoardQuery
-) -> list[Head]:
+) -> list[ColumnHead]:
     heads = [
-        _head(query, RANK, _("Rank"), "rank", rises=True),
-        _head(query, SYSTEM, _("System"), "name", rises=True),
+        _column_head(query, RANK, _("Rank"), "rank", rises=True),
+        _column_head(query, SYSTEM, _("System"), "name", rises=True),
     ]
     if ranking:
         heads.append(_metric_head(query, ranking, "n"))
     heads += [_metric_head(query, column, "n rest") for column in others]
-    heads.append(_head(query, DATE, _("Submitted"), "date rest", rises=False))
+    heads.append(_column_head(query, DATE, _("Submitted"), "date rest", rises=False))
     return heads
 
 
-def _metric_head(query: BoardQuery, column: Column, kind: str) -> Head:
-    return _head(
+def _metric_head(query: BoardQuery, column: Column, kind: str) -> ColumnHead:
+    return _column_head(
         query,
         column.name,
         metric_label(column.metric),
@@ -275,7 +279,7 @@ def _metric_head(query: BoardQuery, column: Column, kind: str) -> Head:
     )
 
 
-def _head(
+def _column_head(
     query: BoardQuery,
     name: str,
     label: str,
@@ -283,14 +287,14 @@ def _head(
     *,
     rises: bool,
     column: Column | None = None,
-) -> Head:
+) -> ColumnHead:
     """Return the head of a column in the table of a board. ``rises`` is True if lower
     values of the column are better.
     """
     sort = ""
     if query.column == name:
         sort = "ascending" if rises != query.is_reversed else "descending"
-    return Head(
+    return ColumnHead(
         name=name,
         label=label,
         href=query.sorted_by(name),
@@ -303,7 +307,7 @@ def _head(
 
 def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     if query.all_columns:
-        return board.main_first
+        return board.columns_main_first
     main = board.main
     return main + [
         column
@@ -312,15 +316,15 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     ]
 
 
-def orders_in_words(column: str) -> tuple[str, str]:
+def order_names(column: str) -> tuple[str, str]:
     """Return the names of the two orders of a column, first the name of the default
     order.
     """
-    forwards, backwards = ORDERS.get(column, BEST)
+    forwards, backwards = ORDER_NAMES_BY_COLUMN.get(column, SCORE_ORDER_NAMES)
     return _(forwards), _(backwards)
 
 
-def sorted_in_words(board: Board, query: BoardQuery) -> str:
+def sort_order_text(board: Board, query: BoardQuery) -> str:
     plain = {RANK: _("rank"), SYSTEM: _("system"), DATE: _("date")}
     metric = next(
         (column.metric for column in board.columns if column.name == query.column), None
@@ -328,25 +332,25 @@ def sorted_in_words(board: Board, query: BoardQuery) -> str:
     if metric is None and query.column not in plain:
         return _("Sorted by rank")
     label = plain.get(query.column) or metric_label(metric or "")
-    forwards, backwards = orders_in_words(query.column)
+    forwards, backwards = order_names(query.column)
     order = backwards if query.is_reversed else forwards
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
 #: The template `boards/_whisker.html` draws intervals in a box of WIDTH pixels.
-WIDTH, MARGIN = 132, 5
-#: The bounds of an axis of counts are multiples of STEP_OF_COUNTS.
-STEP_OF_COUNTS = 5.0
+WHISKER_WIDTH_PIXELS, WHISKER_MARGIN_PIXELS = 132, 5
+#: The bounds of an axis of counts are multiples of AXIS_STEP_OF_COUNTS.
+AXIS_STEP_OF_COUNTS = 5.0
 
 
 @dataclass(frozen=True)
-class Axis:
+class IntervalAxis:
     low: float
     high: float
     scale: float
 
     @classmethod
-    def over(cls, cells: Iterable[Cell], scale: float) -> "Axis | None":
+    def over(cls, cells: Iterable[Cell], scale: float) -> "IntervalAxis | None":
         ends = [
             end
             for cell in cells
@@ -356,25 +360,25 @@ class Axis:
         ]
         if not ends:
             return None
-        step = scale / 20 or STEP_OF_COUNTS
+        step = scale / 20 or AXIS_STEP_OF_COUNTS
         low = math.floor(min(ends) / step) * step
         return cls(low, max(math.ceil(max(ends) / step) * step, low + step), scale)
 
     @property
     def ends(self) -> list[str]:
         return [
-            f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS)
+            f"{end:.{2 if self.scale == 1 else 0}f}".replace("-", MINUS_SIGN)
             for end in (self.low, self.high)
         ]
 
     def place(self, value: float) -> float:
-        return MARGIN + (WIDTH - 2 * MARGIN) * (value - self.low) / (
-            self.high - self.low
-        )
+        return WHISKER_MARGIN_PIXELS + (
+            WHISKER_WIDTH_PIXELS - 2 * WHISKER_MARGIN_PIXELS
+        ) * (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Whisker:
+class IntervalWhisker:
     """The positions in pixels of a score and of its confidence interval on an axis.
     ``start`` and ``end`` are empty if the score has no interval.
     """
@@ -385,7 +389,9 @@ class Whisker:
     label: str = ""
 
 
-def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | None:
+def interval_whisker(
+    cell: Cell | None, axis: IntervalAxis | None, interval: str
+) -> IntervalWhisker | None:
     """Return the positions in pixels of a score and of its confidence interval on the
     axis. ``interval`` is the interval as text for screen readers.
     """
@@ -393,22 +399,24 @@ def whisker(cell: Cell | None, axis: Axis | None, interval: str) -> Whisker | No
         return None
     at = f"{axis.place(cell.value):.1f}"
     if cell.low is None or cell.high is None:
-        return Whisker(at=at)
+        return IntervalWhisker(at=at)
     start, end = f"{axis.place(cell.low):.1f}", f"{axis.place(cell.high):.1f}"
-    return Whisker(at=at, start=start, end=end, label=interval)
+    return IntervalWhisker(at=at, start=start, end=end, label=interval)
 
 
-def axis_of(board: Board) -> Axis | None:
+def interval_axis_of(board: Board) -> IntervalAxis | None:
     """Return the axis on which the scores by the ranking metric are drawn."""
     if board.ranking is None:
         return None
     name = board.ranking.name
-    cells = [row.scores[name] for row in board.with_runs if name in row.scores]
-    return Axis.over(cells, board.ranking.scale)
+    cells = [
+        row.scores[name] for row in board.rows_with_seed_runs if name in row.scores
+    ]
+    return IntervalAxis.over(cells, board.ranking.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnRun:
+class OwnTeamRun:
     """A run of the viewer's team, compared with the next better row of the board.
     ``gap`` and ``p`` are empty if scores are hidden or not compared, and ``p`` is not
     corrected for multiple comparisons.
@@ -430,16 +438,16 @@ class OwnRun:
         if self.p is None:
             return ""
         p = (
-            "p < " + in_decimals("0.001")
+            "p < " + localize_separators("0.001")
             if self.p < 0.001
-            else "p = " + in_decimals(f"{self.p:.3f}")
+            else "p = " + localize_separators(f"{self.p:.3f}")
         )
         if self.differs:
             return _("%(p)s for these two alone: they differ") % {"p": p}
         return _("%(p)s for these two alone: chance can explain it") % {"p": p}
 
 
-def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
+def runs_of_own_teams(board: Board, teams: Collection[str]) -> list[OwnTeamRun]:
     ranked = [row for row in board.rows if row.rank is not None] if teams else []
     ranking, is_first_sure = board.ranking, len(board.may_be_first) == 1
     runs = []
@@ -466,7 +474,7 @@ def own_runs(board: Board, teams: Collection[str]) -> list[OwnRun]:
             gap = shown(above.value - row.value, ranking.scale)
         is_first = above is None and is_first_sure
         runs.append(
-            OwnRun(
+            OwnTeamRun(
                 row=row,
                 place=board.place_of(row),
                 above=above,

@@ -17,7 +17,7 @@ from tasks.types.base import LABELS, TAGS
 from tasks.types.trivial_runs import CONSTANT, EMPTY
 
 
-class TrivialLine(NamedTuple):
+class TrivialRunLine(NamedTuple):
     """A trivial run, such as a run with the same answer for all instances, as a line of
     a board. `answer` is the answer that a constant run gives to all instances. If
     `is_secret` is True, only organisers see the line.
@@ -41,7 +41,7 @@ class TrivialLine(NamedTuple):
         ]
 
 
-def trivial_line(board: Board) -> TrivialLine | None:
+def best_trivial_line(board: Board) -> TrivialRunLine | None:
     """Return the trivial run with the best score by the ranking metric.
 
     The result is None if the reader may not see the trivial run, or if no trivial run
@@ -67,7 +67,7 @@ def trivial_line(board: Board) -> TrivialLine | None:
         return None
     has_gold = may_have_gold(board.phase, AnonymousUser(), gold)
     is_public, is_organiser = (
-        has_gold or _is_official(board),
+        has_gold or _has_official_results(board),
         board.audience == Audience.ORGANISER,
     )
     if not is_public and not is_organiser:
@@ -77,9 +77,11 @@ def trivial_line(board: Board) -> TrivialLine | None:
     is_told = best == CONSTANT and (has_gold or is_organiser or is_label)
     answer = gold.trivial["constant"] if is_told else ""
     value = shares[best] * ranking.scale
-    return TrivialLine(best, answer, value, not is_public, gold.trivial["runs"][best])
+    return TrivialRunLine(
+        best, answer, value, not is_public, gold.trivial["runs"][best]
+    )
 
 
-def _is_official(board: Board) -> bool:
+def _has_official_results(board: Board) -> bool:
     confirmation = confirmation_of(board)
     return confirmation is not None and confirmation.official_since is not None

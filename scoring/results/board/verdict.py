@@ -9,18 +9,18 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.words import counted, in_decimals, listed
-from scoring.results.board.comparisons import Separation, counted_units
-from scoring.results.board.formatting import p_text
+from citeboard.core.words import count_with_noun, join_names, localize_separators
+from scoring.results.board.comparisons import RankSeparation, unit_count_text
+from scoring.results.board.formatting import p_value_text
 
 #: A sentence names at most MAX_NAMED systems, and gives the number of other systems.
-MAX_NAMED = 3
-TEST = "paired randomisation test"
-#: On a board with means over seeds, TEST_OF_MEANS is the name of the test.
-TEST_OF_MEANS = f"{TEST}; means over seeds by Student's t"
+MAX_SYSTEMS_NAMED = 3
+TEST_NAME = "paired randomisation test"
+#: On a board with means over seeds, SEED_MEAN_TEST_NAME is the name of the test.
+SEED_MEAN_TEST_NAME = f"{TEST_NAME}; means over seeds by Student's t"
 
 
-class Untested(StrEnum):
+class UntestedReason(StrEnum):
     """The reason why a board ranks its rows without a significance test."""
 
     MEASURE = "measure"
@@ -45,7 +45,7 @@ class RankedSystem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class BoardVerdict:
     """The verdict on a board, which names the leader and all systems with a worse rank.
 
     ``leaders`` contains several systems only if all of them have the best value. If the
@@ -58,7 +58,7 @@ class Verdict:
     tied: tuple[RankedSystem, ...] = ()
     behind: tuple[RankedSystem, ...] = ()
     test: str = ""
-    untested: Untested | None = None
+    untested: UntestedReason | None = None
     unit: str = ""
     units: int | None = None
     smallest_p: float | None = None
@@ -84,13 +84,18 @@ class Verdict:
     @property
     def sentences(self) -> list[str]:
         if self.untested is not None:
-            return [self._first, str(_WHY[self.untested])]
+            return [self._leader_sentence, str(_UNTESTED_SENTENCES[self.untested])]
         if self.smallest_p is not None:
-            return [self._first, self._too_few_units]
-        return [self._first, *self._could_be_tied, *self._are_behind, self._test]
+            return [self._leader_sentence, self._too_few_units_sentence]
+        return [
+            self._leader_sentence,
+            *self._tied_sentences,
+            *self._behind_sentences,
+            self._test_sentence,
+        ]
 
     @property
-    def _names(self) -> dict[int, str]:
+    def _names_by_submission(self) -> dict[int, str]:
         """Return a name for each system in the verdict, keyed by submission. If several
         systems have the same name, the name also contains the team.
         """
@@ -103,19 +108,22 @@ class Verdict:
             for row in rows
         }
 
-    def _listed(self, rows: Sequence[RankedSystem]) -> str:
-        names = [self._names[row.submission] for row in rows]
-        if len(names) <= MAX_NAMED + 1:
-            return listed(names)
-        return listed(
-            [*names[:MAX_NAMED], counted(len(names) - MAX_NAMED, "other system")]
+    def _list_system_names(self, rows: Sequence[RankedSystem]) -> str:
+        names = [self._names_by_submission[row.submission] for row in rows]
+        if len(names) <= MAX_SYSTEMS_NAMED + 1:
+            return join_names(names)
+        return join_names(
+            [
+                *names[:MAX_SYSTEMS_NAMED],
+                count_with_noun(len(names) - MAX_SYSTEMS_NAMED, "other system"),
+            ]
         )
 
     @property
-    def _first(self) -> str:
+    def _leader_sentence(self) -> str:
         facts = {
-            "systems": counted(self.systems, "ranked system"),
-            "leaders": self._listed(self.leaders),
+            "systems": count_with_noun(self.systems, "ranked system"),
+            "leaders": self._list_system_names(self.leaders),
         }
         if self.systems == 1:
             return _("%(leaders)s is the only ranked system.") % facts
@@ -129,7 +137,7 @@ class Verdict:
         return words % facts
 
     @property
-    def _could_be_tied(self) -> list[str]:
+    def _tied_sentences(self) -> list[str]:
         if not self.tied:
             return []
         words = ngettext(
@@ -143,10 +151,16 @@ class Verdict:
             if len(self.tied) == 1
             else _("smallest adjusted p %(p)s")
         )
-        return [words % {"names": self._listed(self.tied), "p": _in_brackets(p, least)}]
+        return [
+            words
+            % {
+                "names": self._list_system_names(self.tied),
+                "p": _p_in_brackets(p, least),
+            }
+        ]
 
     @property
-    def _are_behind(self) -> list[str]:
+    def _behind_sentences(self) -> list[str]:
         if not self.behind:
             return []
         words = ngettext(
@@ -159,60 +173,66 @@ class Verdict:
             else _("largest adjusted p %(p)s")
         )
         return [
-            words % {"names": self._listed(self.behind), "p": _in_brackets(p, most)}
+            words
+            % {
+                "names": self._list_system_names(self.behind),
+                "p": _p_in_brackets(p, most),
+            }
         ]
 
     @property
-    def _test(self) -> str:
-        if self.test == TEST_OF_MEANS:
+    def _test_sentence(self) -> str:
+        if self.test == SEED_MEAN_TEST_NAME:
             return _(
                 "Tested by paired randomisation over %(units)s, means over seeds by Student's t over units "
                 "and seeds, with Holm's correction."
-            ) % {"units": counted_units(self.units or 0, self.unit)}
+            ) % {"units": unit_count_text(self.units or 0, self.unit)}
         return _(
             "Tested by paired randomisation over %(units)s, with Holm's correction."
-        ) % {"units": counted_units(self.units or 0, self.unit)}
+        ) % {"units": unit_count_text(self.units or 0, self.unit)}
 
     @property
-    def _too_few_units(self) -> str:
+    def _too_few_units_sentence(self) -> str:
         return _(
             "With %(units)s no test can find a difference between any two of them at 5 %%: "
             "the smallest possible adjusted p is %(p)s."
         ) % {
-            "units": counted_units(self.units or 0, self.unit),
-            "p": in_decimals(p_text(self.smallest_p or 0.0)),
+            "units": unit_count_text(self.units or 0, self.unit),
+            "p": localize_separators(p_value_text(self.smallest_p or 0.0)),
         }
 
 
-def _in_brackets(words: str, p: float | None) -> str:
-    return "" if p is None else f" ({words % {'p': in_decimals(p_text(p))}})"
+def _p_in_brackets(words: str, p: float | None) -> str:
+    return (
+        "" if p is None else f" ({words % {'p': localize_separators(p_value_text(p))}})"
+    )
 
 
-_WHY = {
-    Untested.MEASURE: gettext_lazy(
+_UNTESTED_SENTENCES = {
+    UntestedReason.MEASURE: gettext_lazy(
         "The board ranks without a test: its measure cannot compare two runs."
     ),
-    Untested.PROGRAM: gettext_lazy(
+    UntestedReason.PROGRAM: gettext_lazy(
         "The board is ranked by the official program, not tested."
     ),
-    Untested.MONTHLY: gettext_lazy(
+    UntestedReason.MONTHLY: gettext_lazy(
         "The board ranks without a test: its ranks are those of the month by the private part of the data."
     ),
-    Untested.ONE_SYSTEM: gettext_lazy("The board ranks without a test."),
-    Untested.NOT_COMPARED: gettext_lazy(
+    UntestedReason.ONE_SYSTEM: gettext_lazy("The board ranks without a test."),
+    UntestedReason.NOT_COMPARED: gettext_lazy(
         "The board ranks without a test until all systems have been compared."
     ),
 }
 
 
-def verdict_of(
+def verdict_on_systems(
     systems: Sequence[RankedSystem],
     *,
-    separation: Separation | None = None,
-    untested: Untested | None = None,
+    separation: RankSeparation | None = None,
+    untested: UntestedReason | None = None,
     equal_to_first: int = 1,
     has_means: bool = False,
-) -> Verdict | None:
+) -> BoardVerdict | None:
     """Return the verdict on the ranked ``systems``, which are sorted best first, or
     None without ranked systems.
 
@@ -222,17 +242,17 @@ def verdict_of(
         return None
     leaders, others = tuple(systems[:equal_to_first]), systems[equal_to_first:]
     if len(systems) == 1:
-        untested = untested or Untested.ONE_SYSTEM
+        untested = untested or UntestedReason.ONE_SYSTEM
     elif separation is None:
-        untested = untested or Untested.NOT_COMPARED
+        untested = untested or UntestedReason.NOT_COMPARED
     if untested is not None or separation is None:
-        return Verdict(systems=len(systems), leaders=leaders, untested=untested)
-    return Verdict(
+        return BoardVerdict(systems=len(systems), leaders=leaders, untested=untested)
+    return BoardVerdict(
         systems=len(systems),
         leaders=leaders,
         tied=tuple(row for row in others if row.may_be_first),
         behind=tuple(row for row in others if not row.may_be_first),
-        test=TEST_OF_MEANS if has_means else TEST,
+        test=SEED_MEAN_TEST_NAME if has_means else TEST_NAME,
         unit=separation.unit,
         units=separation.units,
         smallest_p=None if separation.can_differ else separation.smallest_corrected_p,

@@ -10,12 +10,12 @@ from django.db import connection
 
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Annotator, Evaluation
-from scoring.results.board.counting import is_being_released
+from scoring.results.board.counting import has_mixed_final_scores
 from tasks.gold.secrecy import (
-    Kind,
+    ContentKind,
+    embargoes_of,
     inputs_are_free,
-    secrecy_of,
-    shows_scores as shows_own_scores,
+    shows_own_scores,
 )
 from tasks.models import (
     JoinRequest,
@@ -35,8 +35,8 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: The audiences in RUNS_THE_SEASON see all runs and scores of a season.
-RUNS_THE_SEASON = (Audience.ORGANISER, Audience.HELPER)
+#: The audiences in SEASON_STAFF_AUDIENCES see all runs and scores of a season.
+SEASON_STAFF_AUDIENCES = (Audience.ORGANISER, Audience.HELPER)
 
 
 class Visibility(StrEnum):
@@ -51,7 +51,7 @@ def audience_of(phase: Phase, viewer: object) -> Audience:
     return (
         Audience.ORGANISER
         if viewer.is_staff
-        else viewer_of(viewer).audience(phase.task.season_id)
+        else viewer_roles_of(viewer).audience(phase.task.season_id)
     )
 
 
@@ -59,7 +59,7 @@ def visibility_of(phase: Phase, audience: Audience) -> Visibility:
     """Return what an audience may see of the current board, which is nothing while some
     runs have scores on the private part and others do not.
     """
-    is_whole = audience in RUNS_THE_SEASON or not is_being_released(phase)
+    is_whole = audience in SEASON_STAFF_AUDIENCES or not has_mixed_final_scores(phase)
     return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
 
 
@@ -68,7 +68,7 @@ def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
     Organisers see everything. Helpers of organisers must not see the names of instances
     in the gold before the inputs are released.
     """
-    if phase.battles_alone and audience not in RUNS_THE_SEASON:
+    if phase.battles_alone and audience not in SEASON_STAFF_AUDIENCES:
         return Visibility.NOTHING
     return visibility_of_battles(phase, audience)
 
@@ -80,28 +80,29 @@ def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
     if audience != Audience.ORGANISER and not inputs_are_free(phase):
         # A board with only baselines would identify the gold by names and signatures.
         return Visibility.NOTHING
-    if audience in RUNS_THE_SEASON:
+    if audience in SEASON_STAFF_AUDIENCES:
         return Visibility.SCORES
     board = phase.board_now
-    if board not in (Phase.Audience.EVERYONE, Phase.Audience.RANKS) or is_kept_back(
-        phase
-    ):
+    if board not in (
+        Phase.Audience.EVERYONE,
+        Phase.Audience.RANKS,
+    ) or is_embargoed_by_other_phase(phase):
         return Visibility.NOTHING
     return Visibility.SCORES if board == Phase.Audience.EVERYONE else Visibility.RANKS
 
 
-def is_kept_back(phase: Phase) -> bool:
+def is_embargoed_by_other_phase(phase: Phase) -> bool:
     """Return True if another phase with the same gold has an embargo, whatever the
     settings of this phase are.
     """
-    return not secrecy_of(phase).is_free(Kind.OTHERS)
+    return not embargoes_of(phase).is_free(ContentKind.OTHERS)
 
 
-def is_free(kind: Kind, submission: Submission) -> bool:
+def is_released_for_run(kind: ContentKind, submission: Submission) -> bool:
     """Return True if no embargo on the gold of the run withholds this kind of
     information, for every gold version on which the run was scored.
     """
-    known = secrecy_of(submission.phase)
+    known = embargoes_of(submission.phase)
     versions = [known.newest]
     if known.older:
         of_run = Evaluation.objects.filter(submission=submission, gold__in=known.older)
@@ -117,13 +118,13 @@ def is_public(phase: Phase) -> bool:
     return phase.task.season.is_public and is_shown
 
 
-def frozen_at(phase: Phase, audience: Audience) -> dt.datetime | None:
+def freeze_time_for(phase: Phase, audience: Audience) -> dt.datetime | None:
     """Return the time when the board was frozen for the audience, or None if the
     audience sees the current board.
     """
     return (
         phase.frozen_from
-        if audience not in RUNS_THE_SEASON and phase.is_frozen()
+        if audience not in SEASON_STAFF_AUDIENCES and phase.is_frozen()
         else None
     )
 
@@ -132,7 +133,7 @@ def hides_activity(phase: Phase, audience: Audience) -> bool:
     """Return True if the audience must not notice when runs are submitted or scored."""
     return (
         visibility_of(phase, audience) == Visibility.NOTHING
-        or frozen_at(phase, audience) is not None
+        or freeze_time_for(phase, audience) is not None
     )
 
 
@@ -144,7 +145,7 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
         return True
     if not phase.shows_instances or visibility_of(phase, audience) != Visibility.SCORES:
         return False
-    return secrecy_of(phase).is_free(Kind.INSTANCES)
+    return embargoes_of(phase).is_free(ContentKind.INSTANCES)
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
@@ -166,10 +167,10 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
     """
     if not isinstance(viewer, User):
         return False
-    known = viewer_of(viewer)
+    known = viewer_roles_of(viewer)
     return (
         known.is_in(submission.team_id)
-        or known.audience(submission.phase.task.season_id) in RUNS_THE_SEASON
+        or known.audience(submission.phase.task.season_id) in SEASON_STAFF_AUDIENCES
     )
 
 
@@ -180,14 +181,16 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    is_told = shows_own_scores(phase) and is_free(Kind.OWN, submission)
+    is_told = shows_own_scores(phase) and is_released_for_run(
+        ContentKind.OWN, submission
+    )
     if is_told and not phase.is_frozen():
         return True
     audience = audience_of(phase, viewer)
-    known = Evaluation.objects.known_at(frozen_at(phase, audience)).filter(
+    known = Evaluation.objects.known_at(freeze_time_for(phase, audience)).filter(
         submission=submission
     )
-    return audience in RUNS_THE_SEASON or (is_told and known.exists())
+    return audience in SEASON_STAFF_AUDIENCES or (is_told and known.exists())
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:
@@ -199,7 +202,7 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
     phase = submission.phase
     return (
         phase.own_runs_show != Phase.OwnRuns.NOTHING
-        or audience_of(phase, viewer) in RUNS_THE_SEASON
+        or audience_of(phase, viewer) in SEASON_STAFF_AUDIENCES
     )
 
 
@@ -207,16 +210,16 @@ def shows_teams(phase: Phase, audience: Audience) -> bool:
     """Return True if the audience may see the names of the teams on a board. Members of
     a team always see the name of their own team.
     """
-    if audience in RUNS_THE_SEASON:
+    if audience in SEASON_STAFF_AUDIENCES:
         return True
     return phase.shows_teams and not phase.task.season.is_anonymous()
 
 
 def shows_run_counts(phase: Phase, audience: Audience) -> bool:
-    return phase.shows_run_counts or audience in RUNS_THE_SEASON
+    return phase.shows_run_counts or audience in SEASON_STAFF_AUDIENCES
 
 
-_TABLES = {
+_TABLE_NAMES_BY_MODEL = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
     for model in (
         Annotator,
@@ -228,7 +231,7 @@ _TABLES = {
         TermsAcceptance,
     )
 }
-_FACTS = """
+_ROLES_SQL = """
 SELECT 'team', m.team_id, t.slug FROM {membership} m JOIN {team} t ON t.id = m.team_id
 WHERE m.user_id = %(user)s
 UNION SELECT 'entered', r.season_id, '' FROM {registration} r JOIN {membership} m ON m.team_id = r.team_id
@@ -242,7 +245,7 @@ UNION SELECT 'rates', n.sheet_id, '' FROM {annotator} n WHERE n.user_id = %(user
 
 
 @dataclass(frozen=True)
-class Viewer:
+class ViewerRoles:
     """The roles of a viewer, as staff, in teams and in seasons. ``facts`` contains the
     kind of each role, the id of the team or season, and the slug of the team or the
     name of the role.
@@ -279,11 +282,11 @@ class Viewer:
         )
 
 
-def viewer_of(user: object) -> Viewer:
+def viewer_roles_of(user: object) -> ViewerRoles:
     if not isinstance(user, User):
-        return Viewer()
+        return ViewerRoles()
     with connection.cursor() as cursor:
-        cursor.execute(_FACTS.format(**_TABLES), {"user": user.pk})
-        return Viewer(
+        cursor.execute(_ROLES_SQL.format(**_TABLE_NAMES_BY_MODEL), {"user": user.pk})
+        return ViewerRoles(
             is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall()))
         )

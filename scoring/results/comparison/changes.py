@@ -10,44 +10,44 @@ from functools import cached_property
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from citeboard.core.query import Query, number_from, text_from
+from citeboard.core.query import PageParameters, number_parameter, text_parameter
 from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.results.board import visibility
 from scoring.results.board.differences import hidden_classes
-from scoring.results.board.query import board_of
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.comparison import contenders, reading
 from scoring.results.comparison.paired_scores import (
     ClassDifference,
-    Two,
-    by_class,
+    EvaluationPair,
+    class_differences,
     classes_by_instance,
-    dimensions,
-    two,
+    pair_evaluations,
+    shared_dimensions,
     values_by_instance,
 )
-from scoring.results.runs.results import predecessor
+from scoring.results.runs.results import previous_scored_run
 from scoring.stats.breakdown import NO_CLASS
 from scoring.stats.jackknife import ROUNDING
 from tasks.models import Submission
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangesQuery(Query):
+class ChangesQuery(PageParameters):
     """The query parameters of the page that compares a run with an earlier run.
     ``since`` is the id of the earlier run, which is the previous run of the team by
     default.
     """
 
-    since: int | None = number_from("since")
-    rules: str | None = text_from("rules", default=None)
-    gold: int | None = number_from("gold")
-    dimension: str = text_from("dimension")
-    metric: str = text_from("metric")
+    since: int | None = number_parameter("since")
+    rules: str | None = text_parameter("rules", default=None)
+    gold: int | None = number_parameter("gold")
+    dimension: str = text_parameter("dimension")
+    metric: str = text_parameter("metric")
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberChange:
+class ScoreChange:
     name: str
     before: float | None
     after: float | None
@@ -85,16 +85,16 @@ class InstanceChanges:
     of: int
 
     @cached_property
-    def right_by_class(self) -> Counter[str]:
-        return _by_class(self.turned_right)
+    def turned_right_by_class(self) -> Counter[str]:
+        return _count_changes_by_class(self.turned_right)
 
     @cached_property
-    def wrong_by_class(self) -> Counter[str]:
-        return _by_class(self.turned_wrong)
+    def turned_wrong_by_class(self) -> Counter[str]:
+        return _count_changes_by_class(self.turned_wrong)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes:
+class RunChanges:
     """The differences between an earlier and a later run of a team. ``instances`` is
     None if the viewer may not see values on instances, or if the metric has no such
     values.
@@ -103,7 +103,7 @@ class Changes:
     before: Submission
     after: Submission
     rules: str
-    numbers: list[NumberChange]
+    numbers: list[ScoreChange]
     metric: Metric | None
     dimension: str
     classes: list[ClassDifference]
@@ -112,13 +112,13 @@ class Changes:
 
     @property
     def better(self) -> list[str]:
-        return self._changed(1)
+        return self._classes_with_sure_change(1)
 
     @property
     def worse(self) -> list[str]:
-        return self._changed(-1)
+        return self._classes_with_sure_change(-1)
 
-    def _changed(self, sign: int) -> list[str]:
+    def _classes_with_sure_change(self, sign: int) -> list[str]:
         """Return the classes in which the score became better, or worse, by a
         difference whose interval excludes zero.
         """
@@ -134,29 +134,32 @@ class Changes:
         ]
 
 
-def changes_since(run: Submission, viewer: object, query: ChangesQuery) -> Changes:
+def changes_since_earlier_run(
+    run: Submission, viewer: object, query: ChangesQuery
+) -> RunChanges:
     """Return the differences between an earlier run of a team and this run. Raises
     Http404, Unreadable.
     """
-    board = board_of(run.phase, viewer, query.rules, query.gold)
+    board = cached_board_or_404(run.phase, viewer, query.rules, query.gold)
     before = query.since
     if before is None and board.gold is not None:
-        earlier = predecessor(run, board.gold)
+        earlier = previous_scored_run(run, board.gold)
         before = earlier.pk if earlier else None
     if before is None or before == run.pk:
         raise Http404(_("Name another run of the team with “since”."))
     chosen = [
-        contenders.named_run(board, viewer, (), number) for number in (run.pk, before)
+        contenders.visible_contender_or_404(board, viewer, (), number)
+        for number in (run.pk, before)
     ]
-    scored = [one for one in contenders.evaluations_of(board, chosen) if one]
-    if len(scored) < 2 or not is_of_one_team(scored[0], scored[1], viewer):
+    scored = [one for one in contenders.newest_evaluations_of(board, chosen) if one]
+    if len(scored) < 2 or not are_runs_of_one_team(scored[0], scored[1], viewer):
         raise Http404(
             _("There are no two runs of one team here that were scored alike.")
         )
     return changes_between(scored[1], scored[0], viewer, query.dimension, query.metric)
 
 
-def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
+def are_runs_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
     """Return True if both runs belong to the same team, and the viewer is a member of
     the team or runs the season.
     """
@@ -166,7 +169,9 @@ def is_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
     )
 
 
-def in_time(a: Evaluation, b: Evaluation) -> tuple[Evaluation, Evaluation]:
+def sort_by_submission_time(
+    a: Evaluation, b: Evaluation
+) -> tuple[Evaluation, Evaluation]:
     """Return the evaluations of two runs in the order in which the runs were submitted."""
     sent = [(one.submission.submitted_at, one.submission.pk) for one in (a, b)]
     return (a, b) if sent[0] < sent[1] else (b, a)
@@ -178,27 +183,29 @@ def changes_between(
     viewer: object,
     dimension: str = "",
     metric: str = "",
-) -> Changes:
+) -> RunChanges:
     """Return the differences between an earlier and a later run that the viewer may
     see. Raises Unreadable.
     """
-    pair, phase = two(after, before), after.phase
+    pair, phase = pair_evaluations(after, before), after.phase
     audience = visibility.audience_of(phase, viewer)
-    names = [name for name in dimensions([after, before]) if pair.by(name)]
+    names = [name for name in shared_dimensions([after, before]) if pair.by(name)]
     chosen = dimension if dimension in names else next(iter(names), "")
     measured = pair.by(chosen) if chosen else []
-    of_classes = _named(measured, metric)
+    of_classes = _metric_by_name(measured, metric)
     hidden = hidden_classes([after.pk, before.pk], phase, audience)
-    rights = reading.may_read(phase, viewer, [after, before])
+    rights = reading.rights_to_evaluations(phase, viewer, [after, before])
     sees_instances = rights is not None and rights.values
-    return Changes(
+    return RunChanges(
         before=before.submission,
         after=after.submission,
         rules=after.rules,
-        numbers=_numbers(pair),
+        numbers=_score_changes(pair),
         metric=of_classes,
         dimension=chosen,
-        classes=by_class(pair, chosen, of_classes, hidden.get(chosen, frozenset()))
+        classes=class_differences(
+            pair, chosen, of_classes, hidden.get(chosen, frozenset())
+        )
         if of_classes
         else [],
         instances=_instance_changes(pair, chosen, metric) if sees_instances else None,
@@ -206,27 +213,29 @@ def changes_between(
     )
 
 
-def _numbers(pair: Two) -> list[NumberChange]:
+def _score_changes(pair: EvaluationPair) -> list[ScoreChange]:
     after, before = (
         {score.metric: score.value for score in side.scores.all()}
         for side in (pair.a, pair.b)
     )
     return [
-        NumberChange(
+        ScoreChange(
             name=metric.name, before=before[metric.name], after=after[metric.name]
         )
         for metric in pair.metrics
     ]
 
 
-def _named(metrics: Sequence[Metric], name: str) -> Metric | None:
+def _metric_by_name(metrics: Sequence[Metric], name: str) -> Metric | None:
     first = next(iter(metrics), None)
     return next((metric for metric in metrics if metric.name == name), first)
 
 
-def _instance_changes(pair: Two, dimension: str, name: str) -> InstanceChanges | None:
+def _instance_changes(
+    pair: EvaluationPair, dimension: str, name: str
+) -> InstanceChanges | None:
     with_merit = [one for one in pair.pooled if one.higher_is_better is not None]
-    metric = _named(with_merit, name)
+    metric = _metric_by_name(with_merit, name)
     if metric is None:
         return None
     after, before = (
@@ -235,10 +244,14 @@ def _instance_changes(pair: Two, dimension: str, name: str) -> InstanceChanges |
     )
     labels = classes_by_instance(pair.a, dimension) if dimension else {}
     shared = [name for name in after if name in before]
-    return _sorted_out(metric, shared, before, after, labels) if shared else None
+    return (
+        _classify_instance_changes(metric, shared, before, after, labels)
+        if shared
+        else None
+    )
 
 
-def _sorted_out(
+def _classify_instance_changes(
     metric: Metric,
     names: Sequence[str],
     before: Mapping[str, float],
@@ -262,9 +275,9 @@ def _sorted_out(
             before=before[name],
             after=after[name],
         )
-        if gain > 0 and _is_best(metric, after[name]):
+        if gain > 0 and _is_best_possible_value(metric, after[name]):
             right.append(change)
-        elif gain < 0 and _is_best(metric, before[name]):
+        elif gain < 0 and _is_best_possible_value(metric, before[name]):
             wrong.append(change)
         elif gain > 0:
             better += 1
@@ -280,10 +293,10 @@ def _sorted_out(
     )
 
 
-def _is_best(metric: Metric, value: float) -> bool:
+def _is_best_possible_value(metric: Metric, value: float) -> bool:
     best = metric.value_range[bool(metric.higher_is_better)]
     return abs(value - best) <= ROUNDING * max(1.0, metric.scale)
 
 
-def _by_class(changes: Sequence[InstanceChange]) -> Counter[str]:
+def _count_changes_by_class(changes: Sequence[InstanceChange]) -> Counter[str]:
     return Counter(label for change in changes for label in change.classes)

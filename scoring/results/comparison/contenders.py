@@ -8,21 +8,21 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from citeboard.core.query import (
-    Query,
-    number_from,
-    numbers_from,
-    search_from,
-    switch_from,
-    text_from,
+    PageParameters,
+    number_parameter,
+    numbers_parameter,
+    search_parameter,
+    switch_parameter,
+    text_parameter,
 )
 from citeboard.teams.access import teams_of
 from scoring.models import Evaluation
-from scoring.results.board.standings import Board, run_rows
+from scoring.results.board.standings import Board, expand_rows_to_runs
 from scoring.results.board.visibility import may_see_scores
 from tasks.models import Submission
 
-#: A list for choosing a run has at most MAX_OWN runs of the viewer's own teams.
-MAX_OWN = 100
+#: A list for choosing a run has at most MAX_OWN_RUNS_OFFERED runs of the viewer's own teams.
+MAX_OWN_RUNS_OFFERED = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Contender:
         return f"{self.system} ({self.display_name})"
 
 
-def on_board(board: Board) -> list[Contender]:
+def contenders_on_board(board: Board) -> list[Contender]:
     return [
         Contender(
             run=row.submission,
@@ -52,7 +52,7 @@ def on_board(board: Board) -> list[Contender]:
     ]
 
 
-def own_runs(board: Board, viewer: object) -> list[Contender]:
+def contenders_of_own_teams(board: Board, viewer: object) -> list[Contender]:
     scores = Evaluation.objects.known_at(board.frozen_at)
     scored = scores.filter(
         submission=OuterRef("pk"), gold=board.gold, rules=board.rules
@@ -64,19 +64,19 @@ def own_runs(board: Board, viewer: object) -> list[Contender]:
     runs = runs.exclude(exclusion=Submission.Exclusion.DISQUALIFIED).order_by(
         "-submitted_at", "-pk"
     )
-    shown = {row.submission for row in run_rows(board.rows) if row.scores}
-    unseen = [run for run in runs[:MAX_OWN] if run.pk not in shown]
+    shown = {row.submission for row in expand_rows_to_runs(board.rows) if row.scores}
+    unseen = [run for run in runs[:MAX_OWN_RUNS_OFFERED] if run.pk not in shown]
     for run in unseen:
         run.phase = board.phase
     # As the runs are in one phase and of the viewer's teams, check one run.
     return (
-        [_of_run(run) for run in unseen]
+        [_contender_of_run(run) for run in unseen]
         if unseen and may_see_scores(unseen[0], viewer)
         else []
     )
 
 
-def _of_run(run: Submission) -> Contender:
+def _contender_of_run(run: Submission) -> Contender:
     display_name = _("baseline")
     if run.team:
         display_name = _("%(team)s, run %(number)s") % {
@@ -89,7 +89,7 @@ def _of_run(run: Submission) -> Contender:
 ChosenTwo = tuple[Contender, Contender]
 
 
-def named_run(
+def visible_contender_or_404(
     board: Board, viewer: object, offered: Iterable[Contender], number: int
 ) -> Contender:
     if chosen := next(
@@ -107,17 +107,19 @@ def named_run(
         raise Http404(
             _("There is no run here whose numbers are shown to you under this number.")
         )
-    return _of_run(run)
+    return _contender_of_run(run)
 
 
-def chosen_two(
+def choose_two_contenders(
     board: Board,
     viewer: object,
     offered: Sequence[Contender],
     numbers: tuple[int | None, int | None],
 ) -> ChosenTwo | None:
     a, b = (
-        None if number is None else named_run(board, viewer, offered, number)
+        None
+        if number is None
+        else visible_contender_or_404(board, viewer, offered, number)
         for number in numbers
     )
     if a is None:
@@ -131,7 +133,7 @@ def chosen_two(
     return (a, b) if a is not None and b is not None and a != b else None
 
 
-def evaluations_of(
+def newest_evaluations_of(
     board: Board, contenders: Iterable[Contender]
 ) -> list[Evaluation | None]:
     """Return the newest evaluation of each compared run on the board's gold and rule
@@ -156,61 +158,61 @@ CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip"
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstancesQuery(Query):
+class InstancesQuery(PageParameters):
     """The query parameters that select instances on the pages of answers. ``instance``
     is the name of a single instance, and ``kind`` selects instances by their outcome.
     """
 
-    rules: str | None = text_from("rules", default=None)
-    metric: str = text_from("metric")
-    which: str = text_from("which")
-    of_class: str = text_from("class")
-    kind: str = text_from("outcome")
-    text: str = search_from("q")
-    instance: str = text_from("instance", max_length=1_000)
-    page: int = number_from("page", default=1)
-    as_file: str = text_from("as", choices=FILE_FORMS)
+    rules: str | None = text_parameter("rules", default=None)
+    metric: str = text_parameter("metric")
+    which: str = text_parameter("which")
+    of_class: str = text_parameter("class")
+    kind: str = text_parameter("outcome")
+    text: str = search_parameter("q")
+    instance: str = text_parameter("instance", max_length=1_000)
+    page: int = number_parameter("page", default=1)
+    as_file: str = text_parameter("as", choices=FILE_FORMS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllQuery(InstancesQuery):
+class AllSystemsInstancesQuery(InstancesQuery):
     """The query parameters that select instances of the run with the id ``run``. An
     HTML form cannot put the id of the run into the path of the URL.
     """
 
-    run: int | None = number_from("run")
+    run: int | None = number_parameter("run")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadQuery(InstancesQuery):
-    a: int | None = number_from("a")
-    b: int | None = number_from("b")
-    gold: int | None = number_from("gold")
+class TwoRunsInstancesQuery(InstancesQuery):
+    a: int | None = number_parameter("a")
+    b: int | None = number_parameter("b")
+    gold: int | None = number_parameter("gold")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeveralQuery(Query):
-    runs: tuple[int, ...] = numbers_from("run")
-    rules: str | None = text_from("rules", default=None)
-    gold: int | None = number_from("gold")
-    dimension: str = text_from("dimension")
-    metric: str = text_from("metric")
+class SeveralRunsQuery(PageParameters):
+    runs: tuple[int, ...] = numbers_parameter("run")
+    rules: str | None = text_parameter("rules", default=None)
+    gold: int | None = number_parameter("gold")
+    dimension: str = text_parameter("dimension")
+    metric: str = text_parameter("metric")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareQuery(Query):
+class TwoRunsQuery(PageParameters):
     """The query parameters of the page that compares two runs. ``a`` and ``b`` are the
     ids of the compared runs. If ``tests`` is True, the page computes slow tests
     immediately.
     """
 
-    a: int | None = number_from("a")
-    b: int | None = number_from("b")
-    rules: str | None = text_from("rules", default=None)
-    gold: int | None = number_from("gold")
-    dimension: str = text_from("dimension")
-    metric: str = text_from("metric")
-    label: str = text_from("class")
-    page: int = number_from("page", default=1)
-    figure: str = text_from("figure", max_length=80)
-    tests: bool = switch_from("tests", "now", default=False)
+    a: int | None = number_parameter("a")
+    b: int | None = number_parameter("b")
+    rules: str | None = text_parameter("rules", default=None)
+    gold: int | None = number_parameter("gold")
+    dimension: str = text_parameter("dimension")
+    metric: str = text_parameter("metric")
+    label: str = text_parameter("class")
+    page: int = number_parameter("page", default=1)
+    figure: str = text_parameter("figure", max_length=80)
+    tests: bool = switch_parameter("tests", "now", default=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.words import thousands
+from citeboard.core.words import format_thousands
 from scoring.offline.sample import public_sample, shown_sample
 from scoring.results.comparison.pieces import (
     ANSWER,
@@ -19,11 +19,15 @@ from scoring.results.comparison.pieces import (
     GOLD,
     PLACE,
     Beside,
-    Line,
-    Part,
-    Piece,
+    InstanceLine,
+    InstancePart,
+    TextPiece,
 )
-from scoring.results.comparison.viewing import Sides, drawn_sides, outcome_of
+from scoring.results.comparison.viewing import (
+    InstanceSides,
+    instance_side_parts,
+    outcomes_from_marks,
+)
 from tasks.types import TaskType, base, task_type
 
 OUTCOME_LABELS = {
@@ -40,9 +44,9 @@ ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
     "entity-missed",
     "entity-wrong",
 )
-HITS = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
-NO_HIT = "no-hit"
-KIND_LABELS = OUTCOME_LABELS | {
+LAST_RANK_BY_OUTCOME = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
+NO_HIT_OUTCOME = "no-hit"
+ALL_OUTCOME_LABELS = OUTCOME_LABELS | {
     EMPTY: gettext_lazy("no answer"),
     NEAR: gettext_lazy("near miss: up to two sentences beside"),
     NO_MARK: gettext_lazy("no mark of a passage"),
@@ -50,7 +54,7 @@ KIND_LABELS = OUTCOME_LABELS | {
     "hit-1": gettext_lazy("cited paper first"),
     "hit-2-3": gettext_lazy("cited paper second or third"),
     "hit-4-10": gettext_lazy("cited paper fourth to tenth"),
-    NO_HIT: gettext_lazy("cited paper not in the first ten"),
+    NO_HIT_OUTCOME: gettext_lazy("cited paper not in the first ten"),
     ENTITY_FOUND: gettext_lazy("an entity of the gold found"),
     ENTITY_MISSED: gettext_lazy("an entity of the gold missed"),
     ENTITY_WRONG: gettext_lazy("an entity that the gold does not have"),
@@ -59,10 +63,10 @@ KIND_LABELS = OUTCOME_LABELS | {
     "first-4-10": gettext_lazy("relevant document fourth to tenth"),
     "first-none": gettext_lazy("no relevant document in the first ten"),
 }
-NEAR_BY = 2
-IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
+MAX_NEAR_MISS_SENTENCES = 2
+OUTCOMES_IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
 #: ASKED contains the question that each task asks, as one sentence.
-ASKED = {
+QUESTIONS_BY_FORM = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
     ),
@@ -80,29 +84,29 @@ ASKED = {
     ),
     base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
 }
-#: JUDGED_LABELS maps a judgement of a sentence or nugget to a kind of piece and a text.
-JUDGED_LABELS = {
+#: JUDGEMENT_LABELS maps a judgement of a sentence or nugget to a kind of piece and a text.
+JUDGEMENT_LABELS = {
     base.RIGHT: (BOTH, gettext_lazy("supported")),
     base.ALIKE: (BOTH, gettext_lazy("partly supported")),
     base.WRONG: (ANSWER, gettext_lazy("not supported")),
     base.MISSED: (GOLD, gettext_lazy("nugget missed")),
     base.CONTEXT: ("", gettext_lazy("not judged")),
 }
-#: Shared words with fewer than MIN_SHARED letters are not marked.
-MIN_SHARED = 4
-_WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"^\d+\. ")
-_GRADE = re.compile(r" \(\d+\)$")
-_MARK = re.compile(r"\[\d+\]")
-_PLACE = re.compile(r"<(?:OTHER)?REF>")
+#: Shared words with fewer than MIN_SHARED_WORD_LETTERS letters are not marked.
+MIN_SHARED_WORD_LETTERS = 4
+_WORD_PATTERN = re.compile(r"\w+")
+_RANK_PREFIX_PATTERN = re.compile(r"^\d+\. ")
+_GRADE_SUFFIX_PATTERN = re.compile(r" \(\d+\)$")
+_CITATION_MARK_PATTERN = re.compile(r"\[\d+\]")
+_CITATION_PLACE_PATTERN = re.compile(r"<(?:OTHER)?REF>")
 #: In the input for a citation text, the tags in _TAGS surround the parts.
-_TAGS = re.compile(r"</?(?:abs|ctx_[ab])> ?")
+_INPUT_TAGS_PATTERN = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
 Judged = Sequence[tuple[str, str]]
 
 
-def drawn(
+def instance_parts(
     form: str,
     *,
     given: str,
@@ -110,30 +114,33 @@ def drawn(
     answers: Mapping[str, str],
     judged: Mapping[str, Judged],
     beside: Mapping[str, Beside],
-    claims: Mapping[str, Sequence[Line]],
+    claims: Mapping[str, Sequence[InstanceLine]],
     pool: int = 0,
-) -> list[Part]:
+) -> list[InstancePart]:
     """Return the parts of an instance as they are displayed, such as inputs, gold and
     answers. The mappings contain values of runs, keyed by the name of the run, and
     hidden values are empty.
     """
-    lines_given = _given(form, given, answers.values())
+    lines_given = _input_lines(form, given, answers.values())
     if pool:
         lines_given.append(
-            Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)})
+            InstanceLine(
+                [], words=_("to choose from: %(n)s") % {"n": format_thousands(pool)}
+            )
         )
-    parts = [Part(_("Given"), "given", lines_given)] if lines_given else []
+    parts = [InstancePart(_("Given"), "given", lines_given)] if lines_given else []
     parts += _judged_parts(form, judged)
     if form == base.SENTENCES and any(judged.values()):
         return parts
-    draw = _DRAWN.get(form, _as_texts)
+    draw = _LINE_BUILDERS_BY_FORM.get(form, _text_lines)
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
         if form == base.RANKING and len(judged) == 1:
             # If the shown ranking lacks the cited paper, show the paper's position.
             [outcomes] = judged.values()
             places = {
-                _candidate(text): text.partition(".")[0] for _outcome, text in outcomes
+                _candidate_name(text): text.partition(".")[0]
+                for _outcome, text in outcomes
             }
             at = {
                 name: _("at place %(n)s") % {"n": place}
@@ -144,39 +151,39 @@ def drawn(
                 replace(line, words=at.get(line.pieces[0].text, line.words))
                 for line in lines
             ]
-        parts.append(Part(_("Gold"), GOLD, lines))
+        parts.append(InstancePart(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
         lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
         said = beside.get(name, ())
         if form == base.RANKING:
-            scores = {_candidate(candidate): score for candidate, score in said}
+            scores = {_candidate_name(candidate): score for candidate, score in said}
             lines = [
-                _with_number(line, scores.get(line.pieces[0].text)) for line in lines
+                _append_number(line, scores.get(line.pieces[0].text)) for line in lines
             ]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
-        parts.append(Part(heading, ANSWER, lines, form == base.RANKING))
+        parts.append(InstancePart(heading, ANSWER, lines, form == base.RANKING))
         if told := claims.get(name):
             heading = (
                 _("Claims of %(system)s") % {"system": name} if name else _("Claims")
             )
-            parts.append(Part(heading, ANSWER, told))
+            parts.append(InstancePart(heading, ANSWER, told))
     return parts
 
 
-def _with_number(line: Line, number: float | None) -> Line:
+def _append_number(line: InstanceLine, number: float | None) -> InstanceLine:
     """Append a number, if any, to the words of a displayed line."""
     words = [line.words, "" if number is None else f"{number:.4g}"]
     return replace(line, words=" · ".join(filter(None, words)))
 
 
-def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
+def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[InstanceLine]:
     lines = []
     for claim in claims:
         kind = BOTH if claim["is_supported"] else ANSWER
         marks = [f"[{mark['number']}] {mark['why']}".strip() for mark in claim["marks"]]
         lines.append(
-            Line(
-                [Piece(claim["text"], kind)],
+            InstanceLine(
+                [TextPiece(claim["text"], kind)],
                 kind,
                 "; ".join([claim["verdict"], *marks]),
             )
@@ -184,38 +191,49 @@ def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[Line]:
     return lines
 
 
-def _given(form: str, text: str, answers: Iterable[str]) -> list[Line]:
+def _input_lines(form: str, text: str, answers: Iterable[str]) -> list[InstanceLine]:
     if form == base.TEXTS:
-        text = _TAGS.sub("", text)
+        text = _INPUT_TAGS_PATTERN.sub("", text)
     lines = [line for line in text.split("\n") if line.strip()]
     if form != base.MARKS:
-        return [Line(_marked(line, _PLACE)) for line in lines]
-    cited = {mark for answer in answers for mark in _MARK.findall(answer)}
-    drawn_lines = [Line([Piece(lines[0])])] if lines else []
+        return [
+            InstanceLine(_split_at_marks(line, _CITATION_PLACE_PATTERN))
+            for line in lines
+        ]
+    cited = {
+        mark for answer in answers for mark in _CITATION_MARK_PATTERN.findall(answer)
+    }
+    drawn_lines = [InstanceLine([TextPiece(lines[0])])] if lines else []
     for line in lines[1:]:
         is_cited = line.partition(" ")[0] in cited
         words = _("cited") if is_cited else _("not cited")
         drawn_lines.append(
-            Line(_marked(line, _MARK, 1), ANSWER if is_cited else "", words)
+            InstanceLine(
+                _split_at_marks(line, _CITATION_MARK_PATTERN, 1),
+                ANSWER if is_cited else "",
+                words,
+            )
         )
     return drawn_lines
 
 
-def _marked(text: str, pattern: re.Pattern[str], count: int = 0) -> list[Piece]:
+def _split_at_marks(
+    text: str, pattern: re.Pattern[str], count: int = 0
+) -> list[TextPiece]:
     pieces, end = [], 0
     for number, match in enumerate(pattern.finditer(text), start=1):
         names = {"<REF>": _("[cited here]"), "<OTHERREF>": _("[another citation]")}
         pieces += [
-            Piece(text[end : match.start()]),
-            Piece(names.get(match[0], match[0]), PLACE),
+            TextPiece(text[end : match.start()]),
+            TextPiece(names.get(match[0], match[0]), PLACE),
         ]
         end = match.end()
         if number == count:
             break
-    return [piece for piece in (*pieces, Piece(text[end:])) if piece.text]
+    return [piece for piece in (*pieces, TextPiece(text[end:])) if piece.text]
 
 
-def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
+def _sentences_with_runs(form: str, judged: Mapping[str, Judged]) -> list[InstanceLine]:
     """Return the sentences that the gold or any run contains, in the order of the
     paper, each with the runs that contain the sentence.
     """
@@ -226,7 +244,7 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
     lines = []
     for sentence in sorted(order, key=_sentence_number):
         told = order[sentence]
-        in_gold = any(outcome in IN_GOLD for _name, outcome in told)
+        in_gold = any(outcome in OUTCOMES_IN_GOLD for _name, outcome in told)
         having = [
             name
             for name, outcome in told
@@ -245,15 +263,15 @@ def _sentences(form: str, judged: Mapping[str, Judged]) -> list[Line]:
             words = (
                 str(OUTCOME_LABELS.get(told[0][1], ""))
                 if form == base.SENTENCES
-                else _whose(kind)
+                else _gold_or_answer_text(kind)
             )
         else:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
-        lines.append(Line([Piece(sentence, kind)], kind, words))
+        lines.append(InstanceLine([TextPiece(sentence, kind)], kind, words))
     return lines
 
 
-def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
+def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[InstancePart]:
     """Return the displayed parts of an instance that show the text with the answers
     marked, or the judgements of each run.
     """
@@ -262,24 +280,24 @@ def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[Part]:
     if form == base.RANKING or not any(judged.values()):
         return []
     heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
-    return [Part(heading, "paper", _sentences(form, judged))]
+    return [InstancePart(heading, "paper", _sentences_with_runs(form, judged))]
 
 
-def _judgement_parts(judged: Mapping[str, Judged]) -> list[Part]:
+def _judgement_parts(judged: Mapping[str, Judged]) -> list[InstancePart]:
     """Return the judged sentences and nuggets of each run as displayed parts, in order."""
     parts = []
     for name, outcomes in judged.items():
         lines = []
         for outcome, text in outcomes:
-            kind, words = JUDGED_LABELS[outcome]
-            lines.append(Line([Piece(text, kind)], kind, str(words)))
+            kind, words = JUDGEMENT_LABELS[outcome]
+            lines.append(InstanceLine([TextPiece(text, kind)], kind, str(words)))
         heading = (
             _("Judgements of %(system)s") % {"system": name}
             if name
             else _("Judgements")
         )
         if lines:
-            parts.append(Part(heading, "paper", lines))
+            parts.append(InstancePart(heading, "paper", lines))
     return parts
 
 
@@ -288,25 +306,25 @@ def _sentence_number(sentence: str) -> int:
     return int(digits[1]) if digits else 0
 
 
-def _as_ranking(text: str, others: Sequence[str], own: str) -> list[Line]:
-    names = {_candidate(line) for other in others for line in other.split("\n")}
+def _ranking_lines(text: str, others: Sequence[str], own: str) -> list[InstanceLine]:
+    names = {_candidate_name(line) for other in others for line in other.split("\n")}
     words = {GOLD: _("found"), ANSWER: _("the cited paper")}
     missed = {GOLD: _("not among those shown"), ANSWER: ""}
     lines = []
     for line in text.split("\n"):
-        name = _candidate(line)
+        name = _candidate_name(line)
         is_shared = name in names
         kind = BOTH if is_shared else GOLD if own == GOLD and others else ""
         told = words[own] if is_shared else missed[own] if others else ""
-        lines.append(Line([Piece(name, kind)], kind, told))
+        lines.append(InstanceLine([TextPiece(name, kind)], kind, told))
     return lines
 
 
-def _candidate(line: str) -> str:
-    return _GRADE.sub("", _NUMBER.sub("", line)).strip()
+def _candidate_name(line: str) -> str:
+    return _GRADE_SUFFIX_PATTERN.sub("", _RANK_PREFIX_PATTERN.sub("", line)).strip()
 
 
-def _whose(kind: str) -> str:
+def _gold_or_answer_text(kind: str) -> str:
     return {
         BOTH: _("gold and answer"),
         GOLD: _("only in the gold"),
@@ -314,44 +332,46 @@ def _whose(kind: str) -> str:
     }.get(kind, "")
 
 
-def _as_texts(text: str, others: Sequence[str], own: str) -> list[Line]:
+def _text_lines(text: str, others: Sequence[str], own: str) -> list[InstanceLine]:
     """Return the lines of a text, with marks at passages and at words that another text
     shares.
     """
-    shared = _shared_words(others)
+    shared = _long_words_of(others)
     lines = []
     for line in text.split("\n"):
-        pieces: list[Piece] = []
-        for piece in _marked(line, _MARK):
-            pieces += [piece] if piece.kind else _overlap(piece.text, shared)
-        lines.append(Line(pieces))
+        pieces: list[TextPiece] = []
+        for piece in _split_at_marks(line, _CITATION_MARK_PATTERN):
+            pieces += [piece] if piece.kind else _mark_shared_words(piece.text, shared)
+        lines.append(InstanceLine(pieces))
     return lines
 
 
-def _shared_words(texts: Sequence[str]) -> set[str]:
+def _long_words_of(texts: Sequence[str]) -> set[str]:
     return {
         word
         for text in texts
-        for word in _WORD.findall(text.casefold())
-        if len(word) >= MIN_SHARED
+        for word in _WORD_PATTERN.findall(text.casefold())
+        if len(word) >= MIN_SHARED_WORD_LETTERS
     }
 
 
-def _overlap(text: str, shared: set[str]) -> list[Piece]:
+def _mark_shared_words(text: str, shared: set[str]) -> list[TextPiece]:
     pieces, end = [], 0
-    for match in _WORD.finditer(text):
+    for match in _WORD_PATTERN.finditer(text):
         if match[0].casefold() in shared:
-            pieces += [Piece(text[end : match.start()]), Piece(match[0], BOTH)]
+            pieces += [TextPiece(text[end : match.start()]), TextPiece(match[0], BOTH)]
             end = match.end()
-    return [piece for piece in (*pieces, Piece(text[end:])) if piece.text]
+    return [piece for piece in (*pieces, TextPiece(text[end:])) if piece.text]
 
 
-_DRAWN: Mapping[str, Callable[[str, Sequence[str], str], list[Line]]] = {
-    base.RANKING: _as_ranking,
+_LINE_BUILDERS_BY_FORM: Mapping[
+    str, Callable[[str, Sequence[str], str], list[InstanceLine]]
+] = {
+    base.RANKING: _ranking_lines,
 }
 
 
-def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
+def outcomes_of_instance(kind: TaskType, shown: base.ShownInstance) -> set[str]:
     """Return the outcomes of an instance (such as right or wrong), which reveal the
     gold. For label tasks, an outcome has the form `GOLD → ANSWER`.
     """
@@ -359,7 +379,7 @@ def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
     if not shown.answer:
         return {EMPTY}
     if kind.declared is not None and form != base.LABELS:
-        return outcome_of(form, shown)
+        return outcomes_from_marks(form, shown)
     if form == base.SENTENCES:
         kinds = {
             outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS
@@ -370,43 +390,51 @@ def kinds_of(kind: TaskType, shown: base.ShownInstance) -> set[str]:
                 for outcome, text in shown.judged
                 if outcome in outcomes
             ]
-            for outcomes in (IN_GOLD, (base.ALIKE, base.WRONG))
+            for outcomes in (OUTCOMES_IN_GOLD, (base.ALIKE, base.WRONG))
         )
         return kinds | {
-            NEAR for one in wrong for other in gold if abs(one - other) <= NEAR_BY
+            NEAR
+            for one in wrong
+            for other in gold
+            if abs(one - other) <= MAX_NEAR_MISS_SENTENCES
         }
     if form == base.RANKING:
-        cited = {_candidate(line) for line in shown.gold.split("\n")}
+        cited = {_candidate_name(line) for line in shown.gold.split("\n")}
         ranked = enumerate(
-            (_candidate(line) for line in shown.answer.split("\n")), start=1
+            (_candidate_name(line) for line in shown.answer.split("\n")), start=1
         )
         first = next((place for place, name in ranked if name in cited), math.inf)
-        return {next((kind for kind, last in HITS.items() if first <= last), NO_HIT)}
+        return {
+            next(
+                (kind for kind, last in LAST_RANK_BY_OUTCOME.items() if first <= last),
+                NO_HIT_OUTCOME,
+            )
+        }
     if form == base.LABELS:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
     if form == base.MARKS:
-        return set() if _MARK.search(shown.answer) else {NO_MARK}
-    if form == base.TEXTS and not _shared_words([shown.gold]) & _shared_words(
+        return set() if _CITATION_MARK_PATTERN.search(shown.answer) else {NO_MARK}
+    if form == base.TEXTS and not _long_words_of([shown.gold]) & _long_words_of(
         [shown.answer]
     ):
         return {NOTHING_SHARED}
     return set()
 
 
-def kind_label(kind: str) -> str:
-    return str(KIND_LABELS.get(kind, kind))
+def outcome_label(kind: str) -> str:
+    return str(ALL_OUTCOME_LABELS.get(kind, kind))
 
 
 def draw(
-    kind: TaskType, shown: base.ShownInstance, claims: Sequence[Line] = ()
-) -> list[Part]:
+    kind: TaskType, shown: base.ShownInstance, claims: Sequence[InstanceLine] = ()
+) -> list[InstancePart]:
     """Return all displayed parts of an instance, for viewers who may see the whole
     instance.
     """
     if kind.has_parts:
-        return drawn_sides(
+        return instance_side_parts(
             kind,
-            Sides(
+            InstanceSides(
                 fields=shown.fields,
                 given=shown.given,
                 gold=shown.gold_parts,
@@ -419,7 +447,7 @@ def draw(
                 pool=shown.pool,
             ),
         )
-    return drawn(
+    return instance_parts(
         kind.drawn_as,
         given=shown.given,
         gold=shown.gold,
@@ -431,23 +459,23 @@ def draw(
     )
 
 
-def drawn_example(kind: TaskType) -> list[Part]:
+def example_parts_of_type(kind: TaskType) -> list[InstancePart]:
     """Return the displayed parts of the example of a task type, or no parts if the type
     has no public sample.
     """
-    shown = example_of(kind)
+    shown = first_answered_example(kind)
     return draw(kind, shown) if shown else []
 
 
-def example_of(kind: TaskType) -> base.ShownInstance | None:
+def first_answered_example(kind: TaskType) -> base.ShownInstance | None:
     """Return the first instance of the public sample that the sample's run answers, or
     None if no instance is answered.
     """
-    return _first_of(kind.slug, tuple(public_sample(kind).items()))
+    return _first_answered_instance(kind.slug, tuple(public_sample(kind).items()))
 
 
 @lru_cache(maxsize=64)
-def _first_of(
+def _first_answered_instance(
     slug: str, files: tuple[tuple[str, str], ...]
 ) -> base.ShownInstance | None:
     return next(

@@ -3,24 +3,24 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import counted, in_decimals, listed
+from citeboard.core.words import count_with_noun, join_names, localize_separators
 from scoring.figures import Axis, Dots, Measured, Series
 from scoring.results.board import differences, formatting
 from scoring.results.board.formatting import dimension_label, metric_label
-from scoring.results.board.gold_keys import DRAW, printed_key
+from scoring.results.board.gold_keys import DRAW, gold_key_without_nonce
 from scoring.results.board.visibility import Audience
-from scoring.results.comparison.changes import Changes, InstanceChange
-from scoring.results.comparison.contenders import CompareQuery, ReadQuery
+from scoring.results.comparison.changes import InstanceChange, RunChanges
+from scoring.results.comparison.contenders import TwoRunsInstancesQuery, TwoRunsQuery
 from scoring.results.comparison.paired_scores import (
     ClassDifference,
+    EvaluationPair,
     Told,
-    Two,
-    by_class,
-    differing,
-    dimensions,
+    class_differences,
+    differing_instances,
+    shared_dimensions,
 )
 from scoring.stats import jackknife, signature, significance
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import embargoes_of
 from tasks.types.base import printed_options
 from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
 
@@ -33,11 +33,13 @@ def _interval_text(result: Mapping[str, Any], scale: float) -> str:
         case jackknife.NoInterval.SAME:
             return _("the same in every unit")
         case jackknife.NoInterval.TOO_FAR as reason:
-            return formatting.reason_in_words(reason)
+            return formatting.missing_interval_reason(reason)
     return formatting.interval(result["low"], result["high"], scale)
 
 
-def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str, Any]:
+def paired_test_context(
+    pair: EvaluationPair, results: Told | None, query: TwoRunsQuery
+) -> dict[str, Any]:
     scores = [
         {score.metric: score for score in side.scores.all()}
         for side in (pair.a, pair.b)
@@ -59,8 +61,8 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
             result = results[metric.name]
             line |= {
                 "interval": _interval_text(result, metric.scale),
-                "p": p_value(result["p"]),
-                "p_holm": p_value(result["p_holm"]),
+                "p": p_value_text(result["p"]),
+                "p_holm": p_value_text(result["p_holm"]),
                 "verdict": "",
                 "test": result["test"],
             }
@@ -83,29 +85,31 @@ def test_part(pair: Two, results: Told | None, query: CompareQuery) -> dict[str,
     return {
         "lines": lines,
         "is_made": results is not None,
-        "untested": listed(
+        "untested": join_names(
             [metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]
         ),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
         "make_href": query.with_(tests=True),
         "units": units,
         "alpha": significance.ALPHA,
-        "smallest": p_value(smallest)
+        "smallest": p_value_text(smallest)
         if units and smallest > significance.ALPHA
         else "",
-        "command": _command(pair, significance.trials_for(units)) if first else "",
+        "command": _offline_compare_command(pair, significance.trials_for(units))
+        if first
+        else "",
     }
 
 
-def p_value(p: float | None) -> str:
+def p_value_text(p: float | None) -> str:
     return (
-        formatting.DASH
+        formatting.EN_DASH
         if p is None
-        else in_decimals("< 0.001" if p < 0.001 else f"{p:.3f}")
+        else localize_separators("< 0.001" if p < 0.001 else f"{p:.3f}")
     )
 
 
-def _command(pair: Two, trials: int) -> str:
+def _offline_compare_command(pair: EvaluationPair, trials: int) -> str:
     names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
     if names[0] == names[1]:
         names = [f"A/{names[0]}", f"B/{names[1]}"]
@@ -118,15 +122,15 @@ def _command(pair: Two, trials: int) -> str:
         trials=trials,
         seed=significance.SEED,
         part=pair.a.part,
-        key=printed_key(pair.a.gold),
+        key=gold_key_without_nonce(pair.a.gold),
         draw=DRAW,
     )
 
 
-def class_part(
-    pair: Two, a: str, b: str, query: CompareQuery, audience: Audience
+def class_comparison_context(
+    pair: EvaluationPair, a: str, b: str, query: TwoRunsQuery, audience: Audience
 ) -> dict[str, Any] | None:
-    names = [name for name in dimensions([pair.a, pair.b]) if pair.by(name)]
+    names = [name for name in shared_dimensions([pair.a, pair.b]) if pair.by(name)]
     if not names:
         return None
     dimension = query.dimension if query.dimension in names else names[0]
@@ -138,9 +142,9 @@ def class_part(
     hidden = differences.hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(
         dimension, frozenset()
     )
-    lines = by_class(pair, dimension, metric, hidden)
+    lines = class_differences(pair, dimension, metric, hidden)
     label = formatting.metric_label(metric.name)
-    title = f"{label}: {a} {formatting.MINUS} {b}"
+    title = f"{label}: {a} {formatting.MINUS_SIGN} {b}"
     # In the chart, a class is right of zero if the first run has the higher score.
     drawn = [line for line in lines if line.difference is not None]
     points = [
@@ -185,7 +189,7 @@ def class_part(
             for line in lines
         ],
         "has_intervals": any(line.low is not None for line in lines),
-        "min_class_size": secrecy_of(phase).min_class_size if hidden else 0,
+        "min_class_size": embargoes_of(phase).min_class_size if hidden else 0,
         "few": any(not line.has_support and not line.withheld for line in lines),
         "figure": Dots(
             title=title,
@@ -195,15 +199,15 @@ def class_part(
                 title=title, decimals=formatting.decimals(metric.scale), has_zero=True
             ),
         ),
-        "words": chart_in_words(lines, a, b),
+        "words": class_differences_text(lines, a, b),
     }
 
 
 #: The page lists at most MAX_TURNED instances that became right, or that became wrong.
-MAX_TURNED = 12
+MAX_TURNED_INSTANCES_LISTED = 12
 
 
-def change_part(changes: Changes, query: CompareQuery) -> dict[str, Any]:
+def run_changes_context(changes: RunChanges, query: TwoRunsQuery) -> dict[str, Any]:
     """Return the context data of a page about the changes from an earlier run to a
     later run.
     """
@@ -212,14 +216,14 @@ def change_part(changes: Changes, query: CompareQuery) -> dict[str, Any]:
         "after": changes.after,
         "metric_label": metric_label(changes.metric.name) if changes.metric else "",
         "dimension_label": dimension_label(changes.dimension),
-        "better": listed(list(map(formatting.class_label, changes.better))),
-        "worse": listed(list(map(formatting.class_label, changes.worse))),
+        "better": join_names(list(map(formatting.class_label, changes.better))),
+        "worse": join_names(list(map(formatting.class_label, changes.worse))),
         "has_classes": any(line.low is not None for line in changes.classes),
         "sees_instances": changes.sees_instances,
     }
     if (of := changes.instances) is None:
         return part
-    read = ReadQuery(
+    read = TwoRunsInstancesQuery(
         a=changes.after.pk,
         b=changes.before.pk,
         rules=query.rules,
@@ -231,45 +235,54 @@ def change_part(changes: Changes, query: CompareQuery) -> dict[str, Any]:
         "instances": of,
         "instance_metric": metric_label(of.metric.name),
         "turned": [
-            _turned(_("turned right"), of.turned_right, read, "a-right"),
-            _turned(_("turned wrong"), of.turned_wrong, read, "b-right"),
+            _turned_instances_context(
+                _("turned right"), of.turned_right, read, "a-right"
+            ),
+            _turned_instances_context(
+                _("turned wrong"), of.turned_wrong, read, "b-right"
+            ),
         ],
         "by_class": [
             {
                 "label": formatting.class_label(label),
-                "right": of.right_by_class[label],
-                "wrong": of.wrong_by_class[label],
+                "right": of.turned_right_by_class[label],
+                "wrong": of.turned_wrong_by_class[label],
             }
             for label in labels
-            if of.right_by_class[label] or of.wrong_by_class[label]
+            if of.turned_right_by_class[label] or of.turned_wrong_by_class[label]
         ],
     }
 
 
-def _turned(
-    heading: str, turned: Sequence[InstanceChange], read: ReadQuery, which: str
+def _turned_instances_context(
+    heading: str,
+    turned: Sequence[InstanceChange],
+    read: TwoRunsInstancesQuery,
+    which: str,
 ) -> dict[str, Any]:
     return {
         "heading": heading,
         "count": len(turned),
         "lines": [
             (change.name, read.with_(instance=change.name))
-            for change in turned[:MAX_TURNED]
+            for change in turned[:MAX_TURNED_INSTANCES_LISTED]
         ],
         "all": read.with_(which=which),
     }
 
 
-def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
+def differing_instances_context(
+    pair: EvaluationPair, query: TwoRunsQuery
+) -> dict[str, Any] | None:
     if not pair.pooled:
         return None
-    names = dimensions([pair.a, pair.b])
+    names = shared_dimensions([pair.a, pair.b])
     dimension = query.dimension if query.dimension in names else next(iter(names), "")
     metric = next(
         (shared for shared in pair.pooled if shared.name == query.metric),
         pair.pooled[0],
     )
-    apart = differing(pair, metric, dimension, query.label, query.page)
+    apart = differing_instances(pair, metric, dimension, query.label, query.page)
     if apart is None:
         return None
     page, pages = apart["page"], apart["pages"]
@@ -297,13 +310,13 @@ def instance_part(pair: Two, query: CompareQuery) -> dict[str, Any] | None:
     }
 
 
-def chart_in_words(lines: Sequence[ClassDifference], a: str, b: str) -> str:
+def class_differences_text(lines: Sequence[ClassDifference], a: str, b: str) -> str:
     apart = [line.difference for line in lines if line.difference is not None]
     more, less = (
         sum(sign * difference > 0 for difference in apart) for sign in (1, -1)
     )
     facts = {
-        "classes": counted(len(apart), "class", "classes"),
+        "classes": count_with_noun(len(apart), "class", "classes"),
         "a": a,
         "b": b,
         "more": more,

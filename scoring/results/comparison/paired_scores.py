@@ -15,15 +15,20 @@ from numpy.typing import NDArray
 
 from citeboard.core.release import release
 from scoring.metrics import Metric, base, known_metric, metrics_by, metrics_of_instances
-from scoring.models import OF_SMALL_CLASS, Breakdown, Evaluation, class_numbers
+from scoring.models import (
+    SMALL_CLASS_NUMBER,
+    Breakdown,
+    Evaluation,
+    class_numbers_of_evaluations,
+)
 from scoring.offline.compare import compare_runs, paired
 from scoring.offline.evaluate import Statistics, load_names
 from scoring.results.board.comparisons import (
     open_statistics,
-    reading_failed,
-    statistics_of,
+    read_statistics,
+    statistics_error,
 )
-from scoring.results.board.differences import fixed_classes, natural_order
+from scoring.results.board.differences import fixed_classes, sort_labels_naturally
 from scoring.stats.breakdown import NO_CLASS, classes, has_support
 from scoring.stats.jackknife import ROUNDING
 from scoring.stats.significance import (
@@ -33,24 +38,24 @@ from scoring.stats.significance import (
     trials_for,
 )
 
-SECONDS = 24 * 3600
+CACHE_SECONDS = 24 * 3600
 #: A page shows PAGE instances.
-PAGE = 50
+INSTANCES_PER_PAGE = 50
 #: If a test has at most FEW_UNITS units, the page computes the test immediately.
-FEW_UNITS = 2_000
+MAX_UNITS_TESTED_AT_ONCE = 2_000
 #: A request waits at most PATIENCE seconds while tests for another request run.
-PATIENCE = 20.0
+MAX_WAIT_SECONDS = 20.0
 
 Told = dict[str, dict[str, Any]]
 _one_at_a_time = threading.Lock()
 
 
-class Busy(Exception):
+class SlowTestsBusy(Exception):
     pass
 
 
 @dataclass(frozen=True)
-class Two:
+class EvaluationPair:
     a: Evaluation
     b: Evaluation
     metrics: list[Metric]
@@ -65,7 +70,7 @@ class Two:
         return [metric for metric in measured if metric.is_exchangeable]
 
 
-def two(a: Evaluation, b: Evaluation) -> Two:
+def pair_evaluations(a: Evaluation, b: Evaluation) -> EvaluationPair:
     """Return the evaluations of two runs together with the metrics that both
     evaluations have. The result does not contain metrics that the two evaluations
     computed differently or that no longer exist.
@@ -79,24 +84,24 @@ def two(a: Evaluation, b: Evaluation) -> Two:
         for name, key in columns.items()
         if theirs.get(name) == key
     ]
-    return Two(a, b, [metric for metric in shared if metric is not None])
+    return EvaluationPair(a, b, [metric for metric in shared if metric is not None])
 
 
-def tests(pair: Two, *, at_once: bool) -> Told | None:
+def tests(pair: EvaluationPair, *, at_once: bool) -> Told | None:
     """Return the output of `compare --json` for two runs, or None if computing the
     tests would take too long for a page. Raises Busy, Unreadable.
     """
     key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
     tests: Told | None = caches["results"].get(key)
     if tests is None:
-        a, b = statistics_of(pair.a), statistics_of(pair.b)
+        a, b = read_statistics(pair.a), read_statistics(pair.b)
         units = len({*a.resampled[0], *b.resampled[0]})
-        takes_long = units > FEW_UNITS
+        takes_long = units > MAX_UNITS_TESTED_AT_ONCE
         if takes_long and not at_once:
             return None
         # A server process computes only one slow test at a time.
-        if takes_long and not _one_at_a_time.acquire(timeout=PATIENCE):
-            raise Busy
+        if takes_long and not _one_at_a_time.acquire(timeout=MAX_WAIT_SECONDS):
+            raise SlowTestsBusy
         try:
             stored = (one.as_stored(a.matrices, b.matrices) for one in pair.metrics)
             metrics = [one for one in stored if one is not None]
@@ -104,7 +109,7 @@ def tests(pair: Two, *, at_once: bool) -> Told | None:
         finally:
             if takes_long:
                 _one_at_a_time.release()
-        caches["results"].set(key, tests, SECONDS)
+        caches["results"].set(key, tests, CACHE_SECONDS)
     return tests
 
 
@@ -124,16 +129,16 @@ class ClassDifference:
         return has_support(self.n)
 
 
-def by_class(
-    pair: Two, dimension: str, metric: Metric, hidden: Collection[str] = ()
+def class_differences(
+    pair: EvaluationPair, dimension: str, metric: Metric, hidden: Collection[str] = ()
 ) -> list[ClassDifference]:
     values: dict[str, dict[int, tuple[float | None, int]]] = {}
     why: dict[str, str] = {}
     fixed = fixed_classes(pair.a, dimension, metric.name)
-    for label, evaluation, number in class_numbers(
+    for label, evaluation, number in class_numbers_of_evaluations(
         [pair.a.pk, pair.b.pk], dimension, metric.name
     ):
-        told = OF_SMALL_CLASS if label in hidden else number
+        told = SMALL_CLASS_NUMBER if label in hidden else number
         value = None if label in fixed else told.value
         values.setdefault(label, {})[evaluation] = (value, told.n)
         if told.withheld:
@@ -142,7 +147,7 @@ def by_class(
     if metric.is_decomposable:
         # The test uses all units that contain an instance of the class.
         first, second = (
-            statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)
+            read_statistics(side, [metric.statistic]) for side in (pair.a, pair.b)
         )
         rows, other_rows = (
             classes(side.features.get(dimension, [])) for side in (first, second)
@@ -161,13 +166,16 @@ def by_class(
                 else (first, second)
             )
             both = paired(own, *sides)
-            if _is_equal(values.get(label, {})) and not difference_error(both) > 0:
+            if (
+                _are_values_equal(values.get(label, {}))
+                and not difference_error(both) > 0
+            ):
                 # All jackknife differences are 0, so the standard error is not defined.
                 continue
             if (ends := difference_interval(both)) is not None:
                 intervals[label] = ends
     differences = []
-    for label in natural_order(list(values)):
+    for label in sort_labels_naturally(list(values)):
         (a, n), (b, m) = (
             values[label].get(side.pk, (None, 0)) for side in (pair.a, pair.b)
         )
@@ -185,11 +193,11 @@ def by_class(
     return differences
 
 
-def _is_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
+def _are_values_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
     return len({value for value, _ in values.values()}) == 1
 
 
-def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
+def shared_dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return the dimensions of classes that all evaluations have, in the order of the
     task type. A dimension with only one class is omitted if another dimension has
     several classes.
@@ -208,14 +216,14 @@ def dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Side:
+class _RunValues:
     values: base.Floats
     places: NDArray[np.intp]
     labels: Sequence[tuple[str, ...]]
 
 
-def differing(
-    pair: Two, metric: Metric, dimension: str, label: str, page: int
+def differing_instances(
+    pair: EvaluationPair, metric: Metric, dimension: str, label: str, page: int
 ) -> dict[str, Any] | None:
     """Return the instances on which the values of two runs differ, or None if instances
     of the task type have no names.
@@ -224,7 +232,7 @@ def differing(
     ``lines`` contains the name, the classes and the values by both runs of each
     instance on the page.
     """
-    names = [names_of(side) for side in (pair.a, pair.b)]
+    names = [instance_names_of(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
         return None
     numbers: dict[str, int] = {}
@@ -237,9 +245,9 @@ def differing(
         for side in names
         if side is not None
     ]
-    runs = [statistics_of(side, [metric.statistic]) for side in (pair.a, pair.b)]
+    runs = [read_statistics(side, [metric.statistic]) for side in (pair.a, pair.b)]
     a, b = (
-        _side(run, rows, metric, dimension, len(numbers))
+        _instance_values_of_run(run, rows, metric, dimension, len(numbers))
         for run, rows in zip(runs, places, strict=True)
     )
     with np.errstate(invalid="ignore"):
@@ -263,9 +271,11 @@ def differing(
         is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
     )
     order = chosen[np.argsort(-differences[chosen], kind="stable")]
-    pages = max(1, -(-len(chosen) // PAGE))
+    pages = max(1, -(-len(chosen) // INSTANCES_PER_PAGE))
     page, name_of, lines = min(page, pages), list(numbers), []
-    for place in order[PAGE * (page - 1) : PAGE * page].tolist():
+    for place in order[
+        INSTANCES_PER_PAGE * (page - 1) : INSTANCES_PER_PAGE * page
+    ].tolist():
         of_place = (
             (side, row)
             for side in (a, b)
@@ -291,16 +301,18 @@ def differing(
 def values_by_instance(
     evaluation: Evaluation, metrics: Sequence[Metric]
 ) -> dict[str, dict[str, float]]:
-    names = names_of(evaluation)
+    names = instance_names_of(evaluation)
     if names is None:
         return {}
     numbers: dict[str, int] = {}
     places = np.array(
         [numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp
     )
-    run = statistics_of(evaluation, {metric.statistic for metric in metrics})
+    run = read_statistics(evaluation, {metric.statistic for metric in metrics})
     values = {
-        metric.name: _side(run, places, metric, "", len(numbers)).values.tolist()
+        metric.name: _instance_values_of_run(
+            run, places, metric, "", len(numbers)
+        ).values.tolist()
         for metric in metrics
         if metric.as_stored(run.matrices)
     }
@@ -310,28 +322,28 @@ def values_by_instance(
 def classes_by_instance(
     evaluation: Evaluation, dimension: str
 ) -> dict[str, tuple[str, ...]]:
-    names = names_of(evaluation)
+    names = instance_names_of(evaluation)
     if names is None:
         return {}
-    labels = statistics_of(evaluation, ()).features.get(dimension, [()] * len(names))
+    labels = read_statistics(evaluation, ()).features.get(dimension, [()] * len(names))
     return dict(zip(names, labels, strict=True))
 
 
-def names_of(evaluation: Evaluation) -> list[str] | None:
+def instance_names_of(evaluation: Evaluation) -> list[str] | None:
     try:
         with open_statistics(evaluation) as kept:
             return load_names(kept)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
-        raise reading_failed(evaluation, reason) from reason
+        raise statistics_error(evaluation, reason) from reason
 
 
-def _side(
+def _instance_values_of_run(
     run: Statistics,
     places: NDArray[np.intp],
     metric: Metric,
     dimension: str,
     instances: int,
-) -> _Side:
+) -> _RunValues:
     metric = metric.as_stored(run.matrices) or metric
     stats = run.matrices[metric.statistic]
     sums = np.zeros((instances, stats.shape[1]))
@@ -340,4 +352,4 @@ def _side(
             places, weights=stats[:, column], minlength=instances
         )
     labels = run.features.get(dimension, [()] * len(places))
-    return _Side(values=metric.aggregate(sums), places=places, labels=labels)
+    return _RunValues(values=metric.aggregate(sums), places=places, labels=labels)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 BOTH, PARTLY, GOLD, ANSWER, PLACE = "both", "partly", "gold", "answer", "place"
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of text. ``sign`` is a character that means the same as the colour of
     ``kind``.
     """
@@ -22,13 +22,13 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class InstanceLine:
     """A line of an instance. ``words`` is a text that means the same as the colour of
     ``kind``. ``label`` is the name of an input field, and ``number`` is the rank of a
     candidate. ``is_below`` is True if the line is a part of the previous line.
     """
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[TextPiece]
     kind: str = ""
     words: str = ""
     label: str = ""
@@ -41,7 +41,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Part:
+class InstancePart:
     """A part of an instance.
 
     ``kind`` is `gold`, `answer`, `given` for inputs, or `paper` for a text in which
@@ -51,10 +51,10 @@ class Part:
 
     heading: str
     kind: str
-    lines: Sequence[Line]
+    lines: Sequence[InstanceLine]
     is_numbered: bool = False
     layout: str = ""
-    facts: Sequence[Line] = ()
+    facts: Sequence[InstanceLine] = ()
     note: str = ""
 
     @property

@@ -22,26 +22,31 @@ from numpy.typing import NDArray
 
 from citeboard.core.query import invalid_value
 from scoring.metrics import Metric, base, metrics_by
-from scoring.models import OF_SMALL_CLASS, Evaluation, class_numbers
+from scoring.models import SMALL_CLASS_NUMBER, Evaluation, class_numbers_of_evaluations
 from scoring.offline.evaluate import Statistics, load_instances
 from scoring.results.board import standings, visibility
 from scoring.results.board.comparisons import (
     open_statistics,
-    reading_failed,
-    statistics_of,
+    read_statistics,
+    statistics_error,
 )
 from scoring.results.board.differences import (
     fixed_classes,
     hidden_classes,
-    natural_order,
+    sort_labels_naturally,
 )
-from scoring.results.board.open_gold import may_have_gold, open_run
-from scoring.results.board.query import board_of
+from scoring.results.board.open_gold import may_have_gold, run_released_with_gold
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.comparison import contenders, drawing
-from scoring.results.comparison.paired_scores import Two, dimensions, names_of, two
+from scoring.results.comparison.paired_scores import (
+    EvaluationPair,
+    instance_names_of,
+    pair_evaluations,
+    shared_dimensions,
+)
 from scoring.stats.breakdown import NO_CLASS, has_support
 from scoring.stats.jackknife import ROUNDING
-from tasks.gold.secrecy import Kind, secrecy_of
+from tasks.gold.secrecy import ContentKind, embargoes_of
 from tasks.models import Phase, Submission
 from tasks.seasons.access import may_have_inputs
 from tasks.types.base import AnswerPart, Marks, ShownInstance
@@ -50,7 +55,7 @@ from tasks.types.base import AnswerPart, Marks, ShownInstance
 #: DIFFER is the default for readers who may see values, and ANSWERS for all others.
 DIFFER, ANSWERS, ALL = "differ", "answers", "all"
 A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
-WHICH = {
+PAIR_SELECTION_LABELS = {
     DIFFER: gettext_lazy("the values differ"),
     A_BETTER: gettext_lazy("A better"),
     B_BETTER: gettext_lazy("B better"),
@@ -60,7 +65,12 @@ WHICH = {
     ALL: gettext_lazy("all"),
 }
 #: SWAPPED maps a selection to the equivalent selection with runs A and B exchanged.
-SWAPPED = {A_BETTER: B_BETTER, B_BETTER: A_BETTER, A_RIGHT: B_RIGHT, B_RIGHT: A_RIGHT}
+SWAPPED_SELECTIONS = {
+    A_BETTER: B_BETTER,
+    B_BETTER: A_BETTER,
+    A_RIGHT: B_RIGHT,
+    B_RIGHT: A_RIGHT,
+}
 #: WORST and BEST sort the instances by the value of one run or of all runs.
 #: MOST_BETTER, ALONE_BEST and NONE_RIGHT compare the run with other systems.
 WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
@@ -70,7 +80,7 @@ WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "alone-best",
     "none-right",
 )
-ORDERS = {
+SELECTION_ORDER_LABELS = {
     WORST: gettext_lazy("worst first"),
     BEST: gettext_lazy("best first"),
     ALL: gettext_lazy("in the order of the gold"),
@@ -78,30 +88,37 @@ ORDERS = {
     ALONE_BEST: gettext_lazy("better than every other system"),
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
-OF_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
+SELECTIONS_AGAINST_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
 #: If a page is about all systems, it shows at most MAX_DRAWN answers.
-MAX_DRAWN = 6
+MAX_ANSWERS_SHOWN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rights:
+class InstanceRights:
     given: bool
     gold: bool
     values: bool
     answers: bool = True
 
 
-def rights(phase: Phase, viewer: object, runs: Sequence[Submission]) -> Rights | None:
+def rights(
+    phase: Phase, viewer: object, runs: Sequence[Submission]
+) -> InstanceRights | None:
     if not all(
-        visibility.may_see_submission(run, viewer) or open_run(phase, viewer, run.pk)
+        visibility.may_see_submission(run, viewer)
+        or run_released_with_gold(phase, viewer, run.pk)
         for run in runs
     ):
         return None
-    gold, values = _shown(phase, viewer, visibility.audience_of(phase, viewer), runs)
-    return Rights(given=may_have_inputs(viewer, phase), gold=gold, values=values)
+    gold, values = _may_see_gold_and_values(
+        phase, viewer, visibility.audience_of(phase, viewer), runs
+    )
+    return InstanceRights(
+        given=may_have_inputs(viewer, phase), gold=gold, values=values
+    )
 
 
-def _shown(
+def _may_see_gold_and_values(
     phase: Phase,
     viewer: object,
     audience: visibility.Audience,
@@ -113,16 +130,19 @@ def _shown(
     if audience == visibility.Audience.ORGANISER:
         return True, True
     gold = may_have_gold(phase, viewer) and all(
-        visibility.is_free(Kind.GOLD, run) for run in runs
+        visibility.is_released_for_run(ContentKind.GOLD, run) for run in runs
     )
     values = visibility.may_see_instances(phase, audience)
     return gold, gold or (
-        values and all(visibility.is_free(Kind.INSTANCES, run) for run in runs)
+        values
+        and all(
+            visibility.is_released_for_run(ContentKind.INSTANCES, run) for run in runs
+        )
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadInstance:
+class DisplayedInstance:
     """An instance with the answers of the shown runs and the values of these answers,
     where hidden texts are empty.
     """
@@ -147,7 +167,7 @@ class ReadInstance:
     values: Mapping[str, Sequence[float]]
 
 
-class Reading:
+class InstanceReader:
     """Several runs with their instances, of which the first runs are ``drawn`` and the
     others are used for comparison.
 
@@ -159,17 +179,17 @@ class Reading:
         runs: Sequence[Evaluation],
         metrics: Sequence[Metric],
         query: contenders.InstancesQuery,
-        rights: Rights,
+        rights: InstanceRights,
         *,
         drawn: int,
         is_pair: bool = False,
     ) -> None:
         self._is_pair = is_pair
         self.runs, self.metrics, self.rights = runs, metrics, rights
-        self.metric = _metric_of(metrics, query) if rights.values else None
-        self._texts = [texts_of(run) for run in runs[:drawn]]
+        self.metric = _requested_metric(metrics, query) if rights.values else None
+        self._texts = [stored_instances_of(run) for run in runs[:drawn]]
         names = [
-            names_of(run) or list(row)
+            instance_names_of(run) or list(row)
             for run, row in zip(runs, self._texts, strict=False)
         ]
         self._numbers = {
@@ -196,7 +216,7 @@ class Reading:
             ways = [DIFFER]
             if metric.higher_is_better is not None:
                 ways += [A_BETTER, B_BETTER]
-                if self._is_right(0).any() or self._is_right(1).any():
+                if self._is_answered_right(0).any() or self._is_answered_right(1).any():
                     ways += [A_RIGHT, B_RIGHT]
             return [*ways, ANSWERS, ALL]
         if metric is None or metric.higher_is_better is None:
@@ -219,7 +239,7 @@ class Reading:
             return {}
         sides = range(len(self._texts))
         named: dict[str, list[str]] = {}
-        for dimension in self._side(0)[1].features:
+        for dimension in self._matrix_of_run(0)[1].features:
             present = dict.fromkeys(
                 label
                 for side in sides
@@ -227,16 +247,16 @@ class Reading:
                 for label in labels
             )
             if len(present) > 1:
-                named[dimension] = natural_order(list(present))
+                named[dimension] = sort_labels_naturally(list(present))
         return named
 
-    def _side(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
+    def _matrix_of_run(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
         """Return the number of the instance of each matrix row, which is -1 for skipped
         instances, and the stored matrices of a run.
         """
         if side not in self._read:
             run = self.runs[side]
-            rows = names_of(run) or list(
+            rows = instance_names_of(run) or list(
                 self._texts[side] if side < len(self._texts) else ()
             )
             places = np.array(
@@ -244,12 +264,12 @@ class Reading:
             )
             self._read[side] = (
                 places,
-                statistics_of(run, {metric.statistic for metric in self.metrics}),
+                read_statistics(run, {metric.statistic for metric in self.metrics}),
             )
         return self._read[side]
 
     def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
-        places, statistics = self._side(side)
+        places, statistics = self._matrix_of_run(side)
         return [
             row or (NO_CLASS,)
             for row in statistics.features.get(dimension, [()] * len(places))
@@ -261,7 +281,7 @@ class Reading:
             names[place]
             for side in range(len(self._texts))
             for place, labels in zip(
-                self._side(side)[0], self._labels(side, dimension), strict=True
+                self._matrix_of_run(side)[0], self._labels(side, dimension), strict=True
             )
             if label in labels and place >= 0
         }
@@ -274,7 +294,7 @@ class Reading:
         if not self.rights.gold or len(self._texts) != 1:
             return {}
         return {
-            name: drawing.kinds_of(self._kind, shown)
+            name: drawing.outcomes_of_instance(self._kind, shown)
             for name, shown in self._texts[0].items()
         }
 
@@ -303,10 +323,10 @@ class Reading:
             ]
         metric = self.metric
         assert metric is not None
-        if which in ORDERS:
-            return self._ordered(metric, which)
+        if which in SELECTION_ORDER_LABELS:
+            return self._sort_by_value(metric, which)
         tolerance = ROUNDING * max(1.0, metric.scale)
-        values = [self._values(metric, side) for side in (0, 1)]
+        values = [self._instance_values(metric, side) for side in (0, 1)]
         with np.errstate(invalid="ignore"):
             differences = values[0] - values[1]
             if which == DIFFER:
@@ -316,22 +336,30 @@ class Reading:
                 is_chosen = sign * differences > tolerance
             else:
                 right = 0 if which == A_RIGHT else 1
-                is_chosen = self._is_right(right) & ~self._is_right(1 - right)
+                is_chosen = self._is_answered_right(right) & ~self._is_answered_right(
+                    1 - right
+                )
         size = np.nan_to_num(np.abs(differences), nan=0.0)
         places = np.flatnonzero(is_chosen)
         return [
             names[place] for place in places[np.argsort(-size[places], kind="stable")]
         ]
 
-    def _ordered(self, metric: Metric, which: str) -> list[str]:
+    def _sort_by_value(self, metric: Metric, which: str) -> list[str]:
         """Return the names of the instances in the order of the first run's values, or
         of the mean values of all runs. Instances without a value of the metric come
         last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
         tolerance = ROUNDING * max(1.0, metric.scale)
-        count = len(self.runs) if which in OF_OTHERS or len(self._texts) > 1 else 1
-        merits = np.stack([sign * self._values(metric, side) for side in range(count)])
+        count = (
+            len(self.runs)
+            if which in SELECTIONS_AGAINST_OTHERS or len(self._texts) > 1
+            else 1
+        )
+        merits = np.stack(
+            [sign * self._instance_values(metric, side) for side in range(count)]
+        )
         known = np.nan_to_num(merits, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
         own = merits[0] if len(self._texts) == 1 else np.mean(merits, axis=0)
         is_chosen = np.full(len(own), fill_value=True)
@@ -352,9 +380,9 @@ class Reading:
         assert self.metric is not None
         return self.metric.value_range[bool(self.metric.higher_is_better) == best]
 
-    def _is_right(self, side: int) -> NDArray[np.bool_]:
+    def _is_answered_right(self, side: int) -> NDArray[np.bool_]:
         assert self.metric is not None
-        return self.is_best(self._values(self.metric, side))
+        return self.is_best(self._instance_values(self.metric, side))
 
     def is_best(self, values: base.Floats | float) -> NDArray[np.bool_]:
         """Return True for each value that is the best possible value of the metric."""
@@ -363,14 +391,14 @@ class Reading:
             distance = np.abs(np.asarray(values) - self._end(best=True))
         return np.asarray(distance <= ROUNDING * max(1.0, self.metric.scale))
 
-    def _values(
+    def _instance_values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
         """Return the values of a metric for one run on all instances, or on the
         instances with these numbers. The matrix rows that a run lacks for an instance
         count as zeros.
         """
-        places, statistics = self._side(side)
+        places, statistics = self._matrix_of_run(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
         rows = np.flatnonzero(np.isin(places, wanted))
         metric = metric.as_stored(statistics.matrices) or metric
@@ -385,18 +413,20 @@ class Reading:
             )
         return metric.aggregate(sums)
 
-    def values_of_all(self, metric: Metric) -> base.Floats:
+    def values_by_run_and_instance(self, metric: Metric) -> base.Floats:
         """Return the value of each run on each instance as an array (runs, instances),
         with instances in the order of ``names``.
         """
-        return np.stack([self._values(metric, side) for side in range(len(self.runs))])
+        return np.stack(
+            [self._instance_values(metric, side) for side in range(len(self.runs))]
+        )
 
-    def read(self, names: Sequence[str]) -> list[ReadInstance]:
+    def read(self, names: Sequence[str]) -> list[DisplayedInstance]:
         shown = [name for name in names if name in self._numbers]
         only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
         sides = range(len(self.runs) if len(self._texts) > 1 else 1)
         values = {
-            metric.name: [self._values(metric, side, only) for side in sides]
+            metric.name: [self._instance_values(metric, side, only) for side in sides]
             for metric in (self.metrics if self.rights.values and shown else ())
         }
         sees_judged = self.rights.gold and self.rights.answers
@@ -409,7 +439,7 @@ class Reading:
             gold = next((text.gold for text in texts if text and text.gold), "")
             place = int(np.searchsorted(only, self._numbers[name]))
             instances.append(
-                ReadInstance(
+                DisplayedInstance(
                     name=name,
                     given=either.given if self.rights.given else "",
                     gold=gold if self.rights.gold else "",
@@ -426,13 +456,13 @@ class Reading:
                     ],
                     pool=either.pool if self.rights.given else 0,
                     fields=either.fields if self.rights.given else {},
-                    gold_parts=self._seen_parts(
+                    gold_parts=self._hide_part_texts(
                         next((one.gold_parts for one in texts if one), ())
                         if self.rights.gold
                         else ()
                     ),
                     answer_parts=[
-                        self._seen_parts(
+                        self._hide_part_texts(
                             text.answer_parts if text and self.rights.answers else ()
                         )
                         for text in texts
@@ -449,7 +479,7 @@ class Reading:
             )
         return instances
 
-    def _seen_parts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
+    def _hide_part_texts(self, parts: Sequence[AnswerPart]) -> Sequence[AnswerPart]:
         """Return the parts of gold and answers, without their texts if the reader may
         not see the inputs.
         """
@@ -458,16 +488,16 @@ class Reading:
         return [part._replace(text="") for part in parts]
 
 
-def texts_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
+def stored_instances_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
     try:
         with open_statistics(evaluation) as kept:
             return load_instances(kept)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as reason:
-        raise reading_failed(evaluation, reason) from reason
+        raise statistics_error(evaluation, reason) from reason
 
 
 #: A page shows at most PAGE instances.
-PAGE = 10
+INSTANCES_PER_PAGE = 10
 
 
 @dataclass(frozen=True)
@@ -476,14 +506,14 @@ class InstancePage:
     selected instances, and ``single`` is the instance that the URL names.
     """
 
-    reading: Reading
+    reading: InstanceReader
     which: str
     of_class: tuple[str, str] | None
     kind: str
     single: str
     chosen: Sequence[str]
     number: int
-    instances: list[ReadInstance]
+    instances: list[DisplayedInstance]
 
     @property
     def count(self) -> int:
@@ -495,18 +525,23 @@ class InstancePage:
 
     @property
     def pages(self) -> int:
-        return max(1, -(-self.count // PAGE))
+        return max(1, -(-self.count // INSTANCES_PER_PAGE))
 
     @property
     def kinds(self) -> Counter[str]:
         return Counter(kind for kinds in self.reading.kinds.values() for kind in kinds)
 
 
-def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage | None:
+def select_instance_page(
+    reading: InstanceReader, query: contenders.InstancesQuery
+) -> InstancePage | None:
     """Return the page with the selected instances, or None if the instance that the URL
     names does not exist. Raises Unreadable.
     """
-    if query.which and query.which not in (*WHICH, *ORDERS):
+    if query.which and query.which not in (
+        *PAIR_SELECTION_LABELS,
+        *SELECTION_ORDER_LABELS,
+    ):
         raise invalid_value("which", query.which, reading.offered)
     which = query.which if query.which in reading.offered else reading.offered[0]
     dimension, _sep, label = query.of_class.partition(":")
@@ -529,8 +564,10 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage 
             names = [name for name in names if kind in reading.kinds.get(name, ())]
         if query.text:
             names = [name for name in names if reading.has_words(name, query.text)]
-    number = min(query.page, max(1, -(-len(names) // PAGE)))
-    instances = reading.read(names[PAGE * (number - 1) : PAGE * number])
+    number = min(query.page, max(1, -(-len(names) // INSTANCES_PER_PAGE)))
+    instances = reading.read(
+        names[INSTANCES_PER_PAGE * (number - 1) : INSTANCES_PER_PAGE * number]
+    )
     if query.instance and not instances:
         return None
     return InstancePage(
@@ -539,38 +576,48 @@ def page_of(reading: Reading, query: contenders.InstancesQuery) -> InstancePage 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadTwo:
+class TwoRunsInstancePage:
     board: standings.Board
     chosen: contenders.ChosenTwo
-    pair: Two
+    pair: EvaluationPair
     page: InstancePage
 
 
-def read_two(phase: Phase, viewer: object, query: contenders.ReadQuery) -> ReadTwo:
-    board = board_of(phase, viewer, query.rules, query.gold)
-    offered = [*contenders.on_board(board), *contenders.own_runs(board, viewer)]
-    chosen = contenders.chosen_two(board, viewer, offered, (query.a, query.b))
-    read = contenders.evaluations_of(board, chosen or ())
+def read_instances_of_two_runs(
+    phase: Phase, viewer: object, query: contenders.TwoRunsInstancesQuery
+) -> TwoRunsInstancePage:
+    board = cached_board_or_404(phase, viewer, query.rules, query.gold)
+    offered = [
+        *contenders.contenders_on_board(board),
+        *contenders.contenders_of_own_teams(board, viewer),
+    ]
+    chosen = contenders.choose_two_contenders(
+        board, viewer, offered, (query.a, query.b)
+    )
+    read = contenders.newest_evaluations_of(board, chosen or ())
     scored = [evaluation for evaluation in read if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))
-    viewer_rights = may_read(phase, viewer, scored)
+    viewer_rights = rights_to_evaluations(phase, viewer, scored)
     if viewer_rights is None:
         raise Http404(_("The answers of these runs are not shown to you."))
-    pair = two(scored[0], scored[1])
+    pair = pair_evaluations(scored[0], scored[1])
     if not pair.pooled:
         raise Http404(
             _("These runs share no metric that has a value on single instances.")
         )
-    page = page_of(
-        Reading(scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True), query
+    page = select_instance_page(
+        InstanceReader(
+            scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True
+        ),
+        query,
     )
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
-    return ReadTwo(board=board, chosen=chosen, pair=pair, page=page)
+    return TwoRunsInstancePage(board=board, chosen=chosen, pair=pair, page=page)
 
 
-def _metric_of(
+def _requested_metric(
     metrics: Sequence[Metric], query: contenders.InstancesQuery
 ) -> Metric | None:
     return next(
@@ -578,15 +625,15 @@ def _metric_of(
     )
 
 
-def may_read(
+def rights_to_evaluations(
     phase: Phase, viewer: object, scored: Sequence[Evaluation]
-) -> Rights | None:
+) -> InstanceRights | None:
     for evaluation in scored:
         evaluation.submission.phase = phase
     return rights(phase, viewer, [evaluation.submission for evaluation in scored])
 
 
-def rights_to(run: Submission, viewer: object) -> Rights | None:
+def instance_rights_to_run(run: Submission, viewer: object) -> InstanceRights | None:
     """Return which texts and values of a run's instances the viewer may see. Members of
     a team may see no instances of a run if they may not see the outcome of the run.
     """
@@ -597,35 +644,43 @@ def rights_to(run: Submission, viewer: object) -> Rights | None:
     return rights(run.phase, viewer, [run])
 
 
-def read_own(
+def read_instances_of_run(
     evaluation: Evaluation,
-    may: Rights,
+    may: InstanceRights,
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> InstancePage | None:
     """Return the page with the instances of one run, compared with the ``others`` of
     the board if the viewer may see values of the run. Raises Unreadable.
     """
-    metrics = two(evaluation, evaluation).pooled
-    metric = _metric_of(metrics, query)
+    metrics = pair_evaluations(evaluation, evaluation).pooled
+    metric = _requested_metric(metrics, query)
     alike = [
         run
         for run in (others() if may.values and metric else ())
         if metric
-        and any(metric.name == own.name for own in two(evaluation, run).metrics)
+        and any(
+            metric.name == own.name for own in pair_evaluations(evaluation, run).metrics
+        )
     ]
-    return page_of(Reading([evaluation, *alike], metrics, query, may, drawn=1), query)
+    return select_instance_page(
+        InstanceReader([evaluation, *alike], metrics, query, may, drawn=1), query
+    )
 
 
-def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Evaluation]:
+def comparable_other_systems(
+    phase: Phase, viewer: object, evaluation: Evaluation
+) -> list[Evaluation]:
     """Return the evaluations of other systems on the board, if the viewer may see the
     values of all systems on single instances.
     """
-    board = board_of(phase, viewer, evaluation.rules, None)
+    board = cached_board_or_404(phase, viewer, evaluation.rules, None)
     runs = (
-        comparable(board) if board.gold and board.gold.pk == evaluation.gold_id else []
+        comparable_evaluations(board)
+        if board.gold and board.gold.pk == evaluation.gold_id
+        else []
     )
-    is_shown = rights_to_all(board, viewer, runs) is not None
+    is_shown = instance_rights_to_board(board, viewer, runs) is not None
     return [
         run
         for run in runs
@@ -633,7 +688,7 @@ def others_of(phase: Phase, viewer: object, evaluation: Evaluation) -> list[Eval
     ]
 
 
-def comparable(board: standings.Board) -> list[Evaluation]:
+def comparable_evaluations(board: standings.Board) -> list[Evaluation]:
     """Return the evaluations on the board that computed the ranking metric in the same
     way as the board's column.
     """
@@ -643,66 +698,78 @@ def comparable(board: standings.Board) -> list[Evaluation]:
         for row in board.systems
         if ranking and ranking.name in row.scores
     }
-    scored = contenders.evaluations_of(
-        board, [row for row in contenders.on_board(board) if row.run in wanted]
+    scored = contenders.newest_evaluations_of(
+        board,
+        [row for row in contenders.contenders_on_board(board) if row.run in wanted],
     )
     return [
         run for run in scored if run is not None and run.statistics and not run.withheld
     ]
 
 
-def rights_to_all(
+def instance_rights_to_board(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
-) -> Rights | None:
+) -> InstanceRights | None:
     """Return which texts and values of these runs' instances the viewer may see, or
     None if values of the runs are hidden.
     """
     phase, submissions = board.phase, [run.submission for run in runs]
-    gold, values = _shown(phase, viewer, board.audience, submissions)
+    gold, values = _may_see_gold_and_values(phase, viewer, board.audience, submissions)
     if not values:
         return None
-    answers = board.audience in visibility.RUNS_THE_SEASON or (
+    answers = board.audience in visibility.SEASON_STAFF_AUDIENCES or (
         gold and all(run.file for run in submissions)
     )
-    return Rights(
+    return InstanceRights(
         given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers
     )
 
 
-def read_all(
+def read_instances_of_all_systems(
     board: standings.Board, viewer: object, query: contenders.InstancesQuery
 ) -> InstancePage | None:
     """Return the page that shows for each instance which systems on the board answered
     right or wrong. Raises Unreadable.
     """
-    runs = comparable(board)
-    may = rights_to_all(board, viewer, runs) if runs else None
+    runs = comparable_evaluations(board)
+    may = instance_rights_to_board(board, viewer, runs) if runs else None
     if may is None:
         raise Http404(_("The instances of this board are not shown to you."))
-    return page_of(
-        Reading(
-            runs, shared_metrics(runs), query, may, drawn=min(len(runs), MAX_DRAWN)
+    return select_instance_page(
+        InstanceReader(
+            runs,
+            shared_instance_metrics(runs),
+            query,
+            may,
+            drawn=min(len(runs), MAX_ANSWERS_SHOWN),
         ),
         query,
     )
 
 
-def shared_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
+def shared_instance_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
     """Return the metrics with values on instances that all these runs computed in the
     same way.
     """
     shared = set.intersection(
-        *({metric.name for metric in two(runs[0], run).metrics} for run in runs)
+        *(
+            {metric.name for metric in pair_evaluations(runs[0], run).metrics}
+            for run in runs
+        )
     )
-    return [metric for metric in two(runs[0], runs[0]).pooled if metric.name in shared]
+    return [
+        metric
+        for metric in pair_evaluations(runs[0], runs[0]).pooled
+        if metric.name in shared
+    ]
 
 
-MAX_RUNS = 8
-CHOSEN_AT_FIRST = 3
+MAX_RUNS_COMPARED = 8
+DEFAULT_RUN_COUNT = 3
 
 
 @dataclass(frozen=True)
-class Value:
+class ComparedValue:
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -712,10 +779,10 @@ class Value:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ComparedValuesLine:
     name: str
     scale: float
-    values: list[Value]
+    values: list[ComparedValue]
     n: int = 0
 
     @property
@@ -728,22 +795,22 @@ class Line:
 
     @property
     def mean(self) -> float | None:
-        numbers = self._known
+        numbers = self._values_if_complete
         return fmean(numbers) if numbers else None
 
     @property
     def deviation(self) -> float | None:
-        numbers = self._known
+        numbers = self._values_if_complete
         return stdev(numbers) if len(numbers) > 1 else None
 
     @property
-    def _known(self) -> list[float]:
+    def _values_if_complete(self) -> list[float]:
         listed = [one.value for one in self.values if one.value is not None]
         return listed if len(listed) == len(self.values) else []
 
 
 @dataclass(frozen=True, kw_only=True)
-class Several:
+class SeveralRunsComparison:
     """The runs on a board that a reader has chosen for comparison. ``missing`` contains
     chosen runs without scores under the rule set and gold of the board.
     """
@@ -752,33 +819,43 @@ class Several:
     offered: list[contenders.Contender]
     runs: list[contenders.Contender]
     missing: list[contenders.Contender]
-    metrics: list[Line]
+    metrics: list[ComparedValuesLine]
     left_out: int
     dimensions: list[str]
     dimension: str
     class_metrics: list[str]
     class_metric: str
-    classes: list[Line]
+    classes: list[ComparedValuesLine]
     min_class_size: int
 
 
-def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Several:
-    board = board_of(phase, viewer, query.rules, query.gold)
-    offered = [*contenders.on_board(board), *contenders.own_runs(board, viewer)]
+def compare_several_runs(
+    phase: Phase, viewer: object, query: contenders.SeveralRunsQuery
+) -> SeveralRunsComparison:
+    board = cached_board_or_404(phase, viewer, query.rules, query.gold)
+    offered = [
+        *contenders.contenders_on_board(board),
+        *contenders.contenders_of_own_teams(board, viewer),
+    ]
     if not offered and not query.runs:
         raise Http404(_("No numbers of this phase are shown to you."))
-    wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS]
-    chosen = [contenders.named_run(board, viewer, offered, number) for number in wanted]
-    chosen = chosen or offered[:CHOSEN_AT_FIRST]
-    read = zip(chosen, contenders.evaluations_of(board, chosen), strict=True)
+    wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS_COMPARED]
+    chosen = [
+        contenders.visible_contender_or_404(board, viewer, offered, number)
+        for number in wanted
+    ]
+    chosen = chosen or offered[:DEFAULT_RUN_COUNT]
+    read = zip(chosen, contenders.newest_evaluations_of(board, chosen), strict=True)
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
     # ``alike`` lists the metrics that all runs computed in the same way.
     alike = [
-        {metric.name for metric in two(evaluations[0], other).metrics}
+        {metric.name for metric in pair_evaluations(evaluations[0], other).metrics}
         for other in evaluations
     ]
-    shared = two(evaluations[0], evaluations[0]).metrics if evaluations else []
+    shared = (
+        pair_evaluations(evaluations[0], evaluations[0]).metrics if evaluations else []
+    )
     metrics = [
         metric for metric in shared if all(metric.name in names for names in alike)
     ]
@@ -789,7 +866,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
             for run in evaluations
         ]
         values = [
-            Value(
+            ComparedValue(
                 one.value,
                 one.low,
                 one.high,
@@ -798,8 +875,8 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
             )
             for one in scores
         ]
-        lines.append(_line(metric.name, metric.scale, values))
-    shown = dimensions(evaluations) if evaluations else []
+        lines.append(_values_line_with_differences(metric.name, metric.scale, values))
+    shown = shared_dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
     task_type = phase.task.task_type
     by_class = [
@@ -813,7 +890,7 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
     )
     hidden_by = hidden_classes([run.pk for run in evaluations], phase, board.audience)
     hidden = hidden_by.get(dimension, frozenset())
-    return Several(
+    return SeveralRunsComparison(
         board=board,
         offered=[*offered, *(run for run in chosen if run not in offered)],
         runs=list(scored),
@@ -830,11 +907,13 @@ def several(phase: Phase, viewer: object, query: contenders.SeveralQuery) -> Sev
         classes=_values_by_class(evaluations, dimension, chosen_metric, hidden)
         if chosen_metric
         else [],
-        min_class_size=secrecy_of(phase).min_class_size if hidden else 0,
+        min_class_size=embargoes_of(phase).min_class_size if hidden else 0,
     )
 
 
-def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
+def _values_line_with_differences(
+    name: str, scale: float, values: Sequence[ComparedValue], n: int = 0
+) -> ComparedValuesLine:
     first = values[0].value
     apart = [
         None if one.value is None or first is None else one.value - first
@@ -844,7 +923,7 @@ def _line(name: str, scale: float, values: Sequence[Value], n: int = 0) -> Line:
         replace(one, difference=difference)
         for one, difference in zip(values, apart, strict=True)
     ]
-    return Line(name=name, scale=scale, values=shown, n=n)
+    return ComparedValuesLine(name=name, scale=scale, values=shown, n=n)
 
 
 def _values_by_class(
@@ -852,24 +931,28 @@ def _values_by_class(
     dimension: str,
     metric: Metric,
     hidden: frozenset[str],
-) -> list[Line]:
-    by_label: dict[str, dict[int, Value]] = {}
+) -> list[ComparedValuesLine]:
+    by_label: dict[str, dict[int, ComparedValue]] = {}
     fixed = fixed_classes(evaluations[0], dimension, metric.name) if evaluations else {}
     sizes: dict[str, int] = {}
-    for label, evaluation, number in class_numbers(
+    for label, evaluation, number in class_numbers_of_evaluations(
         [run.pk for run in evaluations], dimension, metric.name
     ):
         value, is_infinite, low, high, n, why = (
-            OF_SMALL_CLASS if label in hidden else number
+            SMALL_CLASS_NUMBER if label in hidden else number
         )
         by_label.setdefault(label, {})[evaluation] = (
-            Value(None)
+            ComparedValue(None)
             if label in fixed
-            else Value(value, low, high, is_infinite, str(why))
+            else ComparedValue(value, low, high, is_infinite, str(why))
         )
         sizes[label] = max(n, sizes.get(label, 0))
     lines = []
-    for label in natural_order(list(by_label)):
-        values = [by_label[label].get(run.pk, Value(None)) for run in evaluations]
-        lines.append(_line(label, metric.scale, values, sizes[label]))
+    for label in sort_labels_naturally(list(by_label)):
+        values = [
+            by_label[label].get(run.pk, ComparedValue(None)) for run in evaluations
+        ]
+        lines.append(
+            _values_line_with_differences(label, metric.scale, values, sizes[label])
+        )
     return lines

@@ -12,42 +12,42 @@ from django.core.cache import caches
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from citeboard.core.query import Query, number_from, text_from
+from citeboard.core.query import PageParameters, number_parameter, text_parameter
 from citeboard.core.release import release
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.models import Evaluation
-from scoring.results.board.query import board_of
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.board.standings import Board
 from scoring.results.comparison.contenders import InstancesQuery
 from scoring.results.comparison.reading import (
-    MAX_DRAWN,
-    PAGE,
+    INSTANCES_PER_PAGE,
+    MAX_ANSWERS_SHOWN,
     InstancePage,
-    Reading,
-    comparable,
-    rights_to_all,
-    shared_metrics,
+    InstanceReader,
+    comparable_evaluations,
+    instance_rights_to_board,
+    shared_instance_metrics,
 )
 from scoring.stats import items
 from scoring.stats.correlation import Correlation, of_points
 from tasks.models import Phase
 
-SECONDS = 24 * 3600
+CACHE_SECONDS = 24 * 3600
 #: An instance is suspicious if better systems score lower, or the best third is wrong.
 BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuspectsQuery(Query):
-    rules: str | None = text_from("rules", default=None)
-    metric: str = text_from("metric")
-    which: str = text_from("which", choices=WHY)
-    page: int = number_from("page", default=1)
+class SuspectsQuery(PageParameters):
+    rules: str | None = text_parameter("rules", default=None)
+    metric: str = text_parameter("metric")
+    which: str = text_parameter("which", choices=WHY)
+    page: int = number_parameter("page", default=1)
 
 
 @dataclass(frozen=True)
-class Suspect:
+class SuspiciousInstance:
     """An instance whose gold may be wrong, with the mean value over all systems, the
     interval of the mean and, on large boards, a correlation.
     """
@@ -59,7 +59,7 @@ class Suspect:
 
 
 @dataclass(frozen=True)
-class Suspects:
+class SuspiciousInstancePage:
     """The suspicious instances on one page, with the runs and answers that the page
     shows.
     """
@@ -68,55 +68,67 @@ class Suspects:
     metrics: Sequence[Metric]
     offered: Sequence[str]
     page: InstancePage
-    by_name: dict[str, Suspect]
+    by_name: dict[str, SuspiciousInstance]
 
 
 @dataclass(frozen=True)
-class SuspectsOfBoard:
+class SuspiciousInstancesOfBoard:
     """The instances of a board whose gold may be wrong. ``suspects`` is None if too few
     systems are on the board, or if no metric has a worst and a best value.
     """
 
     board: Board
     systems: int
-    suspects: Suspects | None
+    suspects: SuspiciousInstancePage | None
 
 
-def has_closed(phase: Phase) -> bool:
+def has_phase_closed(phase: Phase) -> bool:
     return phase.has_end and phase.closes <= timezone.now()
 
 
-def suspects_of(phase: Phase, viewer: object, query: SuspectsQuery) -> SuspectsOfBoard:
+def suspicious_instances_of(
+    phase: Phase, viewer: object, query: SuspectsQuery
+) -> SuspiciousInstancesOfBoard:
     """Return the instances of the board whose gold may be wrong, so that organisers
     should check the gold. Raises Unreadable.
     """
-    board = board_of(phase, viewer, query.rules, None)
-    runs = comparable(board)
-    rights = rights_to_all(board, viewer, runs) if runs else None
+    board = cached_board_or_404(phase, viewer, query.rules, None)
+    runs = comparable_evaluations(board)
+    rights = instance_rights_to_board(board, viewer, runs) if runs else None
     suspects = None
     if rights is not None and len(runs) >= items.MIN_SYSTEMS:
-        metrics = [metric for metric in shared_metrics(runs) if _has_ends(metric)]
+        metrics = [
+            metric
+            for metric in shared_instance_metrics(runs)
+            if _is_bounded_metric(metric)
+        ]
         if metrics:
             asked = InstancesQuery(metric=query.metric)
-            reading = Reading(runs, metrics, asked, rights, drawn=MAX_DRAWN)
-            suspects = _suspects(reading, query)
-    return SuspectsOfBoard(board, len(runs), suspects)
+            reading = InstanceReader(
+                runs, metrics, asked, rights, drawn=MAX_ANSWERS_SHOWN
+            )
+            suspects = _suspicious_instance_page(reading, query)
+    return SuspiciousInstancesOfBoard(board, len(runs), suspects)
 
 
-def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
+def _suspicious_instance_page(
+    reading: InstanceReader, query: SuspectsQuery
+) -> SuspiciousInstancePage:
     metric = reading.metric
     assert metric is not None
     is_large = len(reading.runs) >= items.MIN_SYSTEMS_OF_THIRD
     offered = WHY if is_large else (BELOW_ZERO,)
     which = query.which if query.which in offered else BELOW_ZERO
-    merits = _merits(metric, reading.values_of_all(metric))
+    merits = _orient_values_higher_better(
+        metric, reading.values_by_run_and_instance(metric)
+    )
     defined = np.flatnonzero(np.isfinite(merits).all(axis=0))
     merits = merits[:, defined]
-    places = _selected(reading.runs, metric, which, merits)
+    places = _select_suspicious_places(reading.runs, metric, which, merits)
     names = [reading.names[defined[place]] for place in places]
-    number = min(max(query.page, 1), max(1, -(-len(names) // PAGE)))
-    shown = slice(PAGE * (number - 1), PAGE * number)
-    described = _described(metric, merits, places[shown])
+    number = min(max(query.page, 1), max(1, -(-len(names) // INSTANCES_PER_PAGE)))
+    shown = slice(INSTANCES_PER_PAGE * (number - 1), INSTANCES_PER_PAGE * number)
+    described = _describe_suspicious_instances(metric, merits, places[shown])
     page = InstancePage(
         reading=reading,
         which=which,
@@ -128,16 +140,16 @@ def _suspects(reading: Reading, query: SuspectsQuery) -> Suspects:
         instances=reading.read(names[shown]),
     )
     by_name = dict(zip(names[shown], described, strict=True))
-    return Suspects(metric, reading.metrics, offered, page, by_name)
+    return SuspiciousInstancePage(metric, reading.metrics, offered, page, by_name)
 
 
-def _has_ends(metric: Metric) -> bool:
+def _is_bounded_metric(metric: Metric) -> bool:
     """Return True if the metric has a finite worst value and a finite best value."""
     is_bounded = all(map(math.isfinite, metric.value_range))
     return is_bounded and metric.higher_is_better is not None
 
 
-def _merits(metric: Metric, values: Floats) -> Floats:
+def _orient_values_higher_better(metric: Metric, values: Floats) -> Floats:
     """Return the values of a metric, reflected within the metric's range if lower
     values are better, so that higher is better.
     """
@@ -145,7 +157,7 @@ def _merits(metric: Metric, values: Floats) -> Floats:
     return values if metric.higher_is_better else low + high - values
 
 
-def _selected(
+def _select_suspicious_places(
     runs: Sequence[Evaluation], metric: Metric, which: str, values: Floats
 ) -> NDArray[np.intp]:
     if values.shape[1] == 0:
@@ -154,12 +166,14 @@ def _selected(
         is_missed = items.missed_by_best_third(values, metric.value_range[0])
         places = np.flatnonzero(is_missed)
         return places[np.argsort(-values[:, places].mean(axis=0), kind="stable")]
-    tested = _tested(runs, metric, values)
+    tested = _test_instances_cached(runs, metric, values)
     places = np.flatnonzero(tested.is_below_zero)
     return places[np.argsort(tested.p[places], kind="stable")]
 
 
-def _tested(runs: Sequence[Evaluation], metric: Metric, values: Floats) -> items.Tested:
+def _test_instances_cached(
+    runs: Sequence[Evaluation], metric: Metric, values: Floats
+) -> items.Tested:
     """Test which instances of the board are suspicious, or return the cached result for
     the same stored matrices.
     """
@@ -169,19 +183,21 @@ def _tested(runs: Sequence[Evaluation], metric: Metric, values: Floats) -> items
     tested: items.Tested | None = caches["results"].get(key)
     if tested is None:
         tested = items.tested(values)
-        caches["results"].set(key, tested, SECONDS)
+        caches["results"].set(key, tested, CACHE_SECONDS)
     return tested
 
 
-def _described(
+def _describe_suspicious_instances(
     metric: Metric, merits: Floats, places: NDArray[np.intp]
-) -> list[Suspect]:
+) -> list[SuspiciousInstance]:
     own = merits[:, places]
-    difficulty = items.difficulty(_merits(metric, own), *metric.value_range)
+    difficulty = items.difficulty(
+        _orient_values_higher_better(metric, own), *metric.value_range
+    )
     has_correlation = len(merits) >= items.MIN_SYSTEMS_OF_DISCRIMINATION
     total = merits.sum(axis=1)
     return [
-        Suspect(
+        SuspiciousInstance(
             float(difficulty.mean[number]),
             float(difficulty.low[number]),
             float(difficulty.high[number]),

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import get_language, gettext as _
 
-from citeboard.core.words import thousands
+from citeboard.core.words import format_thousands
 from scoring.results.board.formatting import metric_label
 from scoring.results.comparison.pieces import (
     ANSWER,
@@ -21,9 +21,9 @@ from scoring.results.comparison.pieces import (
     PARTLY,
     PLACE,
     Beside,
-    Line,
-    Part,
-    Piece,
+    InstanceLine,
+    InstancePart,
+    TextPiece,
 )
 from tasks.types import TaskType, base
 from tasks.types.base import AnswerPart, Credits, Marks
@@ -34,14 +34,14 @@ from tasks.types.guarded.limits import Unreadable
 from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
-SIGNS = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
+SIGNS_BY_MARK_KIND = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
 #: If an item of a displayed list has more than LONG words, each item gets a line.
-LONG = 5
-_BRACKETS = re.compile(r"[\[\]{}\"]")
+LONG_ITEM_WORDS = 5
+_BRACKETS_PATTERN = re.compile(r"[\[\]{}\"]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sides:
+class InstanceSides:
     """The values of an instance that the viewer may see, for tasks whose answers have
     parts. The mappings contain values of runs, keyed by the name of the run.
 
@@ -62,7 +62,7 @@ class Sides:
     pool: int = 0
 
 
-def drawn_sides(kind: TaskType, sides: Sides) -> list[Part]:
+def instance_side_parts(kind: TaskType, sides: InstanceSides) -> list[InstancePart]:
     """Return the input fields, the gold and each answer as displayed parts of an
     instance.
     """
@@ -71,34 +71,38 @@ def drawn_sides(kind: TaskType, sides: Sides) -> list[Part]:
     parts = []
     if kind.declared is None:
         given = [
-            Line([Piece(line)]) for line in sides.given.split("\n") if line.strip()
+            InstanceLine([TextPiece(line)])
+            for line in sides.given.split("\n")
+            if line.strip()
         ]
-        parts += [Part(_("Given"), "given", given)] if given else []
+        parts += [InstancePart(_("Given"), "given", given)] if given else []
     else:
         view = kind.declared.view
-        fields = sides.fields or _fields_of(view, sides.given)
-        text = _marked_text(view, fields)
+        fields = sides.fields or _parse_stored_input_fields(view, sides.given)
+        text = _text_with_positions(view, fields)
         if fields or sides.pool:
-            parts.append(_given_part(view, fields, sides.pool))
-    gold = sides.gold or plain_parts(form, sides.gold_text)
+            parts.append(_input_fields_part(view, fields, sides.pool))
+    gold = sides.gold or unmarked_answer_parts(form, sides.gold_text)
     if gold:
-        lines = _lines(form, gold, _gold_credits(sides), GOLD, text)
-        parts.append(Part(_("Gold"), GOLD, lines))
+        lines = _answer_lines(form, gold, _gold_credits(sides), GOLD, text)
+        parts.append(InstancePart(_("Gold"), GOLD, lines))
     for name, kept in sides.answers.items():
-        answer = kept or plain_parts(form, sides.answer_texts.get(name, ""))
-        chosen = marks_by(sides.marks.get(name, ()), sides.metric)
-        lines = _lines(form, answer, chosen.answer, ANSWER, text) if answer else []
+        answer = kept or unmarked_answer_parts(form, sides.answer_texts.get(name, ""))
+        chosen = marks_of_metric(sides.marks.get(name, ()), sides.metric)
+        lines = (
+            _answer_lines(form, answer, chosen.answer, ANSWER, text) if answer else []
+        )
         said = sides.beside.get(name, ())
         if form == base.RANKING:
-            lines = _with_scores(lines, answer, said)
+            lines = _append_candidate_scores(lines, answer, said)
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
         is_ranking = form == base.RANKING
         note = (
-            _marked_by(kind, chosen, sides.metric)
+            _marking_metric_note(kind, chosen, sides.metric)
             if any(line.kind for line in lines)
             else ""
         )
-        parts.append(Part(heading, ANSWER, lines, is_ranking, note=note))
+        parts.append(InstancePart(heading, ANSWER, lines, is_ranking, note=note))
         if said and not is_ranking:
             heading = (
                 _("Probabilities of %(system)s") % {"system": name}
@@ -106,40 +110,42 @@ def drawn_sides(kind: TaskType, sides: Sides) -> list[Part]:
                 else _("Probabilities")
             )
             labels = {part.name for part in gold}
-            parts.append(Part(heading, ANSWER, _probabilities(said, labels)))
+            parts.append(
+                InstancePart(heading, ANSWER, _label_probability_lines(said, labels))
+            )
     return parts
 
 
-NO_MARKS = Marks((), ())
+EMPTY_MARKS = Marks((), ())
 
 
-def marks_by(marks: Sequence[Marks], metric: str) -> Marks:
+def marks_of_metric(marks: Sequence[Marks], metric: str) -> Marks:
     """Return the marks of the metric or, if the metric has no marks, of the first
     metric with marks.
     """
     own = (one for one in marks if metric in one.metrics)
-    return next(own, marks[0] if marks else NO_MARKS)
+    return next(own, marks[0] if marks else EMPTY_MARKS)
 
 
-def _marked_by(kind: TaskType, marks: Marks, metric: str) -> str:
+def _marking_metric_note(kind: TaskType, marks: Marks, metric: str) -> str:
     name = metric if metric in marks.metrics else next(iter(marks.metrics), "")
     return _("marked by %(measure)s") % {"measure": metric_label(name, kind)}
 
 
-def _gold_credits(sides: Sides) -> Credits:
+def _gold_credits(sides: InstanceSides) -> Credits:
     """Return the marks of the parts of gold, which depend on the answer, or no marks if
     several answers are shown.
     """
     if len(sides.answers) != 1:
         return ()
     [name] = sides.answers
-    return marks_by(sides.marks.get(name, ()), sides.metric).gold
+    return marks_of_metric(sides.marks.get(name, ()), sides.metric).gold
 
 
 # -- The given fields
 
 
-def _fields_of(view: View, given: str) -> dict[str, Any]:
+def _parse_stored_input_fields(view: View, given: str) -> dict[str, Any]:
     """Return the input fields of an instance from a text with one field per line, which
     earlier versions stored.
     """
@@ -158,57 +164,70 @@ def _fields_of(view: View, given: str) -> dict[str, Any]:
     return fields
 
 
-def _given_part(view: View, fields: Mapping[str, Any], pool: int) -> Part:
+def _input_fields_part(
+    view: View, fields: Mapping[str, Any], pool: int
+) -> InstancePart:
     layout = laid_out(view, fields)
     language = (get_language() or "").partition("-")[0]
-    facts = [_fact(view, leaf, language) for leaf in layout.rest]
+    facts = [_field_line(view, leaf, language) for leaf in layout.rest]
     if pool:
         facts.append(
-            Line([], words=_("to choose from: %(n)s") % {"n": thousands(pool)})
+            InstanceLine(
+                [], words=_("to choose from: %(n)s") % {"n": format_thousands(pool)}
+            )
         )
     lines = _main_lines(view, layout, language)
     # If an instance has no field of the task's view, all fields are shown as a table.
     kind = layout.kind if lines else TABLE
-    return Part(_("Given"), "given", lines, layout=kind, facts=facts)
+    return InstancePart(_("Given"), "given", lines, layout=kind, facts=facts)
 
 
-def _main_lines(view: View, layout: Layout, language: str) -> list[Line]:
-    texts = {role: value_text(leaf.value) for role, leaf in layout.main.items()}
+def _main_lines(view: View, layout: Layout, language: str) -> list[InstanceLine]:
+    texts = {role: json_value_text(leaf.value) for role, leaf in layout.main.items()}
     if layout.kind == REFERENCE:
-        return _reference(texts)
+        return _reference_lines(texts)
     if layout.kind == POST:
         by = " · ".join(texts[role] for role in ("author", "date") if role in texts)
-        return [Line([Piece(texts["text"])], words=by)] if "text" in texts else []
+        return (
+            [InstanceLine([TextPiece(texts["text"])], words=by)]
+            if "text" in texts
+            else []
+        )
     return [
-        Line([Piece(texts[role])], label=view.label(leaf.path, language))
+        InstanceLine([TextPiece(texts[role])], label=view.label(leaf.path, language))
         for role, leaf in layout.main.items()
     ]
 
 
-def _reference(texts: Mapping[str, str]) -> list[Line]:
+def _reference_lines(texts: Mapping[str, str]) -> list[InstanceLine]:
     """Return a bibliographic reference as displayed lines, with the title marked."""
     pieces = []
     for role in ("author", "title", "venue", "year"):
         if role in texts:
             text = texts[role].rstrip(" .,")
-            pieces += [Piece(text, "title" if role == "title" else ""), Piece(". ")]
-    return [Line(pieces[:-1])] if pieces else []
+            pieces += [
+                TextPiece(text, "title" if role == "title" else ""),
+                TextPiece(". "),
+            ]
+    return [InstanceLine(pieces[:-1])] if pieces else []
 
 
-def _fact(view: View, leaf: Leaf, language: str) -> Line:
-    return Line([Piece(value_text(leaf.value))], label=view.label(leaf.path, language))
+def _field_line(view: View, leaf: Leaf, language: str) -> InstanceLine:
+    return InstanceLine(
+        [TextPiece(json_value_text(leaf.value))], label=view.label(leaf.path, language)
+    )
 
 
-def value_text(value: Any) -> str:
+def json_value_text(value: Any) -> str:
     """Return a JSON value as readable text."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        texts = [value_text(own) for own in value]
-        are_long = any(len(text.split()) >= LONG for text in texts)
+        texts = [json_value_text(own) for own in value]
+        are_long = any(len(text.split()) >= LONG_ITEM_WORDS for text in texts)
         return ("\n" if are_long else ", ").join(texts)
     if isinstance(value, Mapping):
-        named = ((in_words(name), value_text(own)) for name, own in value.items())
+        named = ((in_words(name), json_value_text(own)) for name, own in value.items())
         return "; ".join(f"{name}: {text}" for name, text in named)
     return "" if value is None else str(value)
 
@@ -216,7 +235,7 @@ def value_text(value: Any) -> str:
 # -- Gold and answers
 
 
-def kind_of(credit: float | None, side: str) -> str:
+def mark_kind(credit: float | None, side: str) -> str:
     """Return the kind of a mark, which is right, partly right or wrong for parts of
     answers, and found, partly found or missed for parts of gold.
     """
@@ -229,7 +248,7 @@ def kind_of(credit: float | None, side: str) -> str:
 
 def mark_words(credit: float | None, side: str) -> str:
     """Return the words that describe the mark of a part, such as partly right."""
-    kind = kind_of(credit, side)
+    kind = mark_kind(credit, side)
     if kind == PARTLY:
         words = _("partly found: %(n)s") if side == GOLD else _("partly right: %(n)s")
         return words % {"n": f"{credit:.2g}"}
@@ -238,9 +257,9 @@ def mark_words(credit: float | None, side: str) -> str:
     return {GOLD: _("missed"), ANSWER: _("wrong")}.get(kind, "")
 
 
-def _lines(
+def _answer_lines(
     form: str, parts: Parts, credits_: Credits, side: str, text: Sequence[str]
-) -> list[Line]:
+) -> list[InstanceLine]:
     """Return displayed lines for an answer, first the text in which parts have
     positions, and then each part.
     """
@@ -250,12 +269,14 @@ def _lines(
         for part, credit in zip(parts, padded, strict=False)
     ]
     if text and any(part.start >= 0 for part in parts):
-        return [_with_places(text, parts, padded, side, form), *lines]
+        return [_mark_parts_in_text(text, parts, padded, side, form), *lines]
     return lines
 
 
-def _part_line(form: str, part: AnswerPart, credit: float | None, side: str) -> Line:
-    kind, told = kind_of(credit, side), [mark_words(credit, side)]
+def _part_line(
+    form: str, part: AnswerPart, credit: float | None, side: str
+) -> InstanceLine:
+    kind, told = mark_kind(credit, side), [mark_words(credit, side)]
     text = part.text or part.name
     place = ""
     if form == base.EVIDENCE and part.level:
@@ -274,8 +295,8 @@ def _part_line(form: str, part: AnswerPart, credit: float | None, side: str) -> 
     if form == base.RANKING and note:
         note = _("grade %(n)s") % {"n": note}
     words = " · ".join(filter(None, (note, place if place != text else "", *told)))
-    return Line(
-        [Piece(text, kind)],
+    return InstanceLine(
+        [TextPiece(text, kind)],
         kind,
         words,
         number=part.number + 1,
@@ -283,7 +304,7 @@ def _part_line(form: str, part: AnswerPart, credit: float | None, side: str) -> 
     )
 
 
-def _marked_text(view: View, fields: Mapping[str, Any]) -> Sequence[str]:
+def _text_with_positions(view: View, fields: Mapping[str, Any]) -> Sequence[str]:
     """Return the text in which answers have positions, as a sequence of characters or
     tokens.
     """
@@ -293,13 +314,13 @@ def _marked_text(view: View, fields: Mapping[str, Any]) -> Sequence[str]:
     return value if isinstance(value, str) else ""
 
 
-def _with_places(
+def _mark_parts_in_text(
     text: Sequence[str],
     parts: Parts,
     credits_: Sequence[float | None],
     side: str,
     form: str,
-) -> Line:
+) -> InstanceLine:
     """Return the text as a displayed line in which each part is marked, where only the
     first of overlapping parts is marked.
     """
@@ -308,22 +329,24 @@ def _with_places(
     for part, credit in placed:
         if part.start < end or part.end > len(text):
             continue
-        kind = kind_of(credit, side)
+        kind = mark_kind(credit, side)
         pieces += [
-            Piece("".join(text[end : part.start])),
-            Piece(
+            TextPiece("".join(text[end : part.start])),
+            TextPiece(
                 "".join(text[part.start : part.end]).rstrip(),
                 kind or PLACE,
-                SIGNS.get(kind, ""),
+                SIGNS_BY_MARK_KIND.get(kind, ""),
             ),
-            Piece(" " if form == base.TAGS else ""),
+            TextPiece(" " if form == base.TAGS else ""),
         ]
         end = part.end
-    pieces.append(Piece("".join(text[end:])))
-    return Line([piece for piece in pieces if piece.text])
+    pieces.append(TextPiece("".join(text[end:])))
+    return InstanceLine([piece for piece in pieces if piece.text])
 
 
-def _with_scores(lines: list[Line], parts: Parts, said: Beside) -> list[Line]:
+def _append_candidate_scores(
+    lines: list[InstanceLine], parts: Parts, said: Beside
+) -> list[InstanceLine]:
     """Return the lines of ranked candidates with the scores that the run gives to the
     candidates.
     """
@@ -335,36 +358,40 @@ def _with_scores(lines: list[Line], parts: Parts, said: Beside) -> list[Line]:
     ]
 
 
-def _probabilities(said: Beside, labels: set[str]) -> list[Line]:
+def _label_probability_lines(said: Beside, labels: set[str]) -> list[InstanceLine]:
     """Return the probabilities that a run gives to labels as lines, the most likely
     label first, with the gold's label marked.
     """
     lines = []
     for label, number in sorted(said, key=lambda pair: -pair[1]):
         words = [_("gold")] if label in labels else []
-        lines.append(Line([Piece(label)], words=" · ".join([*words, f"{number:.4g}"])))
+        lines.append(
+            InstanceLine(
+                [TextPiece(label)], words=" · ".join([*words, f"{number:.4g}"])
+            )
+        )
     return lines
 
 
-def plain_parts(form: str, text: str) -> list[AnswerPart]:
+def unmarked_answer_parts(form: str, text: str) -> list[AnswerPart]:
     """Return the lines of an answer without marks, for answers that earlier versions
     stored without parts.
     """
     lines = text.split("\n") if text else []
     if form == base.EVIDENCE:
-        lines = [_BRACKETS.sub("", line) for line in lines]
+        lines = [_BRACKETS_PATTERN.sub("", line) for line in lines]
     return [*map(AnswerPart, lines)]
 
 
-FOUND_AT = {"first-1": 1, "first-2-3": 3, "first-4-10": 10}
-NOT_FOUND = "first-none"
+LAST_RANK_BY_OUTCOME = {"first-1": 1, "first-2-3": 3, "first-4-10": 10}
+NOT_FOUND_OUTCOME = "first-none"
 
 
-def outcome_of(form: str, shown: base.ShownInstance) -> set[str]:
+def outcomes_from_marks(form: str, shown: base.ShownInstance) -> set[str]:
     """Return the kinds of the first marks of an answer, such as right and wrong, or no
     kinds if the answer has no marks.
     """
-    marks = shown.marks[0] if shown.marks else NO_MARKS
+    marks = shown.marks[0] if shown.marks else EMPTY_MARKS
     if form == base.RANKING and marks.gold:
         place = next(
             (
@@ -372,10 +399,13 @@ def outcome_of(form: str, shown: base.ShownInstance) -> set[str]:
                 for part, credit in zip(shown.answer_parts, marks.answer, strict=False)
                 if credit
             ),
-            FOUND_AT["first-4-10"] + 1,
+            LAST_RANK_BY_OUTCOME["first-4-10"] + 1,
         )
         return {
-            next((kind for kind, last in FOUND_AT.items() if place <= last), NOT_FOUND)
+            next(
+                (kind for kind, last in LAST_RANK_BY_OUTCOME.items() if place <= last),
+                NOT_FOUND_OUTCOME,
+            )
         }
     if form == base.TAGS:
         has = {

@@ -11,27 +11,27 @@ from django.utils.translation import gettext as _
 
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
-from scoring.results.board.differences import class_table, classes_of
+from scoring.results.board.differences import class_table, classes_by_dimension
 from scoring.results.board.standings import Board, Row
 from scoring.results.publications import published
 from scoring.results.publications.placement import (
     CLASSES_ACROSS,
     LINES,
     SYSTEMS_ACROSS,
-    Recomputed,
+    RecomputedNames,
 )
-from scoring.results.publications.reading import Measure
+from scoring.results.publications.reading import PrintedMeasure
 from scoring.results.publications.reproduced import (
-    Pair,
-    class_values,
-    on_scale,
-    printed_and_own,
+    ReportedAndComputed,
+    board_class_values,
+    convert_to_printed_scale,
+    reported_and_recomputed_bars,
 )
 from tasks.models import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperLine:
+class PaperTableLine:
     """A line of a board in the layout of a paper's table. ``printed`` and ``row`` are
     the printed row and the board's row of the same system, and one of both may be
     missing. ``label`` is the name of a class, or empty for all classes.
@@ -40,7 +40,7 @@ class PaperLine:
     label: str
     printed: published.PublishedRow | None
     row: Row | None
-    pairs: list[Pair]
+    pairs: list[ReportedAndComputed]
 
     @property
     def system(self) -> str:
@@ -50,18 +50,18 @@ class PaperLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridRow:
+class PaperGridRow:
     """A row of a table whose columns are classes or systems. Each cell has a pair of
     printed and computed values for each printed metric.
     """
 
     label: str
     row: Row | None
-    cells: list[list[Pair]]
+    cells: list[list[ReportedAndComputed]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnValue:
+class ComputedValue:
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -69,13 +69,13 @@ class OwnValue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperView:
+class PaperTableView:
     shown: published.PublishedTable
     board: Board
     by_class: bool
 
     @property
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[PrintedMeasure]:
         """Return all columns of the printed table, even if the board computes no values
         of a column.
         """
@@ -89,30 +89,30 @@ class PaperView:
     @property
     def has_chart(self) -> bool:
         """Return False if a chart cannot compare the printed and computed numbers."""
-        is_computed = any(self._metric(measure) for measure in self.measures)
+        is_computed = any(self._board_metric_of(measure) for measure in self.measures)
         return len(self.lines) > 1 and not self.is_of_other_data and is_computed
 
     @cached_property
     def _columns(self) -> set[str]:
         return {column.name for column in self.board.columns}
 
-    def _metric(self, measure: Measure) -> str:
+    def _board_metric_of(self, measure: PrintedMeasure) -> str:
         """Return the name of the board's column for a printed column, or an empty text
         if the board has no such column.
         """
-        name = self._computed.get(measure.name, "")
+        name = self._board_metrics_by_printed.get(measure.name, "")
         return name if name in self._columns else ""
 
     @cached_property
-    def _computed(self) -> Mapping[str, str]:
-        return self.shown.computed_by_same_model(self.board.phase.task.options)
+    def _board_metrics_by_printed(self) -> Mapping[str, str]:
+        return self.shown.board_metrics_of_same_model(self.board.phase.task.options)
 
     @cached_property
     def filters(self) -> list[tuple[str, str]]:
         """Return the classes of the board to which the printed values are restricted,
         each with its dimension.
         """
-        known = classes_of(self.board)
+        known = classes_by_dimension(self.board)
         filters = []
         if only := self.shown.placement.only:
             dimension, _colon, label = only.partition(":")
@@ -127,17 +127,17 @@ class PaperView:
             filters.append(("dataset", printed.pop()))
         return filters
 
-    def _filters_of(self, measure: Measure) -> list[tuple[str, str]]:
+    def _class_filters_of(self, measure: PrintedMeasure) -> list[tuple[str, str]]:
         only = self.shown.placement.only.partition(":")[0].strip()
         is_of_all = measure.name in self.shown.placement.of_all
         return [one for one in self.filters if not (is_of_all and one[0] == only)]
 
-    def _why_empty(self, measure: Measure) -> str:
+    def _why_column_is_empty(self, measure: PrintedMeasure) -> str:
         """Return the reason why the board has no values for a column of the printed
         table, or an empty text.
         """
-        known = classes_of(self.board)
-        filters = self._filters_of(measure)
+        known = classes_by_dimension(self.board)
+        filters = self._class_filters_of(measure)
         missing = [
             label
             for dimension, label in filters
@@ -157,12 +157,12 @@ class PaperView:
         gaps = []
         for measure in self.measures:
             name = self.shown.computed.get(measure.name, "")
-            if why := self._why_empty(measure):
+            if why := self._why_column_is_empty(measure):
                 gaps.append((measure.label, why))
             elif not name and measure.name not in ends:
                 why = _("no measure of the board is named for it")
                 gaps.append((measure.label, why))
-            elif name and measure.name not in self._computed:
+            elif name and measure.name not in self._board_metrics_by_printed:
                 why = _("the board's values are those of another model than %(model)s")
                 gaps.append((measure.label, why % {"model": measure.model}))
             elif name and name not in self._columns:
@@ -170,29 +170,32 @@ class PaperView:
                 gaps.append((measure.label, why))
         return gaps
 
-    def _values(self, name: str, measure: Measure) -> dict[int, OwnValue]:
+    def _computed_values_by_run(
+        self, name: str, measure: PrintedMeasure
+    ) -> dict[int, ComputedValue]:
         """Return the board's value in a column for each run, on the scale of the
         printed values, and restricted to the table's classes.
         """
-        if name not in self._columns or self._why_empty(measure):
+        if name not in self._columns or self._why_column_is_empty(measure):
             return {}
-        if filters := self._filters_of(measure):
-            return self._class_values(name, measure, filters[0])
+        if filters := self._class_filters_of(measure):
+            return self._computed_class_values(name, measure, filters[0])
         [column] = [one for one in self.board.columns if one.name == name]
         values = {}
         for row in self.board.rows:
             if cell := row.scores.get(name):
                 value, low, high = (
-                    on_scale(end, column.scale, measure) for end in cell[1:4]
+                    convert_to_printed_scale(end, column.scale, measure)
+                    for end in cell[1:4]
                 )
-                values[row.submission] = OwnValue(
+                values[row.submission] = ComputedValue(
                     value=value, low=low, high=high, word=cell.word
                 )
         return values
 
-    def _class_values(
-        self, name: str, measure: Measure, part: tuple[str, str]
-    ) -> dict[int, OwnValue]:
+    def _computed_class_values(
+        self, name: str, measure: PrintedMeasure, part: tuple[str, str]
+    ) -> dict[int, ComputedValue]:
         dimension, wanted = part
         table = class_table(self.board, self.board.rows, dimension, name)
         values = {}
@@ -201,22 +204,28 @@ class PaperView:
                 continue
             for row in self.board.rows:
                 value = table.value(own_class.label, row)
-                values[row.submission] = OwnValue(
-                    value=on_scale(value, table.scale, measure),
+                values[row.submission] = ComputedValue(
+                    value=convert_to_printed_scale(value, table.scale, measure),
                     word=table.withheld.get((own_class.label, row.evaluation), ""),
                 )
         return values
 
     @cached_property
-    def _own(self) -> dict[tuple[str, str, int], Pair]:
+    def _computed_pairs(self) -> dict[tuple[str, str, int], ReportedAndComputed]:
         """Return the computed values, keyed by class (empty for all instances), printed
         metric and run.
         """
-        found: dict[tuple[str, str, int], Pair] = {}
+        found: dict[tuple[str, str, int], ReportedAndComputed] = {}
         for measure in self.measures:
-            blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
-            deviations = self._values(f"{self._metric(measure)}_deviation", measure)
-            for run, own in self._values(self._metric(measure), measure).items():
+            blank = ReportedAndComputed(
+                figure=None, own=None, decimals=self._printed_decimals(measure)
+            )
+            deviations = self._computed_values_by_run(
+                f"{self._board_metric_of(measure)}_deviation", measure
+            )
+            for run, own in self._computed_values_by_run(
+                self._board_metric_of(measure), measure
+            ).items():
                 deviation = deviations.get(run)
                 found["", measure.name, run] = replace(
                     blank,
@@ -226,10 +235,12 @@ class PaperView:
                     kept_back=own.word,
                     deviation=deviation.value if deviation else None,
                 )
-            found |= self._of_classes(measure, blank)
+            found |= self._computed_class_pairs(measure, blank)
         for place, end in enumerate(self.shown.placement.interval):
             measure = next(one for one in self.measures if one.name == end)
-            blank = Pair(figure=None, own=None, decimals=self._decimals(measure))
+            blank = ReportedAndComputed(
+                figure=None, own=None, decimals=self._printed_decimals(measure)
+            )
             for run in [row.submission for row in self.board.rows]:
                 leading = found.get(("", self.shown.leading.name, run))
                 if leading:
@@ -237,22 +248,28 @@ class PaperView:
                     found["", end, run] = replace(blank, own=own_end)
         return found
 
-    def _of_classes(
-        self, measure: Measure, blank: Pair
-    ) -> dict[tuple[str, str, int], Pair]:
-        if not self.by_class or not self._plan or self._why_empty(measure):
+    def _computed_class_pairs(
+        self, measure: PrintedMeasure, blank: ReportedAndComputed
+    ) -> dict[tuple[str, str, int], ReportedAndComputed]:
+        if (
+            not self.by_class
+            or not self._class_mapping
+            or self._why_column_is_empty(measure)
+        ):
             return {}
         rows = {row.submission: row for row in self.board.rows}
         shown = replace(
             self.shown, placement=replace(self.shown.placement, metric=measure.name)
         )
-        values, _sizes = class_values(self.board, rows, shown, self._plan)
+        values, _sizes = board_class_values(
+            self.board, rows, shown, self._class_mapping
+        )
         return {
             (label, measure.name, run): replace(blank, own=own, kept_back=why)
             for (label, run), (own, why) in values.items()
         }
 
-    def _decimals(self, measure: Measure) -> int:
+    def _printed_decimals(self, measure: PrintedMeasure) -> int:
         figures = (row.figures.get(measure.name) for row in self.shown.rows)
         lengths = (
             len(figure.printed.partition(".")[2].rstrip("*%"))
@@ -272,30 +289,34 @@ class PaperView:
         """
         if not self.is_grid:
             return [measure.label for measure in self.measures]
-        return list(dict.fromkeys(self._across(line) for line in self.lines))
+        return list(
+            dict.fromkeys(self._column_head_of_line(line) for line in self.lines)
+        )
 
-    def _across(self, line: PaperLine) -> str:
+    def _column_head_of_line(self, line: PaperTableLine) -> str:
         if self.shown.placement.layout == SYSTEMS_ACROSS:
             return line.system
         return line.label or _("all")
 
-    def _down(self, line: PaperLine) -> str:
+    def _row_head_of_line(self, line: PaperTableLine) -> str:
         if self.shown.placement.layout == SYSTEMS_ACROSS:
             return line.label or _("all")
         return line.system
 
     @property
-    def grid(self) -> list[GridRow]:
+    def grid(self) -> list[PaperGridRow]:
         """Return the rows of the displayed table if its columns are classes or systems."""
-        cells: dict[str, dict[str, list[Pair]]] = {}
+        cells: dict[str, dict[str, list[ReportedAndComputed]]] = {}
         runs: dict[str, Row | None] = {}
         for line in self.lines:
-            name = self._down(line)
-            cells.setdefault(name, {}).setdefault(self._across(line), line.pairs)
+            name = self._row_head_of_line(line)
+            cells.setdefault(name, {}).setdefault(
+                self._column_head_of_line(line), line.pairs
+            )
             has_systems_down = self.shown.placement.layout == CLASSES_ACROSS
             runs.setdefault(name, line.row if has_systems_down else None)
         return [
-            GridRow(
+            PaperGridRow(
                 label=name,
                 row=runs[name],
                 cells=[row.get(head, []) for head in self.heads],
@@ -304,32 +325,36 @@ class PaperView:
         ]
 
     @cached_property
-    def _plan(self) -> Recomputed | None:
+    def _class_mapping(self) -> RecomputedNames | None:
         """Return the mapping from printed to computed names, with the dimension of the
         board that has the most printed classes, or None without such a dimension.
         """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
-        known = classes_of(self.board).items()
+        known = classes_by_dimension(self.board).items()
         shared = {
             dimension: len(printed & set(map(str.casefold, labels)))
             for dimension, labels in known
         }
         nearest = max(shared, key=lambda name: shared[name], default="")
-        plan = said or Recomputed(rules=self.board.rules or "", metrics={}, systems={})
+        plan = said or RecomputedNames(
+            rules=self.board.rules or "", metrics={}, systems={}
+        )
         if plan.dimension or plan.classes:
             return plan
         return replace(plan, dimension=nearest) if shared.get(nearest) else None
 
     @cached_property
-    def lines(self) -> list[PaperLine]:
+    def lines(self) -> list[PaperTableLine]:
         """Return the lines of the table, which are the printed rows in order and, for
         each class, the systems that only the board has.
         """
         said = self.shown.placement.recomputed
         systems: Mapping[str, str] = said.systems if said else {}
         rows: dict[str, Row] = {row.system: row for row in reversed(self.board.rows)}
-        has_classes = self.by_class and any(label for label, _name, _run in self._own)
+        has_classes = self.by_class and any(
+            label for label, _name, _run in self._computed_pairs
+        )
         labels = (
             list(dict.fromkeys(row.label for row in self.shown.rows))
             if has_classes
@@ -338,7 +363,7 @@ class PaperView:
         as_listed = sorted(
             self.shown.rows, key=lambda row: min(one.pk for one in row.figures.values())
         )
-        lines, order = [], sorted(self.board.rows, key=self._place)
+        lines, order = [], sorted(self.board.rows, key=self._row_sort_key)
         for label in labels:
             beside: set[int] = set()
             for printed in as_listed:
@@ -352,9 +377,9 @@ class PaperView:
                     )
                     row = rows.get(runs or beside_it)
                     beside |= {row.submission} if row else set()
-                    lines.append(self._line(label, printed, row))
+                    lines.append(self._paper_table_line(label, printed, row))
             left = [row for row in order if row.submission not in beside]
-            of_board = [self._line(label, None, row) for row in left]
+            of_board = [self._paper_table_line(label, None, row) for row in left]
             lines += [
                 line
                 for line in of_board
@@ -362,24 +387,32 @@ class PaperView:
             ]
         return lines
 
-    def _place(self, row: Row) -> tuple[bool, float]:
+    def _row_sort_key(self, row: Row) -> tuple[bool, float]:
         """Return a sort key by which the row with the best value of the first printed
         metric comes first.
         """
-        pair = self._own.get(("", self.shown.leading.name, row.submission))
+        pair = self._computed_pairs.get(("", self.shown.leading.name, row.submission))
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
 
-    def _line(
+    def _paper_table_line(
         self, label: str, printed: published.PublishedRow | None, row: Row | None
-    ) -> PaperLine:
+    ) -> PaperTableLine:
         pairs = []
         for measure in self.measures:
-            own = self._own.get((label, measure.name, row.submission)) if row else None
+            own = (
+                self._computed_pairs.get((label, measure.name, row.submission))
+                if row
+                else None
+            )
             figure = printed.figures.get(measure.name) if printed else None
-            pairs.append(replace(own or Pair(figure=None, own=None), figure=figure))
+            pairs.append(
+                replace(
+                    own or ReportedAndComputed(figure=None, own=None), figure=figure
+                )
+            )
         named = printed.label if printed and not label else label
-        return PaperLine(label=named, printed=printed, row=row, pairs=pairs)
+        return PaperTableLine(label=named, printed=printed, row=row, pairs=pairs)
 
     @property
     def bars(self) -> Bars:
@@ -388,8 +421,8 @@ class PaperView:
         """
         names = [measure.name for measure in self.measures]
         leading = self.shown.leading
-        if not self._metric(leading):
-            computed = [one for one in self.measures if self._metric(one)]
+        if not self._board_metric_of(leading):
+            computed = [one for one in self.measures if self._board_metric_of(one)]
             leading = next(iter(computed), leading)
         printed: dict[str, dict[str, Measured]] = {}
         own: dict[str, dict[str, Measured]] = {}
@@ -421,14 +454,14 @@ class PaperView:
             )
             for name, values in drawn.items()
         ]
-        return printed_and_own(leading, labels, series)
+        return reported_and_recomputed_bars(leading, labels, series)
 
 
 def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
     """Return the published tables of the task's own publications, or of publications
     for this kind of task, each with True if the rows are classes.
     """
-    found = published.published_of_kind(task)
+    found = published.published_results_of_kind(task)
     tables = [(table, False) for table in found.headlines] + [
         (table, True) for table in found.by_class
     ]

@@ -9,12 +9,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from scoring.results.publications.reading import Feature, PrintedTable, Publication
-from tasks.seasons.file.tables import Table, near, one_of
+from tasks.seasons.file.tables import (
+    CheckedTable,
+    describe_choices,
+    suggest_similar_name,
+)
 from tasks.types.base import current_rules
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recomputed:
+class RecomputedNames:
     """The mapping from names in a published table to names on the board.
 
     The name of a class may include its dimension, as in `pos_before:verb`. ``runs``
@@ -34,11 +38,11 @@ class Recomputed:
 
 
 LINES, CLASSES_ACROSS, SYSTEMS_ACROSS = "lines", "classes", "systems"
-LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
+TABLE_LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placement:
+class TablePlacement:
     """The declaration in a season file how the board of a task shows a published table.
     If ``by`` is set, each printed row belongs to one class, and ``overall`` is the name
     of the row for all classes.
@@ -56,14 +60,14 @@ class Placement:
     overall: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     interval: tuple[str, ...] = ()
-    recomputed: Recomputed | None = None
+    recomputed: RecomputedNames | None = None
     only: str = ""
     of_all: tuple[str, ...] = ()
     metrics: Mapping[str, str] = field(default_factory=dict)
     layout: str = LINES
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Placement:
+    def of(cls, kept: Mapping[str, Any]) -> TablePlacement:
         beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
         of_all = tuple(kept.get("of_all", ()))
         return cls(
@@ -71,7 +75,7 @@ class Placement:
                 **kept,
                 "interval": interval,
                 "of_all": of_all,
-                "recomputed": Recomputed(**beside) if beside else None,
+                "recomputed": RecomputedNames(**beside) if beside else None,
             }
         )
 
@@ -90,7 +94,9 @@ class Placement:
         )
 
 
-def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
+def read_placement(
+    table: CheckedTable,
+) -> tuple[TablePlacement, CheckedTable, CheckedTable | None]:
     """Return the placement of a published table from a season file, and the tables of
     the file for reporting later faults.
     """
@@ -103,7 +109,7 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
             name: beside.words(name)
             for name in ("metrics", "systems", "classes", "runs")
         }
-        recomputed = Recomputed(
+        recomputed = RecomputedNames(
             rules=rules, **words, dimension=dimension, remark=remark
         )
         beside.close()
@@ -115,7 +121,7 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
         table.words("where"),
         table.texts("interval", ()),
     )
-    said = Placement(
+    said = TablePlacement(
         table=name,
         **texts,
         where=where,
@@ -124,7 +130,7 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
         only=table.text("only", ""),
         of_all=table.texts("of_all", ()),
         metrics=table.words("metrics"),
-        layout=table.choice("layout", LAYOUTS, LINES),
+        layout=table.choice("layout", TABLE_LAYOUTS, LINES),
     )
     if said.only and not all(part.strip() for part in said.only.partition(":")):
         table.refuse(
@@ -136,13 +142,13 @@ def read_placement(table: Table) -> tuple[Placement, Table, Table | None]:
     return said, table, beside
 
 
-def judged_placement(
-    said: Placement,
-    here: Table,
-    beside: Table | None,
+def checked_placement(
+    said: TablePlacement,
+    here: CheckedTable,
+    beside: CheckedTable | None,
     publications: Sequence[Publication],
     metrics: Mapping[str, Sequence[str]],
-) -> Placement | None:
+) -> TablePlacement | None:
     """Return the placement of a published table if everything that the placement names
     exists in the publications. Otherwise, report faults at the lines of the placement
     in the season file.
@@ -158,7 +164,9 @@ def judged_placement(
         here.refuse(
             "paper",
             fault,
-            one_of(keys) if keys else "“published” in [season] names its file",
+            describe_choices(keys)
+            if keys
+            else "“published” in [season] names its file",
         )
         return None
     publication = publications[keys.index(name)]
@@ -167,10 +175,8 @@ def judged_placement(
     )
     if printed is None:
         names = [table.name for table in publication.tables]
-        message = (
-            f"{publication.paper.key} has no “{said.table}”{near(said.table, names)}"
-        )
-        here.refuse("table", message, one_of(names))
+        message = f"{publication.paper.key} has no “{said.table}”{suggest_similar_name(said.table, names)}"
+        here.refuse("table", message, describe_choices(names))
         return None
     measures = [measure.name for measure in printed.measures]
     for key, wanted in (
@@ -182,7 +188,9 @@ def judged_placement(
         for name in wanted:
             if name not in measures:
                 here.refuse(
-                    key, f"{printed.name} has no metric “{name}”", one_of(measures)
+                    key,
+                    f"{printed.name} has no metric “{name}”",
+                    describe_choices(measures),
                 )
     if len(said.interval) not in (0, 2):
         message = f"“interval” names {len(said.interval)} metrics"
@@ -190,16 +198,16 @@ def judged_placement(
     placement = replace(
         said, paper=publication.paper.key, metric=said.metric or measures[0]
     )
-    _judge_rows(here, printed, placement)
+    _check_placed_rows(here, printed, placement)
     if beside is not None and said.recomputed:
-        _judge_recomputed(beside, said.recomputed, printed, metrics)
-        _judge_class_names(beside, said.recomputed, printed, placement)
+        _check_recomputed_names(beside, said.recomputed, printed, metrics)
+        _check_class_names(beside, said.recomputed, printed, placement)
     return placement
 
 
-def _judge_recomputed(
-    here: Table,
-    entry: Recomputed,
+def _check_recomputed_names(
+    here: CheckedTable,
+    entry: RecomputedNames,
     printed: PrintedTable,
     metrics: Mapping[str, Sequence[str]],
 ) -> None:
@@ -207,7 +215,7 @@ def _judge_recomputed(
         here.refuse(
             "rules",
             f"the task has no rules “{entry.rules}”",
-            one_of(metrics) if metrics else "",
+            describe_choices(metrics) if metrics else "",
         )
         return
     computed = {
@@ -237,20 +245,23 @@ def _judge_recomputed(
             if name not in there:
                 here.refuse(
                     key,
-                    f"{printed.name} has no “{name}”{near(name, there)}",
-                    one_of(there),
+                    f"{printed.name} has no “{name}”{suggest_similar_name(name, there)}",
+                    describe_choices(there),
                 )
     for name in entry.metrics.values():
         if name not in metrics[entry.rules]:
             here.refuse(
                 "metrics",
                 f"{entry.rules} has no metric “{name}”",
-                one_of(metrics[entry.rules]),
+                describe_choices(metrics[entry.rules]),
             )
 
 
-def _judge_class_names(
-    here: Table, entry: Recomputed, printed: PrintedTable, placement: Placement
+def _check_class_names(
+    here: CheckedTable,
+    entry: RecomputedNames,
+    printed: PrintedTable,
+    placement: TablePlacement,
 ) -> None:
     if entry.runs and not placement.by:
         here.refuse(
@@ -273,17 +284,19 @@ def _judge_class_names(
             "one of them",
         )
     taken = (row.features for row in printed.rows if placement.takes(row.features))
-    classes = list(dict.fromkeys(class_of(features, placement) for features in taken))
+    classes = list(
+        dict.fromkeys(printed_class_of(features, placement) for features in taken)
+    )
     for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
             if name not in classes:
-                message = (
-                    f"{printed.name} has no class “{name}” here{near(name, classes)}"
-                )
-                here.refuse(key, message, one_of(classes))
+                message = f"{printed.name} has no class “{name}” here{suggest_similar_name(name, classes)}"
+                here.refuse(key, message, describe_choices(classes))
 
 
-def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> None:
+def _check_placed_rows(
+    here: CheckedTable, printed: PrintedTable, placement: TablePlacement
+) -> None:
     fields = sorted({name for row in printed.rows for name in row.features})
     for key, names in (
         ("by", [placement.by] if placement.by else []),
@@ -292,7 +305,9 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
         for name in names:
             if name not in fields:
                 here.refuse(
-                    key, f"the rows of {printed.name} have no “{name}”", one_of(fields)
+                    key,
+                    f"the rows of {printed.name} have no “{name}”",
+                    describe_choices(fields),
                 )
                 return
     if not (rows := [row for row in printed.rows if placement.takes(row.features)]):
@@ -301,7 +316,7 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
             f"no row of {printed.name} is picked",
         )
         return
-    classes = [class_of(row.features, placement) for row in rows]
+    classes = [printed_class_of(row.features, placement) for row in rows]
     if placement.overall and placement.overall not in classes:
         here.refuse(
             "overall",
@@ -314,7 +329,7 @@ def _judge_rows(here: Table, printed: PrintedTable, placement: Placement) -> Non
         here.refuse("table", message, "“by” or “where”, so that each stands once")
 
 
-def class_of(features: Mapping[str, Feature], placement: Placement) -> str:
+def printed_class_of(features: Mapping[str, Feature], placement: TablePlacement) -> str:
     """Return the printed name of a class, which for a window gives the numbers of words
     before and after.
     """

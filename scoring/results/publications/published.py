@@ -21,22 +21,31 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from citeboard.core.plain_text import plain
-from citeboard.core.query import Choice, Query, text_from, texts_from
+from citeboard.core.query import (
+    LinkedChoice,
+    PageParameters,
+    text_parameter,
+    texts_parameter,
+)
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.board import differences
-from scoring.results.board.charts import heat_map, in_words, system_bars
+from scoring.results.board.charts import (
+    class_bar_chart,
+    class_heat_map,
+    class_table_summary,
+)
 from scoring.results.board.exports import csv_text, json_text
-from scoring.results.board.formatting import MINUS, dimension_label, interval
+from scoring.results.board.formatting import MINUS_SIGN, dimension_label, interval
 from scoring.results.board.standings import Cell
-from scoring.results.board.table import Axis, Whisker, whisker
-from scoring.results.publications.placement import Placement, class_of
-from scoring.results.publications.reading import Measure
+from scoring.results.board.table import IntervalAxis, IntervalWhisker, interval_whisker
+from scoring.results.publications.placement import TablePlacement, printed_class_of
+from scoring.results.publications.reading import PrintedMeasure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
 #: WIDTHS maps the scale of a printed metric to the maximum value in drawings.
-WIDTHS = {"fraction": 1.0, "percent": 100.0}
+DRAWN_MAXIMUM_BY_SCALE = {"fraction": 1.0, "percent": 100.0}
 
 
 @dataclass(kw_only=True)
@@ -58,12 +67,12 @@ class PublishedRow:
 @dataclass(kw_only=True)
 class PublishedTable:
     table: ReportedTable
-    placement: Placement
-    measures: list[Measure]
+    placement: TablePlacement
+    measures: list[PrintedMeasure]
     rows: list[PublishedRow] = field(default_factory=list)
 
     @property
-    def leading(self) -> Measure:
+    def leading(self) -> PrintedMeasure:
         return next(
             measure
             for measure in self.measures
@@ -71,7 +80,7 @@ class PublishedTable:
         )
 
     @property
-    def columns(self) -> list[Measure]:
+    def columns(self) -> list[PrintedMeasure]:
         return [
             measure
             for measure in self.measures
@@ -89,7 +98,9 @@ class PublishedTable:
         }
         return (said.metrics if said else {}) or {**known, **self.placement.metrics}
 
-    def computed_by_same_model(self, options: Mapping[str, str]) -> Mapping[str, str]:
+    def board_metrics_of_same_model(
+        self, options: Mapping[str, str]
+    ) -> Mapping[str, str]:
         """Return the mapping `computed` without metrics for which the task uses another
         model than the paper.
         """
@@ -137,7 +148,7 @@ class PublishedTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedResults:
     """The published tables of results for a task. ``headlines`` are tables whose rows
     are systems, best first, and ``others`` are tables whose rows are, for example, data
     sets.
@@ -162,42 +173,44 @@ class Published:
         return not self.tables
 
 
-def published_of(task: Task) -> Published:
-    return _published_by({task.pk: _placements(task)})[task.pk]
+def published_results_of(task: Task) -> PublishedResults:
+    return _published_results_by_task({task.pk: _stored_placements(task)})[task.pk]
 
 
-def published_of_kind(task: Task) -> Published:
+def published_results_of_kind(task: Task) -> PublishedResults:
     """Return the published results for the task, or for public tasks of the same kind
     if the task has none.
     """
-    if not (placements := _placements(task)) and not task.declaration_id:
+    if not (placements := _stored_placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
             type=task.type, declaration=None, season__is_public=True
         )
         found = alike.exclude(published=[]).order_by("season_id", "position")
-        placements = [placement for other in found for placement in _placements(other)]
+        placements = [
+            placement for other in found for placement in _stored_placements(other)
+        ]
     distinct = {repr(placement): placement for placement in placements}
-    return _published_by({task.pk: list(distinct.values())})[task.pk]
+    return _published_results_by_task({task.pk: list(distinct.values())})[task.pk]
 
 
-def leading_of_each(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
-    placed_on = ((task.pk, _placements(task)) for task in tasks)
+def leading_table_by_task(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
+    placed_on = ((task.pk, _stored_placements(task)) for task in tasks)
     leading = {
         task: [one for one in of if not one.by or one.overall][:1]
         for task, of in placed_on
     }
     return {
         task: shown.headlines[0]
-        for task, shown in _published_by(leading).items()
+        for task, shown in _published_results_by_task(leading).items()
         if shown.headlines
     }
 
 
-def _placements(task: Task) -> list[Placement]:
-    return [Placement.of(kept) for kept in task.published]
+def _stored_placements(task: Task) -> list[TablePlacement]:
+    return [TablePlacement.of(kept) for kept in task.published]
 
 
-def _add_table(published: Published, shown: PublishedTable) -> None:
+def _add_to_results(published: PublishedResults, shown: PublishedTable) -> None:
     placement, rows = shown.placement, shown.rows
     if not any(row.system for row in rows):
         published.others.append(shown)
@@ -212,9 +225,9 @@ def _add_table(published: Published, shown: PublishedTable) -> None:
         published.headlines.append(replace(shown, rows=overall))
 
 
-def _published_by(
-    placements: Mapping[int, Sequence[Placement]],
-) -> dict[int, Published]:
+def _published_results_by_task(
+    placements: Mapping[int, Sequence[TablePlacement]],
+) -> dict[int, PublishedResults]:
     every = [placement for listed in placements.values() for placement in listed]
     wanted = {(placement.paper, placement.table) for placement in every}
     tables: dict[tuple[str, str], ReportedTable] = {}
@@ -234,30 +247,37 @@ def _published_by(
             table__in=[table.pk for table in tables.values()]
         ):
             figures[figure.table_id].append(figure)
-    results: dict[int, Published] = {}
+    results: dict[int, PublishedResults] = {}
     for task, listed in placements.items():
-        results[task] = published = Published(headlines=[], by_class=[], others=[])
+        results[task] = published = PublishedResults(
+            headlines=[], by_class=[], others=[]
+        )
         for placement in listed:
             if (table := tables.get((placement.paper, placement.table))) is None:
                 continue
-            rows = rows_of(
+            rows = published_rows_of(
                 table,
                 [row for row in figures[table.pk] if placement.takes(row.features)],
             )
             for row in rows:
-                row.label = class_of(
+                row.label = printed_class_of(
                     next(iter(row.figures.values())).features, placement
                 )
             shown = PublishedTable(
-                table=table, placement=placement, measures=measures_of(table), rows=rows
+                table=table,
+                placement=placement,
+                measures=printed_measures_of(table),
+                rows=rows,
             )
-            _add_table(published, shown)
+            _add_to_results(published, shown)
         for headline in published.headlines:
-            headline.rows = best_first(headline.rows, headline.leading)
+            headline.rows = sort_rows_best_first(headline.rows, headline.leading)
     return results
 
 
-def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[PublishedRow]:
+def sort_rows_best_first(
+    rows: Sequence[PublishedRow], measure: PrintedMeasure
+) -> list[PublishedRow]:
     """Return the published rows sorted by the values of a printed metric, best first.
     Rows without a value come last, and rows with equal values keep the printed order.
     """
@@ -270,7 +290,9 @@ def best_first(rows: Sequence[PublishedRow], measure: Measure) -> list[Published
     return sorted(rows, key=place)
 
 
-def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[PublishedRow]:
+def published_rows_of(
+    table: ReportedTable, figures: Iterable[Reported]
+) -> list[PublishedRow]:
     by_key: dict[str, list[Reported]] = defaultdict(list)
     for figure in figures:
         by_key[figure.key].append(figure)
@@ -289,11 +311,11 @@ def rows_of(table: ReportedTable, figures: Iterable[Reported]) -> list[Published
     ]
 
 
-def measures_of(table: ReportedTable) -> list[Measure]:
-    return [Measure(**measure) for measure in table.measures]
+def printed_measures_of(table: ReportedTable) -> list[PrintedMeasure]:
+    return [PrintedMeasure(**measure) for measure in table.measures]
 
 
-_COLUMNS = (
+_CSV_COLUMNS = (
     "paper",
     "table",
     "line",
@@ -308,18 +330,21 @@ _COLUMNS = (
 )
 
 
-def published_csv(published: Published) -> str:
+def published_csv(published: PublishedResults) -> str:
     return csv_text(
-        _COLUMNS,
-        *([plain(figure[name]) for name in _COLUMNS] for figure in figures(published)),
+        _CSV_COLUMNS,
+        *(
+            [plain(figure[name]) for name in _CSV_COLUMNS]
+            for figure in figures(published)
+        ),
     )
 
 
-def published_json(published: Published) -> str:
+def published_json(published: PublishedResults) -> str:
     return json_text(described_results(published))
 
 
-def described_results(published: Published) -> dict[str, Any]:
+def described_results(published: PublishedResults) -> dict[str, Any]:
     names = ("key", "authors", "year", "title", "venue", "doi")
     known = (
         {name: getattr(paper, name) for name in names} for paper in published.papers
@@ -328,7 +353,7 @@ def described_results(published: Published) -> dict[str, Any]:
     return {"papers": papers, "figures": list(figures(published))}
 
 
-def figures(published: Published) -> Iterator[dict[str, Any]]:
+def figures(published: PublishedResults) -> Iterator[dict[str, Any]]:
     for table in published.tables:
         for row in table.rows:
             where = (
@@ -347,11 +372,15 @@ def figures(published: Published) -> Iterator[dict[str, Any]]:
                     figure.scale,
                 )
                 yield dict(
-                    zip(_COLUMNS, (*where, *printed, figure.doubt or None), strict=True)
+                    zip(
+                        _CSV_COLUMNS,
+                        (*where, *printed, figure.doubt or None),
+                        strict=True,
+                    )
                 )
 
 
-def fields_of(figure: Reported) -> dict[str, Any]:
+def figure_fields(figure: Reported) -> dict[str, Any]:
     return {
         **figure.features,
         "system": figure.system,
@@ -361,7 +390,7 @@ def fields_of(figure: Reported) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class CheckedConclusion:
     """A conclusion of a paper, checked on the printed values and, if available, on
     values that this site computed.
     """
@@ -381,14 +410,16 @@ class Claim:
 TableKey = tuple[int, str]
 
 
-def tables_of(table: ReportedTable, conclusion: Conclusion) -> list[TableKey]:
+def table_keys_of_conclusion(
+    table: ReportedTable, conclusion: Conclusion
+) -> list[TableKey]:
     return [(table.paper_id, name) for name in (table.name, *conclusion.also)]
 
 
-def concluded(
+def check_conclusions(
     tables: Iterable[ReportedTable],
     own: Callable[[ReportedTable, Conclusion], Outcome] | None = None,
-) -> list[Claim]:
+) -> list[CheckedConclusion]:
     """Check the conclusions of papers on the printed values and, with ``own``, on the
     site's values.
     """
@@ -396,21 +427,27 @@ def concluded(
         (table, Conclusion(**facts)) for table in tables for facts in table.conclusions
     ]
     printed = _printed_figures(
-        {key for table, conclusion in stated for key in tables_of(table, conclusion)}
+        {
+            key
+            for table, conclusion in stated
+            for key in table_keys_of_conclusion(table, conclusion)
+        }
     )
     claims = []
     for table, conclusion in stated:
         figures = (
-            figure for key in tables_of(table, conclusion) for figure in printed[key]
+            figure
+            for key in table_keys_of_conclusion(table, conclusion)
+            for figure in printed[key]
         )
         outcome = conclusion.finding(figures)
         computed = own(table, conclusion) if own else None
         claims.append(
-            Claim(
+            CheckedConclusion(
                 table=table,
                 conclusion=conclusion,
-                printed=_verdict(conclusion, outcome),
-                own=_verdict(conclusion, computed) if computed else "",
+                printed=_conclusion_verdict_text(conclusion, outcome),
+                own=_conclusion_verdict_text(conclusion, computed) if computed else "",
                 fails=conclusion.fails(outcome),
             )
         )
@@ -428,12 +465,12 @@ def _printed_figures(keys: Collection[TableKey]) -> dict[TableKey, list[Figure]]
     for figure in chosen:
         assert figure.value is not None
         printed[figure.paper_id, figure.table_name].append(
-            (fields_of(figure), figure.value)
+            (figure_fields(figure), figure.value)
         )
     return printed
 
 
-def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
+def _conclusion_verdict_text(conclusion: Conclusion, outcome: Outcome) -> str:
     if conclusion.form == OPEN:
         return _("no figures decide it: %(why)s") % {"why": conclusion.why}
     if not outcome.units:
@@ -443,13 +480,13 @@ def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
         holds
     ]
     if isinstance(outcome, Ranking):
-        return _ranked(word, outcome)
+        return _rank_correlation_text(word, outcome)
     ends = (
         f" [{outcome.low:.3f}, {outcome.high:.3f}]"
         if math.isfinite(outcome.low)
         else ""
     )
-    mean = f"{outcome.mean:+.3f}{ends}".replace("-", MINUS)
+    mean = f"{outcome.mean:+.3f}{ends}".replace("-", MINUS_SIGN)
     facts = {
         "verdict": word,
         "above": outcome.above,
@@ -462,12 +499,12 @@ def _verdict(conclusion: Conclusion, outcome: Outcome) -> str:
     )
 
 
-def _ranked(word: str, outcome: Ranking) -> str:
+def _rank_correlation_text(word: str, outcome: Ranking) -> str:
     if math.isnan(outcome.p):
         return _("%(verdict)s: there are too few pairs") % {"verdict": word}
     facts = {
         "verdict": word,
-        "value": f"{outcome.coefficient:+.2f}".replace("-", MINUS),
+        "value": f"{outcome.coefficient:+.2f}".replace("-", MINUS_SIGN),
         "units": outcome.units,
         "p": f"{outcome.p:.3f}",
     }
@@ -480,28 +517,28 @@ def _ranked(word: str, outcome: Ranking) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedQuery(Query):
+class PublishedQuery(PageParameters):
     """The query parameters. ``sort`` is the metric by which systems are sorted, and
     ``order`` is the system by which classes are sorted. A minus sign before the name
     reverses the order.
     """
 
-    sort: str = text_from("sort")
-    metric: str = text_from("metric")
-    order: str = text_from("order")
-    systems: tuple[str, ...] = texts_from("system")
-    figure: str = text_from("figure", max_length=80)
+    sort: str = text_parameter("sort")
+    metric: str = text_parameter("metric")
+    order: str = text_parameter("order")
+    systems: tuple[str, ...] = texts_parameter("system")
+    figure: str = text_parameter("figure", max_length=80)
 
 
-#: The feature IN_DOMAIN tells if the system was trained on the data set.
-IN_DOMAIN = "in_domain"
+#: The feature IN_DOMAIN_FEATURE tells if the system was trained on the data set.
+IN_DOMAIN_FEATURE = "in_domain"
 
 
-def printed_transfers(task: Task) -> list[dict[str, Any]]:
+def printed_transfer_tables(task: Task) -> list[dict[str, Any]]:
     transfers = []
-    for table in published_of(task).by_class:
+    for table in published_results_of(task).by_class:
         if any(
-            IN_DOMAIN in figure.features
+            IN_DOMAIN_FEATURE in figure.features
             for row in table.rows
             for figure in row.figures.values()
         ):
@@ -533,16 +570,18 @@ def headline(
     measure = next(
         (column for column in shown.columns if column.name == metric), shown.leading
     )
-    rows = best_first(shown.rows, measure)
+    rows = sort_rows_best_first(shown.rows, measure)
     if sort.startswith("-") and measure.name == metric:
         rows.reverse()
     wanted = text.casefold()
     rows = [row for row in rows if not wanted or wanted in row.system.casefold()]
-    scale = WIDTHS.get(shown.leading.scale)
+    scale = DRAWN_MAXIMUM_BY_SCALE.get(shown.leading.scale)
     axis = (
         None
         if scale is None
-        else Axis.over([_interval(shown, row) for row in shown.rows], scale)
+        else IntervalAxis.over(
+            [_interval_cell(shown, row) for row in shown.rows], scale
+        )
     )
     columns = [
         shown.leading,
@@ -551,15 +590,17 @@ def headline(
     return {
         "title": shown.title,
         "table": shown.table,
-        "columns": [_head(column, measure, query) for column in columns],
+        "columns": [_measure_column_head(column, measure, query) for column in columns],
         "axis": axis.ends if axis else None,
         "rows": [
             {
                 "system": row.system,
                 "line": row.line,
                 "href": f"{shown.table.get_absolute_url()}-{row.line}",
-                "cells": [_cell(row.figures.get(column.name)) for column in columns],
-                "whisker": _whisker(_interval(shown, row), axis),
+                "cells": [
+                    _figure_cell(row.figures.get(column.name)) for column in columns
+                ],
+                "whisker": _interval_whisker(_interval_cell(shown, row), axis),
             }
             for row in rows
         ],
@@ -567,7 +608,7 @@ def headline(
     }
 
 
-def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
+def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
@@ -576,10 +617,11 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     classes = differences.ClassTable(
         dimension=shown.dimension,
         metric=shown.leading.label,
-        scale=WIDTHS.get(shown.leading.scale, 0.0),
+        scale=DRAWN_MAXIMUM_BY_SCALE.get(shown.leading.scale, 0.0),
         higher_is_better=shown.leading.higher_is_better,
         classes=[
-            differences.Class(label, 0) for label in differences.natural_order(labels)
+            differences.ScoreClass(label, 0)
+            for label in differences.sort_labels_naturally(labels)
         ],
         systems=[PublishedSystem(name, number) for name, number in numbers.items()],
         values={
@@ -592,7 +634,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         None,
     )
     if orders:
-        classes = differences.in_order_of(
+        classes = differences.sort_classes_by_system(
             classes, orders, is_reversed=query.order.startswith("-")
         )
     figures = {
@@ -603,9 +645,9 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]
-        or differences.best_systems(classes)[: differences.CHOSEN_AT_FIRST]
+        or differences.sort_systems_by_mean(classes)[: differences.DEFAULT_SYSTEM_COUNT]
     )
-    of_groups = best_of_groups(shown.rows, [shown.leading])
+    of_groups = best_figures_of_groups(shown.rows, [shown.leading])
     lines: list[dict[str, Any]] = []
     for name in classes.classes:
         best = (
@@ -615,19 +657,20 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         )
         cells = [
             {
-                **_cell(figures.get((name.label, row.system)), of_groups),
+                **_figure_cell(figures.get((name.label, row.system)), of_groups),
                 "is_best": row.system in best,
             }
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
     # The heat map shows as many decimals as the publication.
-    heat = heat_map(classes, label=classes.metric)
-    bars = system_bars(replace(classes, systems=drawn), classes.metric)
+    heat = class_heat_map(classes, label=classes.metric)
+    bars = class_bar_chart(replace(classes, systems=drawn), classes.metric)
     series = []
     for system in bars.series:
         texts = (
-            _cell(figures.get((label, system.name)))["text"] for label in bars.labels
+            _figure_cell(figures.get((label, system.name)))["text"]
+            for label in bars.labels
         )
         values = [
             replace(value, text=text)
@@ -639,7 +682,7 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "measure": shown.leading,
         "dimension": shown.dimension,
         "heads": [
-            differences.system_head(classes, row, query.order, query.with_)
+            differences.system_column_head(classes, row, query.order, query.with_)
             for row in classes.systems
         ],
         "printed_order": query.with_(order="") if orders else "",
@@ -654,17 +697,17 @@ def by_class(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
         "carried": query.pairs(
             systems=tuple(name for name in query.systems if name not in numbers)
         ),
-        "words": in_words(classes),
+        "words": class_table_summary(classes),
         "has_groups": bool(of_groups),
         "doubts": shown.doubts,
     }
 
 
-def as_printed(
-    table: Any, rows: Sequence[PublishedRow], measures: Sequence[Measure]
+def printed_table_context(
+    table: Any, rows: Sequence[PublishedRow], measures: Sequence[PrintedMeasure]
 ) -> dict[str, Any]:
     keys = [name for name in table.row_key if name != "system"]
-    best = best_of_groups(rows, measures)
+    best = best_figures_of_groups(rows, measures)
     return {
         "table": table,
         "keys": [name.replace("_", " ") for name in keys],
@@ -679,7 +722,8 @@ def as_printed(
                     next(iter(row.figures.values())).features.get(name) for name in keys
                 ],
                 "cells": [
-                    _cell(row.figures.get(measure.name), best) for measure in measures
+                    _figure_cell(row.figures.get(measure.name), best)
+                    for measure in measures
                 ],
             }
             for row in rows
@@ -687,8 +731,8 @@ def as_printed(
     }
 
 
-def best_of_groups(
-    rows: Sequence[PublishedRow], measures: Sequence[Measure]
+def best_figures_of_groups(
+    rows: Sequence[PublishedRow], measures: Sequence[PrintedMeasure]
 ) -> frozenset[int]:
     """Return the highest printed value in each group of systems, and all values equal
     to the highest.
@@ -714,7 +758,7 @@ def best_of_groups(
     )
 
 
-def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
+def _figure_cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
     if figure is None:
         return {"text": "", "doubt": ""}
     deviation = f" ({figure.printed_deviation})" if figure.printed_deviation else ""
@@ -725,9 +769,9 @@ def _cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
     }
 
 
-def measures_by_class(
+def measure_choices(
     tables: Sequence[PublishedTable], query: PublishedQuery
-) -> list[Choice]:
+) -> list[LinkedChoice]:
     if all(len(table.columns) < 2 for table in tables):
         return []
     measures = {measure.name: measure for table in tables for measure in table.columns}
@@ -742,8 +786,8 @@ def measures_by_class(
     return query.choices("metric", measures, current, lambda name: measures[name].label)
 
 
-def _head(
-    measure: Measure, sorted_by: Measure, query: PublishedQuery | None
+def _measure_column_head(
+    measure: PrintedMeasure, sorted_by: PrintedMeasure, query: PublishedQuery | None
 ) -> dict[str, Any]:
     sort = query.sort if query else ""
     is_sorted = measure is sorted_by
@@ -759,12 +803,12 @@ def _head(
     }
 
 
-def _interval(shown: PublishedTable, row: PublishedRow) -> Cell:
+def _interval_cell(shown: PublishedTable, row: PublishedRow) -> Cell:
     low, high = (row.value(name) for name in shown.placement.interval or ("", ""))
     return Cell(0, row.value(shown.leading.name), low, high)
 
 
-def _whisker(cell: Cell, axis: Axis | None) -> Whisker | None:
+def _interval_whisker(cell: Cell, axis: IntervalAxis | None) -> IntervalWhisker | None:
     if axis is None:
         return None
-    return whisker(cell, axis, interval(cell.low, cell.high, axis.scale))
+    return interval_whisker(cell, axis, interval(cell.low, cell.high, axis.scale))

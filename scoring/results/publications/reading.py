@@ -21,7 +21,14 @@ from scoring.stats.finding import (
     Conclusion,
     Figure as PrintedFigure,
 )
-from tasks.seasons.file.tables import MISSING, REQUIRED, Findings, Table, near, one_of
+from tasks.seasons.file.tables import (
+    MISSING_VALUE,
+    REQUIRED_VALUE,
+    CheckedTable,
+    SeasonFileProblems,
+    describe_choices,
+    suggest_similar_name,
+)
 from tasks.types import InputRefused, Problem
 from tasks.types.citation_recommendation import contradiction
 from tasks.types.guarded.json_reader import read_json
@@ -30,11 +37,11 @@ from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
 #: A file with the tables of a paper has at most LARGEST bytes.
-LARGEST = 10_000_000
+MAX_FILE_BYTES = 10_000_000
 #: TABLES limits the size of publications in TOML format.
-TABLES = replace(TOML, size=LARGEST)
+TOML_LIMITS = replace(TOML, size=MAX_FILE_BYTES)
 #: FEATURES are fields that, besides the system, distinguish the rows of a table.
-FEATURES = (
+ROW_FEATURE_FIELDS = (
     "dataset",
     "dataset_id",
     "dimension",
@@ -48,37 +55,39 @@ FEATURES = (
     "annotators",
     "in_domain",
 )
-_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: The characters in _AROUND around a printed number do not change the number.
-_AROUND = re.compile(r"[%*†‡,\s]")
+_PAPER_KEY_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+#: The characters in _NUMBER_DECORATION_PATTERN around a printed number do not change the number.
+_NUMBER_DECORATION_PATTERN = re.compile(r"[%*†‡,\s]")
 
 
 def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     """Return the publication that a file describes, and the anomalies found in the
     publication. Raises InputRefused with all problems of the file.
     """
-    findings = Findings(path.name)
+    findings = SeasonFileProblems(path.name)
     try:
         content = _parse_publication(path)
     except (OSError, ValueError) as fault:
         raise InputRefused(
             [Problem(file=path.name, message=f"cannot be read: {fault}")]
         ) from fault
-    top = Fields(content, (), findings)
-    if (schema := top.text("schema")) and schema != SCHEMA:
+    top = PublicationFields(content, (), findings)
+    if (schema := top.text("schema")) and schema != SCHEMA_NAME:
         # A file with another schema cannot be checked for further problems.
         raise InputRefused(
             [
                 Problem(
-                    file=path.name, message=f"“schema” is “{schema}”", expected=SCHEMA
+                    file=path.name,
+                    message=f"“schema” is “{schema}”",
+                    expected=SCHEMA_NAME,
                 )
             ]
         )
-    fields = Fields(top.value("paper", {}), ("paper",), findings)
-    if (key := fields.text("key")) and not _KEY.fullmatch(key):
+    fields = PublicationFields(top.value("paper", {}), ("paper",), findings)
+    if (key := fields.text("key")) and not _PAPER_KEY_PATTERN.fullmatch(key):
         expected = "small letters, digits and single hyphens, as in an address"
         fields.refuse("key", f"“key” is “{key}”", expected)
-    paper = Paper(
+    paper = PrintedPaper(
         key=key[:60],
         authors=fields.texts("authors", may_repeat=True),
         year=fields.whole("year", 1900, 2100),
@@ -95,35 +104,36 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
     for name, count in Counter(table.name for table in tables).items():
         if count > 1:
             findings.add((name,), "is there twice")
-    _check_conclusions(tables, findings)
+    _check_conclusion_tables(tables, findings)
     if fatal(findings.problems):
         raise InputRefused(findings.problems)
     return Publication(paper=paper, tables=tables), findings.problems
 
 
 def _parse_publication(path: Path) -> Any:
-    if path.stat().st_size > LARGEST:
-        raise ValueError(f"it has more than {LARGEST:,} bytes")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes")
     if path.suffix.lower() == ".toml":
-        content = read_toml(path.read_bytes(), TABLES)
+        content = read_toml(path.read_bytes(), TOML_LIMITS)
         tables = content.pop("tables", [])
         if not isinstance(tables, list) or not all(
             isinstance(table, dict) for table in tables
         ):
             raise ValueError("“tables” is not a list of [[tables]]")
         return {
-            "schema": content.pop("schema", SCHEMA),
+            "schema": content.pop("schema", SCHEMA_NAME),
             "paper": content.pop("paper", {}),
             "tables": [
-                _csv_table(path.parent, dict(table), LARGEST) for table in tables
+                _table_from_csv(path.parent, dict(table), MAX_FILE_BYTES)
+                for table in tables
             ],
             **content,
         }
 
-    def refuse(constant: str) -> float:
+    def refuse_constant(constant: str) -> float:
         raise ValueError(f"{constant} is not a number that is printed anywhere")
 
-    def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         name, count = (
             Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
         )
@@ -131,18 +141,20 @@ def _parse_publication(path: Path) -> Any:
             raise ValueError(f"the field “{name}” is there twice in one object")
         return dict(pairs)
 
-    return read_json(path.read_bytes(), constant=refuse, pairs=unrepeated)
+    return read_json(
+        path.read_bytes(), constant=refuse_constant, pairs=refuse_repeated_fields
+    )
 
 
-def _parse_table(fields: Fields) -> PrintedTable:
+def _parse_table(fields: PublicationFields) -> PrintedTable:
     name = fields.text("id")
     fields.path = (name,) if name else fields.path
     row_key = fields.texts("row_key")
     for field in row_key:
-        if field != "system" and field not in FEATURES:
+        if field != "system" and field not in ROW_FEATURE_FIELDS:
             fields.refuse(
                 "row_key",
-                f"“row_key” names “{field}”{near(field, FEATURES)}",
+                f"“row_key” names “{field}”{suggest_similar_name(field, ROW_FEATURE_FIELDS)}",
                 "fields of rows",
             )
     measures = tuple(
@@ -151,7 +163,7 @@ def _parse_table(fields: Fields) -> PrintedTable:
     dataset = fields.text("dataset", "")
     table = PrintedTable(
         name=name,
-        kind=fields.choice("kind", KINDS),
+        kind=fields.choice("kind", TABLE_KINDS),
         what=fields.text("what"),
         dataset=dataset,
         row_key=row_key,
@@ -176,7 +188,7 @@ def _parse_table(fields: Fields) -> PrintedTable:
                 f"two entries are of {named}",
                 f"other {', '.join(row_key)} in each",
             )
-    table = with_contradictions(table)
+    table = mark_contradictions(table)
     for row in table.rows:
         if row.contradiction:
             named = ", ".join(str(part) for part in table.key(row))
@@ -186,10 +198,10 @@ def _parse_table(fields: Fields) -> PrintedTable:
     return table
 
 
-def _parse_measure(fields: Fields) -> Measure:
-    measure = Measure(
+def _parse_measure(fields: PublicationFields) -> PrintedMeasure:
+    measure = PrintedMeasure(
         name=fields.text("name"),
-        scale=fields.choice("scale", list(SCALES)),
+        scale=fields.choice("scale", list(SCALE_BOUNDS)),
         higher_is_better=fields.flag("higher_is_better"),
         **{
             name: fields.text(name, "")
@@ -202,33 +214,33 @@ def _parse_measure(fields: Fields) -> Measure:
     return measure
 
 
-def _parse_conclusion(fields: Fields) -> Conclusion:
+def _parse_conclusion(fields: PublicationFields) -> Conclusion:
     form = fields.choice("form", FORMS, DIFFERENCE)
     is_open, is_trend = form == OPEN, form in TRENDS
     conclusion = Conclusion(
         name=fields.text("name"),
         form=form,
         by=() if is_open or is_trend else fields.texts("by"),
-        more={} if is_open else _side(fields, "more"),
-        less={} if is_open or is_trend else _side(fields, "less"),
+        more={} if is_open else _parse_compared_side(fields, "more"),
+        less={} if is_open or is_trend else _parse_compared_side(fields, "less"),
         of=fields.choice("of", OF, MEAN) if form == DIFFERENCE else MEAN,
         along=fields.text("along") if is_trend else "",
-        order=_order(fields) if is_trend else (),
+        order=_parse_trend_order(fields) if is_trend else (),
         sentence=fields.text("sentence", ""),
         section=fields.text("section", ""),
         also=fields.texts("also", ()),
         why=fields.text("why") if is_open else "",
         from_table=fields.boolean("from_table", default=False),
     )
-    _check_fields(fields, "by", conclusion.by)
-    _check_fields(fields, "along", [conclusion.along] if conclusion.along else [])
+    _check_field_names(fields, "by", conclusion.by)
+    _check_field_names(fields, "along", [conclusion.along] if conclusion.along else [])
     fields.close()
     return conclusion
 
 
-def _order(fields: Fields) -> tuple[str | float, ...]:
+def _parse_trend_order(fields: PublicationFields) -> tuple[str | float, ...]:
     order = fields.value("order")
-    if order is MISSING:
+    if order is MISSING_VALUE:
         return ()
     is_list = isinstance(order, list) and all(
         isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -242,7 +254,9 @@ def _order(fields: Fields) -> tuple[str | float, ...]:
     return tuple(order)
 
 
-def _side(fields: Fields, key: str) -> Mapping[str, Sequence[Any]]:
+def _parse_compared_side(
+    fields: PublicationFields, key: str
+) -> Mapping[str, Sequence[Any]]:
     side = fields.mapping(key, list, "lists of values by field")
     if not side or None in side.values():
         fields.refuse(
@@ -250,20 +264,26 @@ def _side(fields: Fields, key: str) -> Mapping[str, Sequence[Any]]:
             f"“{key}” names no field and values",
             "fields of rows, system or metric",
         )
-    _check_fields(fields, key, side)
+    _check_field_names(fields, key, side)
     return side
 
 
-def _check_fields(fields: Fields, key: str, names: Iterable[str]) -> None:
-    named = (*FEATURES, "system", "system_id", "metric")
+def _check_field_names(
+    fields: PublicationFields, key: str, names: Iterable[str]
+) -> None:
+    named = (*ROW_FEATURE_FIELDS, "system", "system_id", "metric")
     for name in names:
         if name not in named:
             fields.refuse(
-                key, f"“{key}” names “{name}”{near(name, named)}", one_of(named)
+                key,
+                f"“{key}” names “{name}”{suggest_similar_name(name, named)}",
+                describe_choices(named),
             )
 
 
-def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> None:
+def _check_conclusion_tables(
+    tables: Sequence[PrintedTable], findings: SeasonFileProblems
+) -> None:
     """Report conclusions that name no table of the paper, or that compare no values in
     the tables.
     """
@@ -275,7 +295,7 @@ def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> No
                 findings.add(
                     (table.name, "conclusions"),
                     f"“{conclusion.name}” names “{missing[0]}”",
-                    one_of(list(by_name)),
+                    describe_choices(list(by_name)),
                 )
             elif conclusion.form != OPEN:
                 named = [table, *(by_name[name] for name in conclusion.also)]
@@ -287,25 +307,27 @@ def _check_conclusions(tables: Sequence[PrintedTable], findings: Findings) -> No
                     )
 
 
-def _parse_row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
+def _parse_row(
+    fields: PublicationFields, measures: tuple[PrintedMeasure, ...]
+) -> PrintedRow:
     system = fields.value("system", None)
     if system is not None and (not isinstance(system, str) or not system.strip()):
         fields.refuse("system", fields.stated("system", system), "a name, or null")
         system = None
     line, system_id = fields.whole("row", 1, 100_000), fields.text("system_id", "")
     features: dict[str, Feature] = {}
-    for name in FEATURES:
-        value = fields.value(name, MISSING)
+    for name in ROW_FEATURE_FIELDS:
+        value = fields.value(name, MISSING_VALUE)
         if value is None or isinstance(value, (str, int, float, bool)):
             features[name] = value
-        elif value is not MISSING:
+        elif value is not MISSING_VALUE:
             fields.refuse(name, fields.stated(name, value), "a text or a number")
-    row = Row(
+    row = PrintedRow(
         line=line,
         system=system,
         system_id=system_id,
         features=features,
-        figures=_figures(fields, measures),
+        figures=_parse_figures(fields, measures),
         is_inconsistent=fields.boolean("inconsistent", default=False),
         note=fields.text("note", ""),
     )
@@ -313,8 +335,10 @@ def _parse_row(fields: Fields, measures: tuple[Measure, ...]) -> Row:
     return row
 
 
-def _refuse_names(
-    fields: Fields, said: Mapping[str, Mapping[str, Any]], names: Sequence[str]
+def _refuse_metric_names(
+    fields: PublicationFields,
+    said: Mapping[str, Mapping[str, Any]],
+    names: Sequence[str],
 ) -> None:
     """Report values of metrics that the table does not declare, and metrics without a
     value.
@@ -324,35 +348,37 @@ def _refuse_names(
             if name not in names:
                 fields.refuse(
                     name,
-                    f"there is no metric “{name}”{near(name, names)}",
-                    one_of(names),
+                    f"there is no metric “{name}”{suggest_similar_name(name, names)}",
+                    describe_choices(names),
                 )
         for name in names if key in ("values", "printed") else ():
             if name not in said[key]:
                 fields.refuse(name, f"{name} is missing")
 
 
-def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...]:
+def _parse_figures(
+    fields: PublicationFields, measures: tuple[PrintedMeasure, ...]
+) -> tuple[PrintedValue, ...]:
     said = {
         key: fields.mapping(key, (int, float), "numbers by metric")
         if key in ("values", "deviations", "less_than")
         else fields.mapping(key, str, "texts by metric")
-        for key in PARTS.values()
+        for key in ROW_FIELD_BY_VALUE_PART.values()
     }
-    _refuse_names(fields, said, [measure.name for measure in measures])
+    _refuse_metric_names(fields, said, [measure.name for measure in measures])
     figures = []
     for measure in measures:
         name = measure.name
         parts: dict[str, Any] = {
-            part: said[key].get(name) for part, key in PARTS.items()
+            part: said[key].get(name) for part, key in ROW_FIELD_BY_VALUE_PART.items()
         }
         texts = {
             part: parts[part] or ""
             for part in ("printed", "printed_deviation", "mark", "suspect")
         }
-        figure = Figure(measure=name, **{**parts, **texts})
+        figure = PrintedValue(measure=name, **{**parts, **texts})
         figures.append(figure)
-        low, high = SCALES.get(measure.scale, (None, None))
+        low, high = SCALE_BOUNDS.get(measure.scale, (None, None))
         if (value := figure.value) is None:
             if figure.less_than is None and figure.printed:
                 message = f"{name} has no value and is printed “{figure.printed}”"
@@ -362,7 +388,9 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
             ends = f"from {low} up" if high is None else f"from {low} to {high}"
             fields.refuse(name, f"{name} is {value}", f"a {measure.scale}, {ends}")
         try:
-            read = float(_AROUND.sub("", figure.printed).replace("−", "-"))
+            read = float(
+                _NUMBER_DECORATION_PATTERN.sub("", figure.printed).replace("−", "-")
+            )
         except ValueError:
             read = None
         if read != value:
@@ -371,9 +399,9 @@ def _figures(fields: Fields, measures: tuple[Measure, ...]) -> tuple[Figure, ...
     return tuple(figures)
 
 
-SCHEMA = "published-results/1"
+SCHEMA_NAME = "published-results/1"
 #: PARTS maps each part of a printed value to a field of a row.
-PARTS = {
+ROW_FIELD_BY_VALUE_PART = {
     "value": "values",
     "printed": "printed",
     "deviation": "deviations",
@@ -382,9 +410,15 @@ PARTS = {
     "mark": "marks",
     "suspect": "suspect",
 }
-KINDS = ("results", "human evaluation", "agreement", "analysis", "data statistics")
-#: SCALES maps a scale to its minimum and maximum, which are None if unbounded.
-SCALES: dict[str, tuple[float | None, float | None]] = {
+TABLE_KINDS = (
+    "results",
+    "human evaluation",
+    "agreement",
+    "analysis",
+    "data statistics",
+)
+#: SCALE_BOUNDS maps a scale to its minimum and maximum, which are None if unbounded.
+SCALE_BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
     "count": (0, None),
@@ -398,7 +432,7 @@ Feature = str | int | float | bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paper:
+class PrintedPaper:
     key: str
     authors: tuple[str, ...]
     year: int
@@ -411,7 +445,7 @@ class Paper:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
+class PrintedMeasure:
     name: str
     scale: str
     higher_is_better: bool | None
@@ -436,7 +470,7 @@ class Measure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PrintedValue:
     measure: str
     value: float | None
     printed: str
@@ -448,7 +482,7 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PrintedRow:
     """A row of a published table, where ``line`` is the number of the printed line from
     1, and ``contradiction`` is the relation between values that the row violates.
     """
@@ -457,7 +491,7 @@ class Row:
     system: str | None
     system_id: str
     features: Mapping[str, Feature]
-    figures: tuple[Figure, ...]
+    figures: tuple[PrintedValue, ...]
     is_inconsistent: bool = False
     contradiction: str = ""
     note: str = ""
@@ -477,8 +511,8 @@ class PrintedTable:
     kind: str
     what: str
     row_key: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    rows: tuple[Row, ...]
+    measures: tuple[PrintedMeasure, ...]
+    rows: tuple[PrintedRow, ...]
     conclusions: tuple[Conclusion, ...] = ()
     dataset: str = ""
     deviation: str = ""
@@ -497,21 +531,21 @@ class PrintedTable:
                 if figure.value is not None:
                     yield {**fields, "metric": figure.measure}, figure.value
 
-    def key(self, row: Row) -> tuple[Feature, ...]:
+    def key(self, row: PrintedRow) -> tuple[Feature, ...]:
         return tuple(row.named(field) for field in self.row_key)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    paper: Paper
+    paper: PrintedPaper
     tables: tuple[PrintedTable, ...]
 
 
 #: A name or label has at most LONGEST characters.
-LONGEST = 400
+MAX_TEXT_CHARACTERS = 400
 
 
-class Fields(Table):
+class PublicationFields(CheckedTable):
     """A JSON object whose problems contain its position in the file, such as `Table 1,
     entry 2`.
     """
@@ -519,7 +553,9 @@ class Fields(Table):
     unknown_key = "there is no field “%(name)s” here%(near)s"
     unknown_value = "“%(name)s” is “%(value)s”%(near)s"
 
-    def __init__(self, value: object, path: KeyPath, findings: Findings) -> None:
+    def __init__(
+        self, value: object, path: KeyPath, findings: SeasonFileProblems
+    ) -> None:
         super().__init__(value if isinstance(value, dict) else {}, path, findings)
         if not isinstance(value, dict):
             findings.add(path, "not an object", "an object such as {…}")
@@ -528,10 +564,14 @@ class Fields(Table):
         self.findings.add(self.path, message, expected)
 
     def stated(self, name: str, value: object, number: int | None = None) -> str:
-        return f"“{name}” is {shown(value)}"
+        return f"“{name}” is {value_in_message(value)}"
 
     def text(
-        self, name: str, default: object = REQUIRED, *, longest: int | None = LONGEST
+        self,
+        name: str,
+        default: object = REQUIRED_VALUE,
+        *,
+        longest: int | None = MAX_TEXT_CHARACTERS,
     ) -> str:
         return super().text(name, default, longest=longest)
 
@@ -543,7 +583,7 @@ class Fields(Table):
             and low <= value <= high
         ):
             return value
-        if value is not MISSING:
+        if value is not MISSING_VALUE:
             self.refuse(
                 name, self.stated(name, value), f"a whole number from {low} to {high}"
             )
@@ -555,21 +595,21 @@ class Fields(Table):
         """
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
-        if value is not MISSING:
+        if value is not MISSING_VALUE:
             self.refuse(name, self.stated(name, value), "true or false or null")
         return None
 
     def objects(
-        self, name: str, word: str, *, default: object = REQUIRED
-    ) -> list[Fields]:
+        self, name: str, word: str, *, default: object = REQUIRED_VALUE
+    ) -> list[PublicationFields]:
         value = self.value(name, default)
         if not isinstance(value, list) or not value:
-            if value is not MISSING and value is not default:
+            if value is not MISSING_VALUE and value is not default:
                 self.refuse(name, self.stated(name, value), "a list of objects")
             return []
         places = enumerate(value, start=1)
         return [
-            Fields(entry, (*self.path, f"{word} {at}"), self.findings)
+            PublicationFields(entry, (*self.path, f"{word} {at}"), self.findings)
             for at, entry in places
         ]
 
@@ -591,11 +631,13 @@ class Fields(Table):
             ):
                 sound[key] = entry
             else:
-                self.refuse(name, f"“{name}” of {key} is {shown(entry)}", wanted)
+                self.refuse(
+                    name, f"“{name}” of {key} is {value_in_message(entry)}", wanted
+                )
         return sound
 
 
-def shown(value: object) -> str:
+def value_in_message(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -611,21 +653,24 @@ def shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_RECALL = re.compile(r"(?:r|recall)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
-_MRR = re.compile(r"(?:m|mrr)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
-_DECIMALS = re.compile(r"\.(\d+)")
+_RECALL_NAME_PATTERN = re.compile(r"(?:r|recall)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
+_MRR_NAME_PATTERN = re.compile(r"(?:m|mrr)@(?P<cut>[1-9]\d{0,3})", re.IGNORECASE)
+_DECIMALS_PATTERN = re.compile(r"\.(\d+)")
 
 
-def with_contradictions(table: PrintedTable) -> PrintedTable:
+def mark_contradictions(table: PrintedTable) -> PrintedTable:
     """Find contradictions of the relation Recall@k / k <= MRR@k <= Recall@k, which
     holds with one cited paper per context (see `names.contradiction`).
     """
-    named = ((measure, _RECALL.fullmatch(measure.name)) for measure in table.measures)
+    named = (
+        (measure, _RECALL_NAME_PATTERN.fullmatch(measure.name))
+        for measure in table.measures
+    )
     recalls = {int(cut["cut"]): measure for measure, cut in named if cut}
     pairs = [
         (int(cut["cut"]), recall, measure)
         for measure in table.measures
-        if (cut := _MRR.fullmatch(measure.name))
+        if (cut := _MRR_NAME_PATTERN.fullmatch(measure.name))
         if (recall := recalls.get(int(cut["cut"]))) and recall.scale == measure.scale
     ]
     if not pairs:
@@ -634,11 +679,13 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
     # The rounding of a column is half a unit of its last printed digit.
     rounding = {}
     for measure in table.measures:
-        printed = (_DECIMALS.search(row.printed(measure.name)) for row in table.rows)
+        printed = (
+            _DECIMALS_PATTERN.search(row.printed(measure.name)) for row in table.rows
+        )
         decimals = max((len(digits[1]) for digits in printed if digits), default=0)
         rounding[measure.name] = 0.5 * 10.0**-decimals
 
-    def contradictions(row: Row) -> Iterator[str]:
+    def find_contradictions(row: PrintedRow) -> Iterator[str]:
         values = {figure.measure: figure.value for figure in row.figures}
         for cut, recall, mrr in pairs:
             first, second = values.get(recall.name), values.get(mrr.name)
@@ -647,24 +694,26 @@ def with_contradictions(table: PrintedTable) -> PrintedTable:
                 yield contradiction(first, second, cut=cut, rounding=least)
 
     rows = (
-        replace(row, contradiction="; ".join(filter(None, contradictions(row))))
+        replace(row, contradiction="; ".join(filter(None, find_contradictions(row))))
         for row in table.rows
     )
     return replace(table, rows=tuple(rows))
 
 
 #: The columns in PLAIN are not values and do not distinguish rows.
-PLAIN = ("system", "system_id", "note")
+NON_VALUE_COLUMNS = ("system", "system_id", "note")
 #: Publications print the texts in NOTHING in place of a missing value.
-NOTHING = {"", "-", "–", "—", "n/a", "N/A"}
-_NUMBER = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
-_PRINTED = re.compile(
-    rf"(?P<less><?)\s*(?P<value>{_NUMBER})\s*%?(?P<mark>[*†‡]*)"
-    rf"(?:\s*(?:±\s*|\(\s*)(?P<deviation>{_NUMBER})\s*\)?)?(?P<after>[*†‡]*)"
+MISSING_VALUE_TEXTS = {"", "-", "–", "—", "n/a", "N/A"}
+_NUMBER_PATTERN = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
+_PRINTED_FIGURE_PATTERN = re.compile(
+    rf"(?P<less><?)\s*(?P<value>{_NUMBER_PATTERN})\s*%?(?P<mark>[*†‡]*)"
+    rf"(?:\s*(?:±\s*|\(\s*)(?P<deviation>{_NUMBER_PATTERN})\s*\)?)?(?P<after>[*†‡]*)"
 )
 
 
-def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, Any]:
+def _table_from_csv(
+    folder: Path, table: dict[str, Any], largest: int
+) -> dict[str, Any]:
     name = table.pop("file", None)
     if not isinstance(name, str) or PurePosixPath(name).name != name:
         raise ValueError(
@@ -673,11 +722,11 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
     if (folder / name).stat().st_size > largest:
         raise ValueError(f"{name} has more than {largest:,} bytes")
     features = [
-        *PLAIN,
-        *_csv_names(table.get("row_key")),
-        *_csv_names(table.pop("features", [])),
+        *NON_VALUE_COLUMNS,
+        *_text_items(table.get("row_key")),
+        *_text_items(table.pop("features", [])),
     ]
-    head, lines = _read(folder / name)
+    head, lines = _read_csv_rows(folder / name)
     metrics = [column for column in head if column not in features]
     described = table.pop("metrics", {})
     if not isinstance(described, dict) or not all(
@@ -708,7 +757,7 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
             )
         }
         for metric in metrics:
-            for field, value in _csv_figure(
+            for field, value in _parse_csv_figure(
                 line[metric], f"{name}, entry {number}, {metric}"
             ):
                 figures[field][metric] = value
@@ -724,7 +773,7 @@ def _csv_table(folder: Path, table: dict[str, Any], largest: int) -> dict[str, A
     return {**table, "metrics": measures, "rows": rows}
 
 
-def _csv_names(value: object) -> list[str]:
+def _text_items(value: object) -> list[str]:
     return (
         [name for name in value if isinstance(name, str)]
         if isinstance(value, list)
@@ -732,7 +781,7 @@ def _csv_names(value: object) -> list[str]:
     )
 
 
-def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+def _read_csv_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     with path.open(encoding="utf-8-sig", newline="") as stream:
         reader = csv.reader(stream, strict=True)
         try:
@@ -757,27 +806,27 @@ def _read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     return head, lines
 
 
-def _csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
+def _parse_csv_figure(text: str, place: str) -> Iterator[tuple[str, Any]]:
     """Yield the parts of a printed value such as `0.320`, `32.0*`, `0.32 ± 0.01`, `0.32
     (0.01)` or `<0.01`.
     """
 
-    def number(printed: str) -> float:
+    def parse_printed_number(printed: str) -> float:
         return float(printed.replace(",", "").replace("−", "-"))
 
-    if text in NOTHING:
+    if text in MISSING_VALUE_TEXTS:
         yield from (("values", None), ("printed", ""))
         return
-    if (parts := _PRINTED.fullmatch(text)) is None:
+    if (parts := _PRINTED_FIGURE_PATTERN.fullmatch(text)) is None:
         expected = "expected such as 0.32, 32.0*, 0.32 ± 0.01, <0.01"
         raise ValueError(f"{place}: “{text[:40]}” is no figure; {expected}")
-    value = number(parts["value"])
+    value = parse_printed_number(parts["value"])
     yield "values", None if parts["less"] else value
     yield "printed", f"{parts['less']}{parts['value']}"
     if parts["less"]:
         yield "less_than", value
     if parts["deviation"]:
-        yield "deviations", number(parts["deviation"])
+        yield "deviations", parse_printed_number(parts["deviation"])
         yield "printed_deviations", parts["deviation"]
     if mark := parts["mark"] + parts["after"]:
         yield "marks", mark

@@ -13,25 +13,30 @@ from django.utils.translation import gettext as _
 from scoring.figures import Bars, Measured, Series
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Comparison, Reported, ReportedTable
-from scoring.results.board.charts import value_axis
+from scoring.results.board.charts import score_axis
 from scoring.results.board.differences import class_table
-from scoring.results.board.formatting import MINUS
-from scoring.results.board.standings import Board, Row, run_rows, standings
+from scoring.results.board.formatting import MINUS_SIGN
+from scoring.results.board.standings import (
+    Board,
+    Row,
+    compute_board,
+    expand_rows_to_runs,
+)
 from scoring.results.board.visibility import Visibility
 from scoring.results.publications import published
-from scoring.results.publications.placement import Recomputed
-from scoring.results.publications.reading import Measure
+from scoring.results.publications.placement import RecomputedNames
+from scoring.results.publications.reading import PrintedMeasure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
 #: The field MEASURED marks values that this site computed.
-MEASURED = "measured"
+MEASURED_FIELD = "measured"
 #: The rows of a board are keyed by the name of the system or by the id of the run.
 K = TypeVar("K", str, int)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class ReportedAndComputed:
     figure: Reported | None
     own: float | None
     #: ``kept_back`` is the reason why a board withholds the site's value, if it does.
@@ -78,39 +83,39 @@ class Pair:
 
         decimals_of_deviation = len(self._printed_deviation.partition(".")[2])
 
-        def written(value: float | None, form: str) -> str:
-            return "" if value is None else format(value, form).replace("-", MINUS)
+        def format_number(value: float | None, form: str) -> str:
+            return "" if value is None else format(value, form).replace("-", MINUS_SIGN)
 
         return {
-            "reported": printed.replace("-", MINUS),
+            "reported": printed.replace("-", MINUS_SIGN),
             "doubt": self.figure.doubt if self.figure else "",
-            "own": written(self.own, f"z.{decimals}f") or self.kept_back,
+            "own": format_number(self.own, f"z.{decimals}f") or self.kept_back,
             "reported_deviation": self._printed_deviation,
-            "own_deviation": written(
+            "own_deviation": format_number(
                 self.deviation, f"z.{decimals_of_deviation or decimals}f"
             ),
-            "difference": written(self.difference, f"+z.{decimals}f"),
+            "difference": format_number(self.difference, f"+z.{decimals}f"),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ReproducedLine:
     label: str
     own: str
     line: int
-    pairs: list[Pair]
+    pairs: list[ReportedAndComputed]
     #: ``size`` is the number of instances in a class, and None for a system.
     size: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduced:
+class ReproducedTable:
     task: Task
     shown: published.PublishedTable
-    said: Recomputed
+    said: RecomputedNames
     phase: Phase | None
     heads: list[dict[str, str]]
-    lines: list[Line]
+    lines: list[ReproducedLine]
     left_out: list[str]
 
     @property
@@ -135,7 +140,7 @@ class Reproduced:
 
     @property
     def drawn(self) -> list[int]:
-        def mean_reported(place: int) -> float:
+        def mean_reported_value(place: int) -> float:
             values = [
                 value
                 for line in self.lines
@@ -146,7 +151,7 @@ class Reproduced:
         places = list(range(len(self.heads)))
         if self.shown.placement.by:
             sign = 1 if self.shown.leading.higher_is_better is False else -1
-            places.sort(key=lambda place: sign * mean_reported(place))
+            places.sort(key=lambda place: sign * mean_reported_value(place))
         return places[: MAX_SERIES // 2]
 
     @property
@@ -163,50 +168,57 @@ class Reproduced:
             )
             series.append(Series(name=f"{name}, {_('reported')}", values=reported))
             series.append(Series(name=f"{name}, {_('recomputed')}", values=own))
-        return printed_and_own(
+        return reported_and_recomputed_bars(
             self.shown.leading, [line.label for line in self.lines], series
         )
 
 
-def printed_and_own(
-    measure: Measure, labels: Sequence[str], series: Sequence[Series]
+def reported_and_recomputed_bars(
+    measure: PrintedMeasure, labels: Sequence[str], series: Sequence[Series]
 ) -> Bars:
     title = _("%(measure)s, reported and recomputed") % {"measure": measure.label}
-    axis = value_axis(
-        measure.label, published.WIDTHS.get(measure.scale, 0.0), has_zero=True
+    axis = score_axis(
+        measure.label,
+        published.DRAWN_MAXIMUM_BY_SCALE.get(measure.scale, 0.0),
+        has_zero=True,
     )
     return Bars(title=title, labels=labels, series=series, axis=axis)
 
 
-def conclusions_of(tables: Sequence[Reproduced]) -> list[published.Claim]:
+def conclusions_on_boards(
+    tables: Sequence[ReproducedTable],
+) -> list[published.CheckedConclusion]:
     """Check the conclusions of papers about these tables on the season's boards."""
     own: dict[published.TableKey, list[Figure]] = defaultdict(list)
     for table in tables:
         key = (table.shown.table.paper_id, table.shown.table.name)
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
-                fields = published.fields_of(pair.figure) | {MEASURED: pair.measured}
+                fields = published.figure_fields(pair.figure) | {
+                    MEASURED_FIELD: pair.measured
+                }
                 own[key].append((fields, pair.own))
 
-    def found(table: ReportedTable, conclusion: Conclusion) -> Outcome:
+    def outcome_on_boards(table: ReportedTable, conclusion: Conclusion) -> Outcome:
         figures = [
             figure
-            for key in published.tables_of(table, conclusion)
+            for key in published.table_keys_of_conclusion(table, conclusion)
             for figure in own[key]
         ]
         match conclusion.sides(figures) if conclusion.form == DIFFERENCE else []:
             case [([(more, _)], [(less, _)])]:
-                return _compared(more[MEASURED], less[MEASURED]) or conclusion.finding(
-                    figures
-                )
+                return _stored_run_difference(
+                    more[MEASURED_FIELD], less[MEASURED_FIELD]
+                ) or conclusion.finding(figures)
         return conclusion.finding(figures)
 
-    return published.concluded(
-        {table.shown.table.pk: table.shown.table for table in tables}.values(), found
+    return published.check_conclusions(
+        {table.shown.table.pk: table.shown.table for table in tables}.values(),
+        outcome_on_boards,
     )
 
 
-def _compared(
+def _stored_run_difference(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
 ) -> Finding | None:
     """Return the difference between two runs on the same instances, from the stored
@@ -232,27 +244,27 @@ def _compared(
     return Finding(1, int(difference > 0), difference, min(ends), max(ends))
 
 
-def is_reproduced(task: Task) -> bool:
+def has_recomputed_tables(task: Task) -> bool:
     return any(placement.get("recomputed") for placement in task.published)
 
 
-def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
-    results = published.published_of(task)
+def reproduced_tables_of(task: Task, viewer: object) -> Iterator[ReproducedTable]:
+    results = published.published_results_of(task)
     for shown in [
         *results.by_class,
         *(table for table in results.headlines if not table.placement.by),
     ]:
         if (plan := shown.placement.recomputed) is None:
             continue
-        board, rows = _board(task, plan, viewer)
+        board, rows = _board_with_systems(task, plan, viewer)
         if shown.placement.by and not plan.runs:
-            heads, lines = _by_class(shown, plan, board, rows)
+            heads, lines = _class_heads_and_lines(shown, plan, board, rows)
         else:
-            heads, lines = _by_metric(shown, plan, board, rows)
+            heads, lines = _metric_heads_and_lines(shown, plan, board, rows)
         named, systems = plan.systems, dict.fromkeys(row.system for row in shown.rows)
         if plan.runs:
             named, systems = plan.runs, dict.fromkeys(row.label for row in shown.rows)
-        yield Reproduced(
+        yield ReproducedTable(
             task=task,
             shown=shown,
             said=plan,
@@ -263,12 +275,12 @@ def reproduced_of(task: Task, viewer: object) -> Iterator[Reproduced]:
         )
 
 
-def _by_class(
+def _class_heads_and_lines(
     shown: published.PublishedTable,
-    plan: Recomputed,
+    plan: RecomputedNames,
     board: Board | None,
     rows: Mapping[str, Row],
-) -> tuple[list[dict[str, str]], list[Line]]:
+) -> tuple[list[dict[str, str]], list[ReproducedLine]]:
     leading = shown.leading
     figures = {
         (row.label, row.system): row.figures.get(leading.name) for row in shown.rows
@@ -278,33 +290,37 @@ def _by_class(
         for system in dict.fromkeys(row.system for row in shown.rows)
         if system in plan.systems
     ]
-    values, sizes = class_values(board, rows, shown, plan)
+    values, sizes = board_class_values(board, rows, shown, plan)
 
-    def pair(label: str, system: str) -> Pair:
+    def class_pair(label: str, system: str) -> ReportedAndComputed:
         own, why = values.get((label, plan.systems[system]), (None, ""))
-        return Pair(figure=figures.get((label, system)), own=own, kept_back=why)
+        return ReportedAndComputed(
+            figure=figures.get((label, system)), own=own, kept_back=why
+        )
 
     lines = []
     for label in dict.fromkeys(row.label for row in shown.rows):
         first = min(row.line for row in shown.rows if row.label == label)
-        pairs = [pair(label, system) for system in systems]
+        pairs = [class_pair(label, system) for system in systems]
         lines.append(
-            Line(label=label, own="", line=first, pairs=pairs, size=sizes.get(label))
+            ReproducedLine(
+                label=label, own="", line=first, pairs=pairs, size=sizes.get(label)
+            )
         )
     return [
         {"printed": system, "own": plan.systems[system]} for system in systems
     ], lines
 
 
-def _by_metric(
+def _metric_heads_and_lines(
     shown: published.PublishedTable,
-    plan: Recomputed,
+    plan: RecomputedNames,
     board: Board | None,
     rows: Mapping[str, Row],
-) -> tuple[list[dict[str, str]], list[Line]]:
+) -> tuple[list[dict[str, str]], list[ReproducedLine]]:
     measures = [column for column in shown.columns if column.name in shown.computed]
     columns = {column.name: column for column in board.columns} if board else {}
-    computed = computed_on(shown, board)
+    computed = board_metrics_on(shown, board)
     names = plan.runs or plan.systems
     lines = []
     for row in (
@@ -318,48 +334,52 @@ def _by_metric(
                 cell = row_here.scores.get(column.name) if row_here and column else None
                 value, measured = None, None
                 if row_here and column and cell:
-                    value = on_scale(cell.value, column.scale, measure)
+                    value = convert_to_printed_scale(cell.value, column.scale, measure)
                     measured = (
                         row_here.evaluation,
                         column.name,
-                        on_scale(1.0, column.scale, measure) or 1.0,
+                        convert_to_printed_scale(1.0, column.scale, measure) or 1.0,
                     )
                 pairs.append(
-                    Pair(
+                    ReportedAndComputed(
                         figure=row.figures.get(measure.name),
                         own=value,
                         measured=measured,
                     )
                 )
             lines.append(
-                Line(label=label, own=names[label], line=row.line, pairs=pairs)
+                ReproducedLine(
+                    label=label, own=names[label], line=row.line, pairs=pairs
+                )
             )
     return [{"printed": measure.label} for measure in measures], lines
 
 
-def _board(
-    task: Task, plan: Recomputed, viewer: object
+def _board_with_systems(
+    task: Task, plan: RecomputedNames, viewer: object
 ) -> tuple[Board | None, dict[str, Row]]:
     wanted = {*plan.systems.values(), *plan.runs.values()}
     for phase in task.phases.all():
         phase.task = task
         board = (
-            standings(phase, viewer, plan.rules) if plan.rules in task.rules else None
+            compute_board(phase, viewer, plan.rules)
+            if plan.rules in task.rules
+            else None
         )
         if board is None or board.visibility != Visibility.SCORES:
             continue
         # If several runs have the same name, the best of these runs counts.
         if rows := {
             row.system: row
-            for row in reversed(run_rows(board.rows))
+            for row in reversed(expand_rows_to_runs(board.rows))
             if row.system in wanted
         }:
             return board, rows
     return None, {}
 
 
-def _printed_classes(
-    shown: published.PublishedTable, plan: Recomputed
+def _printed_classes_by_dimension(
+    shown: published.PublishedTable, plan: RecomputedNames
 ) -> dict[str, dict[str, str]]:
     """Return the printed names of classes, keyed by the dimension on the board and by
     the lower-case name.
@@ -376,30 +396,30 @@ def _printed_classes(
     return printed
 
 
-def computed_on(
+def board_metrics_on(
     shown: published.PublishedTable, board: Board | None
 ) -> Mapping[str, str]:
     """Return the board's metric for each printed metric, without metrics for which the
     board uses another model than the paper.
     """
-    return shown.computed_by_same_model(board.phase.task.options if board else {})
+    return shown.board_metrics_of_same_model(board.phase.task.options if board else {})
 
 
-def class_values(
+def board_class_values(
     board: Board | None,
     rows: Mapping[K, Row],
     shown: published.PublishedTable,
-    plan: Recomputed,
+    plan: RecomputedNames,
 ) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
     """Return the board's value or the reason for a missing value, keyed by printed
     class and row, and the sizes of the classes.
     """
-    metric = computed_on(shown, board).get(shown.leading.name, "")
+    metric = board_metrics_on(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
     values: dict[tuple[str, K], tuple[float | None, str]] = {}
     sizes: dict[str, int] = {}
-    for dimension, names in _printed_classes(shown, plan).items():
+    for dimension, names in _printed_classes_by_dimension(shown, plan).items():
         table = class_table(board, list(rows.values()), dimension, metric)
         for own_class in table.lines:
             if (known_as := names.get(own_class.label.casefold())) is None:
@@ -411,7 +431,7 @@ def class_values(
                 why = table.withheld.get((own_class.label, row.evaluation), "")
                 if value is not None:
                     values[known_as, system] = (
-                        on_scale(value, table.scale, shown.leading),
+                        convert_to_printed_scale(value, table.scale, shown.leading),
                         "",
                     )
                 elif why:
@@ -419,7 +439,9 @@ def class_values(
     return values, sizes
 
 
-def on_scale(value: float | None, scale: float, measure: Measure) -> float | None:
+def convert_to_printed_scale(
+    value: float | None, scale: float, measure: PrintedMeasure
+) -> float | None:
     """Return a computed value on the scale of the printed values, or a count unchanged."""
-    width = published.WIDTHS.get(measure.scale, scale)
+    width = published.DRAWN_MAXIMUM_BY_SCALE.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

@@ -13,23 +13,23 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.publications import reading
-from scoring.results.publications.placement import judged_placement, read_placement
+from scoring.results.publications.placement import checked_placement, read_placement
 from scoring.results.publications.reading import (
+    PrintedRow,
     PrintedTable,
     Publication,
-    Row,
     read_publication,
 )
 from tasks.models import Phase, Task
-from tasks.models.seasons import bump_version
-from tasks.seasons.file.tables import Table
+from tasks.models.seasons import increment_board_version
+from tasks.seasons.file.tables import CheckedTable
 from tasks.types import InputRefused, Problem
 
-#: Printed values have the fields OF_FIGURES in the database and in the season file.
-OF_FIGURES = (
+#: Printed values have the fields PRINTED_VALUE_FIELDS in the database and in the season file.
+PRINTED_VALUE_FIELDS = (
     "value",
     "printed",
     "deviation",
@@ -61,7 +61,7 @@ class SeasonResults:
                 self.oddities += odd
 
     def placements(
-        self, tasks: Mapping[str, tuple[Sequence[Table], TaskMetrics]]
+        self, tasks: Mapping[str, tuple[Sequence[CheckedTable], TaskMetrics]]
     ) -> dict[str, list[dict[str, Any]]]:
         entries = {
             slug: [read_placement(table) for table in tables]
@@ -76,14 +76,16 @@ class SeasonResults:
             for said, *_ in listed
             if said.paper
         }
-        of_the_site = [known_publication(key) for key in sorted(named - brought)]
+        of_the_site = [stored_publication(key) for key in sorted(named - brought)]
         works = [
             *self.publications,
             *(publication for publication in of_the_site if publication is not None),
         ]
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
-            fits = (judged_placement(*entry, works, metrics) for entry in entries[slug])
+            fits = (
+                checked_placement(*entry, works, metrics) for entry in entries[slug]
+            )
             placed[slug] = [
                 placement.as_json() for placement in fits if placement is not None
             ]
@@ -128,36 +130,40 @@ def store_publication(publication: Publication) -> list[str]:
             for task in Task.objects.exclude(published=[]):
                 if any(placement["paper"] == key for placement in task.published):
                     for phase in Phase.objects.filter(task=task).order_by("pk"):
-                        bump_version(phase.pk)
+                        increment_board_version(phase.pk)
     return changes
 
 
-def known_publication(key: str) -> Publication | None:
+def stored_publication(key: str) -> Publication | None:
     if (paper := Paper.objects.filter(key=key).first()) is None:
         return None
     tables = []
     for table in paper.tables.all():
-        rows: dict[str, Row] = {}
+        rows: dict[str, PrintedRow] = {}
         for figure in Reported.objects.filter(table=table):
             if figure.key not in rows:
                 named = {
                     name: getattr(figure, name)
                     for name in ("line", "system_id", "features")
                 }
-                rows[figure.key] = Row(
+                rows[figure.key] = PrintedRow(
                     **named, system=figure.system or None, figures=()
                 )
         described = {
             name: getattr(table, name) for name in ("name", "kind", "what", "marks")
         }
-        measures = tuple(reading.Measure(**measure) for measure in table.measures)
+        measures = tuple(
+            reading.PrintedMeasure(**measure) for measure in table.measures
+        )
         keys, lines = tuple(table.row_key), tuple(rows.values())
         tables.append(
             PrintedTable(**described, row_key=keys, measures=measures, rows=lines)
         )
-    facts = {field.name: getattr(paper, field.name) for field in fields(reading.Paper)}
+    facts = {
+        field.name: getattr(paper, field.name) for field in fields(reading.PrintedPaper)
+    }
     facts["authors"] = tuple(paper.authors)
-    return Publication(paper=reading.Paper(**facts), tables=tuple(tables))
+    return Publication(paper=reading.PrintedPaper(**facts), tables=tuple(tables))
 
 
 def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[str]:
@@ -197,7 +203,7 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
                 "system": row.system or "",
                 "features": dict(row.features),
                 "metric": figure.measure,
-                **{name: getattr(figure, name) for name in OF_FIGURES},
+                **{name: getattr(figure, name) for name in PRINTED_VALUE_FIELDS},
                 **{
                     name: getattr(measures[figure.measure], name)
                     for name in ("scale", "higher_is_better")
@@ -224,7 +230,9 @@ def _store_table(paper: Paper, position: int, entry: PrintedTable) -> Iterator[s
     counts = ((len(new), "new"), (altered, "changed"), (len(gone), "gone"))
     if any(count for count, _ in counts):
         words = [
-            f"{counted(count, 'figure')} {verb}" for count, verb in counts if count
+            f"{count_with_noun(count, 'figure')} {verb}"
+            for count, verb in counts
+            if count
         ]
         yield f"{entry.name}: {', '.join(words)}"
 

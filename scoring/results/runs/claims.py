@@ -13,10 +13,10 @@ from scoring.offline.evaluate import described_units, load_details, load_page
 from scoring.results.board.comparisons import open_statistics
 
 #: A page shows AT_A_TIME responses, as a response may have a dozen parse trees.
-AT_A_TIME = 5
+RESPONSES_PER_PAGE = 5
 #: The names of metrics for runs with claims begin with METRICS.
-METRICS = "aliice_"
-FALLBACKS = {
+CLAIM_METRIC_PREFIX = "aliice_"
+FALLBACK_NOTES = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
     "root_cited": gettext_lazy("The root is cited: the whole sentence is the claim."),
     "unmatched": gettext_lazy(
@@ -25,12 +25,15 @@ FALLBACKS = {
 }
 
 
-def has_claims(evaluation: Evaluation) -> bool:
-    has_any = any(score.metric.startswith(METRICS) for score in evaluation.scores.all())
+def has_visible_claims(evaluation: Evaluation) -> bool:
+    has_any = any(
+        score.metric.startswith(CLAIM_METRIC_PREFIX)
+        for score in evaluation.scores.all()
+    )
     return has_any and not evaluation.withheld
 
 
-def page_of(
+def response_page_of(
     evaluation: Evaluation,
     number: int,
     name: str,
@@ -44,9 +47,13 @@ def page_of(
     with open_statistics(evaluation) as kept:
         if name:
             units = described_units(kept)
-            number = units.index(name) // AT_A_TIME + 1 if name in units else number
+            number = (
+                units.index(name) // RESPONSES_PER_PAGE + 1 if name in units else number
+            )
             kept.seek(0)
-        page, total = load_page(kept, (number - 1) * AT_A_TIME, AT_A_TIME)
+        page, total = load_page(
+            kept, (number - 1) * RESPONSES_PER_PAGE, RESPONSES_PER_PAGE
+        )
     responses = []
     for unit, detail in page:
         passages = detail.get("passages", {}) if shows_passages else {}
@@ -56,7 +63,7 @@ def page_of(
                 "name": unit,
                 "question": detail.get("question", "") if shows_passages else "",
                 "sentences": [
-                    _sentence(sentence, shows_labels=shows_labels)
+                    _displayed_sentence(sentence, shows_labels=shows_labels)
                     for sentence in sentences
                 ],
                 "passages": [
@@ -65,33 +72,35 @@ def page_of(
                 ],
             }
         )
-    pages = max(1, math.ceil(total / AT_A_TIME))
+    pages = max(1, math.ceil(total / RESPONSES_PER_PAGE))
     return {"number": number, "pages": pages, "total": total, "responses": responses}
 
 
-def claims_of(
+def claims_by_response(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the claims in each response of a run, each with its verdict and with the
     texts of its citation marks.
     """
-    if not has_claims(evaluation):
+    if not has_visible_claims(evaluation):
         return {}
     with open_statistics(evaluation) as kept:
         details = load_details(kept, names)
-    return {name: shown_claims(detail) for name, detail in details.items()}
+    return {name: displayed_claims(detail) for name, detail in details.items()}
 
 
-def shown_claims(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
+def displayed_claims(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
     claims = (
         claim
         for sentence in detail.get("sentences", ())
         for claim in sentence["claims"]
     )
-    return [_claim(claim, shows_labels=True) for claim in claims]
+    return [_displayed_claim(claim, shows_labels=True) for claim in claims]
 
 
-def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
+def _displayed_sentence(
+    detail: Mapping[str, Any], *, shows_labels: bool
+) -> dict[str, Any]:
     from tasks.types.positional_citations.sentences import MARK
 
     tokens, heads, relations = detail["tokens"], detail["heads"], detail["relations"]
@@ -99,14 +108,16 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
     for mark in MARK.finditer(detail["text"]):
         pieces += [(detail["text"][end : mark.start()], False), (mark.group(), True)]
         end = mark.end()
-    note = str(FALLBACKS.get(detail["fallback"] or "", ""))
+    note = str(FALLBACK_NOTES.get(detail["fallback"] or "", ""))
     return {
         # Each piece is a text and True for a citation mark or False for other text.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
         "lost": detail["lost"],
-        "drawing": drawing(tokens, heads, relations) if tokens else None,
+        "drawing": dependency_tree_drawing(tokens, heads, relations)
+        if tokens
+        else None,
         "parse": [
             (token, relation, "" if head == place else tokens[head])
             for place, (token, head, relation) in enumerate(
@@ -114,12 +125,15 @@ def _sentence(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any
             )
         ],
         "claims": [
-            _claim(claim, shows_labels=shows_labels) for claim in detail["claims"]
+            _displayed_claim(claim, shows_labels=shows_labels)
+            for claim in detail["claims"]
         ],
     }
 
 
-def _claim(detail: Mapping[str, Any], *, shows_labels: bool) -> dict[str, Any]:
+def _displayed_claim(
+    detail: Mapping[str, Any], *, shows_labels: bool
+) -> dict[str, Any]:
     if not detail["counts"]:
         verdict = _("does not count: a mark stands for no passage")
     elif not shows_labels:
@@ -166,10 +180,10 @@ def _credit_reason(detail: Mapping[str, Any], place: int) -> str:
 
 CHARACTER, LABEL, PADDING, NARROWEST = 8.2, 6.4, 18.0, 46.0
 STEP, TOP, BELOW = 22.0, 20.0, 26.0
-ROOT = "ROOT"
+ROOT_LABEL = "ROOT"
 
 
-def drawing(
+def dependency_tree_drawing(
     tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]
 ) -> dict[str, Any]:
     """Return the drawing of a dependency tree with the given tokens, heads and
@@ -190,7 +204,7 @@ def drawing(
         arc: dict[str, Any]
         if head == place:
             path = f"M {x:.1f} {TOP:.1f} L {x:.1f} {baseline:.1f}"
-            arc = {"path": path, "label": ROOT, "x": round(x, 1), "y": TOP - 6}
+            arc = {"path": path, "label": ROOT_LABEL, "x": round(x, 1), "y": TOP - 6}
         else:
             top = baseline - STEP * (levels[place] + 0.6)
             arc = {

@@ -13,66 +13,73 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, plain_text
 from citeboard.teams.models import Team, User
 from scoring.models import ResultConfirmation
-from scoring.results.board.confirming import Result, results_of, why_not
-from scoring.results.board.snapshots import UNSETTLED
-from tasks.delivery.notifications.events import forget_to_confirm, tell_to_confirm
+from scoring.results.board.confirming import (
+    TeamResult,
+    results_to_confirm,
+    why_confirmation_is_closed,
+)
+from scoring.results.board.snapshots import UNSETTLED_RUN_STATES
+from tasks.delivery.notifications.events import (
+    delete_confirmation_requests,
+    notify_results_to_confirm,
+)
 from tasks.models import Phase, Submission, seasons
-from tasks.seasons.phase_acts import locked_phase
-from tasks.submissions.run_acts import NotInThisState
+from tasks.seasons.phase_acts import lock_phase
+from tasks.submissions.run_acts import ActionNotInRunState
 
-MAX_MESSAGE = 2000
-MAX_REASON = 500
+MAX_MESSAGE_CHARACTERS = 2000
+MAX_REASON_CHARACTERS = 500
 State = ResultConfirmation.State
 
 
-def result_of(submission: Submission) -> Result | None:
+def result_to_confirm_of(submission: Submission) -> TeamResult | None:
     results = (
         result
-        for result in results_of(submission.phase)
+        for result in results_to_confirm(submission.phase)
         if result.run.submission == submission.pk
     )
     return next(results, None)
 
 
-def confirm_result(*, submission: Submission, by: User, seen: str = "") -> Result:
+def confirm_result(*, submission: Submission, by: User, seen: str = "") -> TeamResult:
     """Confirm the result of a run on behalf of the team. ``seen`` is the digest of the
     scores that the team lead has seen. If the result is already confirmed, the function
     changes nothing.
 
-    Raises NotInThisState.
+    Raises ActionNotInRunState.
     """
     return _record_confirmation(submission, State.CONFIRMED, "", by, seen)
 
 
 def contest_result(
     *, submission: Submission, message: str, by: User, seen: str = ""
-) -> Result:
+) -> TeamResult:
     """Contest the result of a run that the team considers wrong, and send a message to
-    the organisers. Raises ValidationError or NotInThisState.
+    the organisers. Raises ValidationError or ActionNotInRunState.
     """
     message = message.replace("\r\n", "\n").strip()
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
     words = _("the message has %(characters)s characters; at most %(most)s are allowed")
-    plain_text.check_length("message", message, MAX_MESSAGE, words)
+    plain_text.check_length("message", message, MAX_MESSAGE_CHARACTERS, words)
     return _record_confirmation(submission, State.CONTESTED, message, by, seen)
 
 
 def _record_confirmation(
     submission: Submission, state: State, message: str, by: User, seen: str
-) -> Result:
+) -> TeamResult:
     with transaction.atomic():
-        submission.phase = phase = locked_phase(submission.phase)
-        if refused := why_not(phase):
-            raise NotInThisState(refused)
-        if (result := result_of(submission)) is None:
-            raise NotInThisState(
+        submission.phase = phase = lock_phase(submission.phase)
+        if refused := why_confirmation_is_closed(phase):
+            raise ActionNotInRunState(refused)
+        if (result := result_to_confirm_of(submission)) is None:
+            raise ActionNotInRunState(
                 _(
                     "this run does not count on the board, so that its result is not confirmed"
                 )
             )
         if seen and seen != result.numbers:
-            raise NotInThisState(
+            raise ActionNotInRunState(
                 _("the scores have changed since you read them; look at them again")
             )
         before = result.said
@@ -83,7 +90,7 @@ def _record_confirmation(
         ResultConfirmation.objects.update_or_create(
             submission=submission, defaults={**numbers, **said}
         )
-        seasons.bump_version(phase.pk)
+        seasons.increment_board_version(phase.pk)
         earlier = before.message if before else ""
         changes = [
             audit.Change("result", before.state if before else None, state.value)
@@ -102,7 +109,7 @@ def _record_confirmation(
         audit.record(
             key, actor=by, subject=submission, place=place, facts=facts, changes=changes
         )
-    fresh = result_of(submission)
+    fresh = result_to_confirm_of(submission)
     assert fresh is not None
     return fresh
 
@@ -110,7 +117,7 @@ def _record_confirmation(
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     """End the time in which teams can confirm the results of a phase. If the result is
     already confirmed, the function changes nothing. Raises ValidationError or
-    NotInThisState.
+    ActionNotInRunState.
     """
     reason = reason.strip()
     if not reason:
@@ -122,46 +129,48 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
             }
         )
     words = _("the reason has %(characters)s characters; at most %(most)s are allowed")
-    plain_text.check_length("reason", reason, MAX_REASON, words)
+    plain_text.check_length("reason", reason, MAX_REASON_CHARACTERS, words)
     now = timezone.now()
     with transaction.atomic():
-        locked = locked_phase(phase)
+        locked = lock_phase(phase)
         if not locked.confirms_results:
-            raise NotInThisState(
+            raise ActionNotInRunState(
                 _("%(phase)s does not ask teams to confirm their results")
                 % {"phase": locked}
             )
         if now < locked.closes:
-            raise NotInThisState(_("%(phase)s has not closed yet") % {"phase": locked})
+            raise ActionNotInRunState(
+                _("%(phase)s has not closed yet") % {"phase": locked}
+            )
         if locked.confirmation_ended_at is not None:
             return locked
         locked.confirmation_ended_at, locked.confirmation_ended_because = now, reason
-        forget_to_confirm(locked)
-        return _changed_phase(
+        delete_confirmation_requests(locked)
+        return _save_confirmation_change(
             locked, "ended", by, [("ended", None, now), ("reason", None, reason)]
         )
 
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
     """Reopen the time in which teams can confirm the results of a phase, and notify the
-    team leads who can confirm results now. Raises NotInThisState.
+    team leads who can confirm results now. Raises ActionNotInRunState.
     """
     with transaction.atomic():
-        locked = locked_phase(phase)
+        locked = lock_phase(phase)
         if locked.confirmation_ended_at is None:
-            raise NotInThisState(_("the confirmation has not been ended"))
+            raise ActionNotInRunState(_("the confirmation has not been ended"))
         ended, because = locked.confirmation_ended_at, locked.confirmation_ended_because
         locked.confirmation_ended_at, locked.confirmation_ended_because = None, ""
         locked.confirmation_reopened += 1
-        reopened = _changed_phase(
+        reopened = _save_confirmation_change(
             locked, "reopened", by, [("ended", ended, None), ("reason", because, None)]
         )
-        if reopened.task.season.is_public and not why_not(reopened):
-            tell_waiting(reopened, by=by)
+        if reopened.task.season.is_public and not why_confirmation_is_closed(reopened):
+            notify_leads_of_phase(reopened, by=by)
         return reopened
 
 
-def _changed_phase(
+def _save_confirmation_change(
     phase: Phase, verb: str, by: User, changes: list[tuple[str, object, object]]
 ) -> Phase:
     phase.save(
@@ -171,7 +180,7 @@ def _changed_phase(
             "confirmation_reopened",
         ]
     )
-    seasons.bump_version(phase.pk)
+    seasons.increment_board_version(phase.pk)
     told, facts = (
         [audit.Change(*change) for change in changes],
         {"phase": f"{phase.task}, {phase}"},
@@ -181,12 +190,16 @@ def _changed_phase(
     return phase
 
 
-def ask_to_confirm() -> int:
+def notify_leads_of_due_phases() -> int:
     """Notify the leads of teams whose results wait for confirmation, once for each
     lead, and return the number of notified leads.
     """
     asking = Phase.objects.filter(
-        ~Exists(Submission.objects.filter(phase=OuterRef("pk"), status__in=UNSETTLED)),
+        ~Exists(
+            Submission.objects.filter(
+                phase=OuterRef("pk"), status__in=UNSETTLED_RUN_STATES
+            )
+        ),
         confirms_results=True,
         confirmation_ended_at=None,
         closes__lte=timezone.now(),
@@ -195,17 +208,19 @@ def ask_to_confirm() -> int:
     count = 0
     for number in list(asking.values_list("pk", flat=True)):
         with transaction.atomic():
-            phase = locked_phase(Phase(pk=number))
-            if phase.confirmation_ended_at is None and not why_not(phase):
-                count += tell_waiting(phase)
+            phase = lock_phase(Phase(pk=number))
+            if phase.confirmation_ended_at is None and not why_confirmation_is_closed(
+                phase
+            ):
+                count += notify_leads_of_phase(phase)
     return count
 
 
-def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
+def notify_leads_of_phase(phase: Phase, *, by: User | None = None) -> int:
     """Notify the leads of teams whose results wait for confirmation, or with ``by`` the
     leads of all teams with a result.
     """
-    results = results_of(phase)
+    results = results_to_confirm(phase)
     waiting = {
         result.run.submission
         for result in results
@@ -219,7 +234,9 @@ def tell_waiting(phase: Phase, *, by: User | None = None) -> int:
         assert run.team is not None
         runs[run.team].append(run)
     count = (
-        tell_to_confirm(phase, runs, gold=results[0].gold.number, by=by) if runs else 0
+        notify_results_to_confirm(phase, runs, gold=results[0].gold.number, by=by)
+        if runs
+        else 0
     )
     if results:
         Phase.objects.filter(pk=phase.pk).update(confirmation_told=F("version"))

@@ -10,21 +10,25 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.instants import day_and_time
-from citeboard.core.words import counted, duration
+from citeboard.core.instants import format_day_and_time
+from citeboard.core.words import count_with_noun, format_duration
 from scoring.models import Evaluation
-from tasks.jobs.queue_choice import MAX_PLACE, place_in_queue, why_unserved
+from tasks.jobs.queue_choice import (
+    MAX_QUEUE_POSITION,
+    explain_unserved_queue,
+    place_in_queue,
+)
 from tasks.models import Job, Submission
 
 Status = Submission.Status
 #: In addition to scoring, a run takes OVERHEAD seconds.
-OVERHEAD = 0.3
+OVERHEAD_SECONDS = 0.3
 #: The expected duration is estimated from the RECENT newest scorings.
-RECENT = 20
+RECENT_SCORINGS = 20
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgressStep:
     """A step in the progress of a run, whose ``state`` is `done`, `now`, `ahead` or
     `failed`.
     """
@@ -36,42 +40,44 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class RunProgress:
     """The progress of a run. ``share`` is the share of the scoring that is complete, or
     None before the scoring starts.
     """
 
     sentence: str
     since: dt.datetime
-    steps: list[Step]
+    steps: list[ProgressStep]
     share: float | None
     advice: str = ""
 
 
-def progress_of(submission: Submission) -> Progress:
+def progress_of(submission: Submission) -> RunProgress:
     job = (
         submission.jobs.filter(sets_status=True)
         .order_by("-gold__number", "-id")
         .first()
     )
     place = place_in_queue(submission)
-    advice = ADVICE.get(Status(submission.status), "")
+    advice = ADVICE_BY_STATUS.get(Status(submission.status), "")
     if submission.problems:
-        advice = REFUSED
+        advice = REFUSED_ADVICE
         if submission.replace_until and submission.replace_until > timezone.now():
-            instant = day_and_time(submission.replace_until)
-            advice = f"{REFUSED} {REPLACED_UNTIL % {'instant': instant}}"
+            instant = format_day_and_time(submission.replace_until)
+            advice = f"{REFUSED_ADVICE} {REPLACED_UNTIL_ADVICE % {'instant': instant}}"
     elif submission.built_in and submission.status == Status.FAILED:
-        advice = ORGANISERS
+        advice = RECOMPUTE_ADVICE
     elif submission.hit_limit:
-        advice = OVER_LIMIT
-    return Progress(
-        sentence=_sentence(submission, place, expected_wait(submission, place)),
+        advice = OVER_LIMIT_ADVICE
+    return RunProgress(
+        sentence=_status_sentence(
+            submission, place, expected_wait_seconds(submission, place)
+        ),
         # Workers retry waiting runs, so the status changes often.
         since=submission.submitted_at
         if submission.status == Status.WAITING
         else submission.status_since,
-        steps=_steps(submission, job),
+        steps=_progress_steps(submission, job),
         share=job.progress
         if job and job.state == Job.State.RUNNING and submission.is_moving
         else None,
@@ -79,43 +85,43 @@ def progress_of(submission: Submission) -> Progress:
     )
 
 
-def received_alone(submission: Submission) -> Progress:
+def progress_with_hidden_outcome(submission: Submission) -> RunProgress:
     at = submission.submitted_at
     advice = _(
         "In this phase teams do not see whether their runs are scored yet; you get a "
         "message if one fails."
     )
     steps = [
-        Step(_("received"), "done", at),
-        Step(_("checked"), "done", note=_warnings_text(submission)),
+        ProgressStep(_("received"), "done", at),
+        ProgressStep(_("checked"), "done", note=_warnings_text(submission)),
     ]
-    return Progress(
+    return RunProgress(
         sentence=_("Received."), since=at, steps=steps, share=None, advice=advice
     )
 
 
 def _warnings_text(submission: Submission) -> str:
     warnings = sum(warning.get("count", 1) for warning in submission.warnings)
-    return counted(warnings, "warning") if warnings else _("no problems")
+    return count_with_noun(warnings, "warning") if warnings else _("no problems")
 
 
-def expected_wait(submission: Submission, place: int | None) -> float | None:
+def expected_wait_seconds(submission: Submission, place: int | None) -> float | None:
     scored = Evaluation.objects.filter(phase=submission.phase_id).order_by("-id")
-    recent = list(scored.values_list("seconds", flat=True)[:RECENT])
+    recent = list(scored.values_list("seconds", flat=True)[:RECENT_SCORINGS])
     if (
         place is None
-        or place > MAX_PLACE
+        or place > MAX_QUEUE_POSITION
         or not recent
         or submission.status != Status.QUEUED
     ):
         return None
-    seconds_per_run = OVERHEAD + median(recent) * max(
+    seconds_per_run = OVERHEAD_SECONDS + median(recent) * max(
         1, len(submission.phase.task.rules)
     )
     return float(-(-place // settings.WORKERS) * seconds_per_run)
 
 
-ADVICE = {
+ADVICE_BY_STATUS = {
     Status.FAILED: gettext_lazy(
         "A failed run does not count against your team's limit. If the reason lies in the file, correct it "
         "and submit it again; if it does not, write to the organisers and name this run."
@@ -132,43 +138,45 @@ ADVICE = {
     ),
 }
 
-OVER_LIMIT = gettext_lazy(
+OVER_LIMIT_ADVICE = gettext_lazy(
     "The first run of a team that needs too much computing time or memory does not count against its limit; "
     "the next ones do. If you do not see why the run needs so much, write to the organisers and name it."
 )
-REPLACED_UNTIL = gettext_lazy(
+REPLACED_UNTIL_ADVICE = gettext_lazy(
     "It may be replaced until %(instant)s UTC, even if the phase has closed by then."
 )
-REFUSED = gettext_lazy(
+REFUSED_ADVICE = gettext_lazy(
     "Correct the file and submit it again: a run that was refused does not count against your team's limit. "
     "The file stays here, for you to look at."
 )
 
 #: A built-in baseline in one of the states UNWRITTEN has no run yet.
-UNWRITTEN = {
+UNWRITTEN_RUN_SENTENCES = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),
     Status.FAILED: gettext_lazy("The run could not be computed."),
 }
-ORGANISERS = gettext_lazy(
+RECOMPUTE_ADVICE = gettext_lazy(
     "Organisers can have it recomputed, here or on their page of baselines."
 )
 
 
-def _sentence(submission: Submission, place: int | None, wait: float | None) -> str:
+def _status_sentence(
+    submission: Submission, place: int | None, wait: float | None
+) -> str:
     if submission.status == Status.CHECKING:
         if not place:
             return _("Being checked now.")
         return " ".join([_("Waiting to be checked."), _runs_before_text(place)])
     if submission.problems:
         return _("This run was refused.")
-    if submission.is_unwritten and submission.status in UNWRITTEN:
-        return str(UNWRITTEN[Status(submission.status)])
+    if submission.is_unwritten and submission.status in UNWRITTEN_RUN_SENTENCES:
+        return str(UNWRITTEN_RUN_SENTENCES[Status(submission.status)])
     if submission.status == Status.QUEUED:
         about = (
             ""
             if wait is None
-            else _("Scored in about %(time)s.") % {"time": duration(wait)}
+            else _("Scored in about %(time)s.") % {"time": format_duration(wait)}
         )
         return " ".join(
             filter(None, [_("Waiting to be scored."), _runs_before_text(place), about])
@@ -186,65 +194,75 @@ def _sentence(submission: Submission, place: int | None, wait: float | None) -> 
 def _runs_before_text(place: int | None) -> str:
     if place is None:
         return ""
-    if place > MAX_PLACE:
-        return _("At least %(runs)s before it.") % {"runs": counted(MAX_PLACE, "run")}
+    if place > MAX_QUEUE_POSITION:
+        return _("At least %(runs)s before it.") % {
+            "runs": count_with_noun(MAX_QUEUE_POSITION, "run")
+        }
     return (
         _("It is next.")
         if place == 1
-        else _("%(runs)s before it.") % {"runs": counted(place - 1, "run")}
+        else _("%(runs)s before it.") % {"runs": count_with_noun(place - 1, "run")}
     )
 
 
-def _steps(submission: Submission, job: Job | None) -> list[Step]:
-    received = Step(_("received"), "done", submission.submitted_at)
+def _progress_steps(submission: Submission, job: Job | None) -> list[ProgressStep]:
+    received = ProgressStep(_("received"), "done", submission.submitted_at)
     if submission.is_unwritten:
         # The site computes the run of a built-in baseline before scoring the run.
-        first = Step(_("asked for"), "done", submission.submitted_at)
+        first = ProgressStep(_("asked for"), "done", submission.submitted_at)
         if not submission.is_moving:
             return [
                 first,
-                Step(
+                ProgressStep(
                     submission.get_status_display(), "failed", submission.status_since
                 ),
             ]
-        computing = Step(_("computing the run"), "now", submission.status_since)
-        return [first, computing, *map(Step, (_("queued"), _("scoring"), _("scored")))]
+        computing = ProgressStep(_("computing the run"), "now", submission.status_since)
+        return [
+            first,
+            computing,
+            *map(ProgressStep, (_("queued"), _("scoring"), _("scored"))),
+        ]
     check = submission.jobs.filter(kind=Job.Kind.CHECK).order_by("-id").first()
     if check is not None and check.state != Job.State.DONE:
-        return [received, *_unfinished_check(submission, check)]
+        return [received, *_steps_of_unfinished_check(submission, check)]
     checked_at = check.finished_at if check else submission.submitted_at
     steps = [
         received,
-        Step(_("checked"), "done", checked_at, _warnings_text(submission)),
+        ProgressStep(_("checked"), "done", checked_at, _warnings_text(submission)),
     ]
     queued_at = job.created_at if job else submission.submitted_at
     started_at = job.started_at if job else None
     status = submission.status
     if status == Status.QUEUED:
-        steps.append(Step(_("queued"), "now", queued_at, _waits_for(job)))
-        return [*steps, Step(_("scoring")), Step(_("scored"))]
-    steps.append(Step(_("queued"), "done", queued_at))
+        steps.append(ProgressStep(_("queued"), "now", queued_at, _queue_note(job)))
+        return [*steps, ProgressStep(_("scoring")), ProgressStep(_("scored"))]
+    steps.append(ProgressStep(_("queued"), "done", queued_at))
     if status in (Status.SCORING, Status.WAITING):
         name = _("scoring") if status == Status.SCORING else _("waiting")
         at = started_at if status == Status.SCORING else submission.submitted_at
-        return [*steps, Step(name, "now", at), Step(_("scored"))]
+        return [*steps, ProgressStep(name, "now", at), ProgressStep(_("scored"))]
     if started_at:
-        steps.append(Step(_("scoring"), "done", started_at, _duration_text(job)))
+        steps.append(
+            ProgressStep(_("scoring"), "done", started_at, _duration_text(job))
+        )
     if status in (Status.SCORED, Status.WITHDRAWN):
         steps.append(
-            Step(
+            ProgressStep(
                 _("scored"), "done", job.finished_at if job else submission.status_since
             )
         )
     if status != Status.SCORED:
         state = "failed" if status == Status.FAILED else "done"
         steps.append(
-            Step(submission.get_status_display(), state, submission.status_since)
+            ProgressStep(
+                submission.get_status_display(), state, submission.status_since
+            )
         )
     return steps
 
 
-def _waits_for(job: Job | None) -> str:
+def _queue_note(job: Job | None) -> str:
     if job is None:
         return ""
     again = _("begun again after an interruption") if job.attempt else ""
@@ -253,31 +271,33 @@ def _waits_for(job: Job | None) -> str:
         if job.queue == Job.LIGHT
         else _("in the queue %(queue)s") % {"queue": job.queue}
     )
-    return "; ".join(filter(None, [again, queue, why_unserved(job.queue)]))
+    return "; ".join(filter(None, [again, queue, explain_unserved_queue(job.queue)]))
 
 
-def _unfinished_check(submission: Submission, check: Job) -> list[Step]:
+def _steps_of_unfinished_check(
+    submission: Submission, check: Job
+) -> list[ProgressStep]:
     """Return the steps of a large run that is still being checked by a separate job, or
     whose check has failed.
     """
     if not submission.is_moving:
         name = _("refused") if submission.problems else submission.get_status_display()
         state = "failed" if submission.status == Status.FAILED else "done"
-        return [Step(name, state, submission.status_since)]
+        return [ProgressStep(name, state, submission.status_since)]
     name = _("waiting") if submission.status == Status.WAITING else _("checking")
     note = (
         _("begun again after an interruption")
         if check.attempt and check.state == Job.State.QUEUED
         else ""
     )
-    under_way = Step(name, "now", submission.status_since, note)
-    return [under_way, *map(Step, (_("queued"), _("scoring"), _("scored")))]
+    under_way = ProgressStep(name, "now", submission.status_since, note)
+    return [under_way, *map(ProgressStep, (_("queued"), _("scoring"), _("scored")))]
 
 
 def _duration_text(job: Job | None) -> str:
     if job is None or job.started_at is None or job.finished_at is None:
         return ""
-    time = duration((job.finished_at - job.started_at).total_seconds())
+    time = format_duration((job.finished_at - job.started_at).total_seconds())
     if job.attempt < 2:
         return _("took %(time)s") % {"time": time}
     return _("took %(time)s, in %(attempts)s attempts") % {

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.words import counted, in_decimals, listed
+from citeboard.core.words import count_with_noun, join_names, localize_separators
 from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
 from scoring.metrics import (
     OF_LABELS,
@@ -24,7 +24,7 @@ from scoring.metrics import (
     names_by,
     weighted,
 )
-from scoring.models import OF_SMALL_CLASS, ClassNumber, Evaluation, Score
+from scoring.models import SMALL_CLASS_NUMBER, ClassNumber, Evaluation, Score
 from scoring.results.board import (
     charts,
     comparisons,
@@ -32,7 +32,7 @@ from scoring.results.board import (
     formatting,
     standings,
 )
-from scoring.results.board.gold_keys import DRAW, printed_key
+from scoring.results.board.gold_keys import DRAW, gold_key_without_nonce
 from scoring.stats.signature import (
     NO_INTERVAL,
     NO_VALUE,
@@ -45,7 +45,7 @@ from tasks.types.base import printed_options
 from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
 
 #: A chart by class has at most DRAWN metrics, but the table has all metrics.
-DRAWN = 3
+MAX_METRICS_DRAWN = 3
 
 
 def latest_evaluations(
@@ -68,7 +68,7 @@ def latest_evaluations(
     }
 
 
-def predecessor(submission: Submission, gold: Gold) -> Submission | None:
+def previous_scored_run(submission: Submission, gold: Gold) -> Submission | None:
     if submission.team_id is None:
         return None
     earlier = Submission.objects.filter(
@@ -88,10 +88,10 @@ def numbers(
     for a rule set without the metric.
     """
     task_type = submission.phase.task.type
-    by_rules: dict[str, dict[str, Explained]] = {
+    by_rules: dict[str, dict[str, ExplainedScore]] = {
         rules: {
             number.metric: number
-            for number in explained(
+            for number in explain_scores(
                 evaluation.scores.all(), evaluation, task_type, submission.filename
             )
         }
@@ -112,17 +112,17 @@ def numbers(
     return lines
 
 
-def is_empty(line: Mapping[str, Any]) -> bool:
+def is_undefined_line(line: Mapping[str, Any]) -> bool:
     """Return True if the metric is undefined under every rule set, for another reason
     than an embargo.
     """
     return all(
-        number is None or (number.value == formatting.DASH and not number.withheld)
+        number is None or (number.value == formatting.EN_DASH and not number.withheld)
         for number in line["numbers"]
     )
 
 
-def without_probabilities(evaluation: Evaluation) -> list[str]:
+def metrics_lacking_probabilities(evaluation: Evaluation) -> list[str]:
     """Return the displayed names of the metrics that need probabilities, if the run
     contains no probabilities.
     """
@@ -139,10 +139,10 @@ def without_probabilities(evaluation: Evaluation) -> list[str]:
 
 def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
     is_undefined = score.value is None and not score.withheld and not score.is_infinite
-    return is_undefined and isinstance(metric, OF_PROBABILITIES)
+    return is_undefined and isinstance(metric, PROBABILITY_METRICS)
 
 
-def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
+def organiser_only_scores(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Return the metric, value and interval of each score of the run that only
     organisers may see.
     """
@@ -156,7 +156,7 @@ def untold_lines(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     ]
 
 
-def commands(
+def offline_commands_by_rules(
     evaluations: Iterable[str], lines: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
     return [
@@ -185,7 +185,7 @@ def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
     return notes
 
 
-def without_value(
+def metrics_without_value(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[tuple[str, int, str]]:
     kind = submission.phase.task.task_type
@@ -194,7 +194,7 @@ def without_value(
         for rules, evaluation in evaluations.items()
     }
     return [
-        (rules, len(names), listed(sorted(set(names.values()))))
+        (rules, len(names), join_names(sorted(set(names.values()))))
         for rules, names in lacking.items()
         if names
     ]
@@ -210,7 +210,7 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     if submission.kind == Submission.Kind.CONTRASTIVE:
         return {"reason": _("A contrastive run is scored and is not on the board.")}
     rules = phase.task.rules
-    board = standings.cached_standings(phase, viewer, rules[0] if rules else None)
+    board = standings.cached_board(phase, viewer, rules[0] if rules else None)
     if mean := board.mean_of(submission.pk):
         words = _(
             "A seed of %(system)s, whose mean over %(number)s runs is on the board."
@@ -231,14 +231,14 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
         words = _("Nothing is on the board for a team until it chooses a run.")
     elif mine is not None and phase.counting == Phase.Counting.PRIORITY:
         words = _("The first %(runs)s of a team by priority are on the board.")
-        words %= {"runs": counted(phase.judged_runs, "run")}
+        words %= {"runs": count_with_noun(phase.judged_runs, "run")}
     elif mine is not None:
         words = _("Run %(number)s, %(system)s, is on the board for your team.")
         words %= {"number": mine.number, "system": mine.system}
     return {"reason": words}
 
 
-def by_class(
+def class_score_tables(
     evaluation: Evaluation, hidden: differences.HiddenClasses
 ) -> list[dict[str, Any]]:
     scales = dict.fromkeys(OF_LABELS, 1.0) | {
@@ -251,19 +251,19 @@ def by_class(
         name = row.classes.dimension
         numbers = row.by_class()
         told = {
-            label: dict.fromkeys(numbers[label], OF_SMALL_CLASS)
+            label: dict.fromkeys(numbers[label], SMALL_CLASS_NUMBER)
             if label in hidden.get(name, ())
             else numbers[label]
-            for label in differences.natural_order(list(numbers))
+            for label in differences.sort_labels_naturally(list(numbers))
         }
         valid = names_by(task_type, name, row.classes.metrics, rules, options)
         if valid and any(told.values()):
             own = {metric: scale for metric, scale in scales.items() if metric in valid}
-            dimensions.append(_dimension(name, told, own))
+            dimensions.append(_class_score_table(name, told, own))
     return dimensions
 
 
-def _dimension(
+def _class_score_table(
     name: str,
     classes: Mapping[str, Mapping[str, ClassNumber]],
     scales: Mapping[str, float],
@@ -288,7 +288,7 @@ def _dimension(
                         withheld=values[metric].withheld,
                     )
                     if metric in values
-                    else formatting.DASH,
+                    else formatting.EN_DASH,
                 )
                 for metric in metrics
             ],
@@ -297,12 +297,17 @@ def _dimension(
     ]
     # The chart by class only contains metrics with the scale of the first metric.
     scale = scales[metrics[0]]
-    alike = [metric for metric in metrics if scales[metric] == scale][:DRAWN]
+    alike = [metric for metric in metrics if scales[metric] == scale][
+        :MAX_METRICS_DRAWN
+    ]
     labels = [formatting.metric_label(metric) for metric in alike]
     in_range = (
         _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
     )
-    words = {"metrics": listed(labels), "dimension": formatting.dimension_label(name)}
+    words = {
+        "metrics": join_names(labels),
+        "dimension": formatting.dimension_label(name),
+    }
     figure = Bars(
         title=_("%(metrics)s by %(dimension)s") % words,
         labels=[formatting.class_label(label) for label in classes],
@@ -313,7 +318,7 @@ def _dimension(
             )
             for metric, label in zip(alike, labels, strict=True)
         ],
-        axis=charts.value_axis(
+        axis=charts.score_axis(
             labels[0] if len(labels) == 1 else in_range, scale, has_zero=True
         ),
     )
@@ -327,16 +332,16 @@ def _dimension(
 
 
 #: From SETTLED instances, intervals have nominal coverage except for rare classes.
-SETTLED = 30
-UPWARD = {
+MIN_SETTLED_INSTANCES = 30
+DIRECTION_LABELS = {
     True: gettext_lazy("higher is better"),
     False: gettext_lazy("lower is better"),
     None: "",
 }
 
 
-#: The metrics in OF_PROBABILITIES are undefined for runs without probabilities.
-OF_PROBABILITIES = (
+#: The metrics in PROBABILITY_METRICS are undefined for runs without probabilities.
+PROBABILITY_METRICS = (
     calibration.LogLoss,
     calibration.Brier,
     calibration.CalibrationError,
@@ -344,7 +349,7 @@ OF_PROBABILITIES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class ExplainedScore:
     id: int
     metric: str
     label: str
@@ -361,15 +366,15 @@ class Explained:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: ``caution`` is the reason why the interval may cover less than its nominal level.
+    #: ``interval_caution`` is the reason why the interval may cover less than its nominal level.
     caution: str = ""
     #: ``rules`` is the rule set, or empty for human judgements.
     rules: str = ""
 
 
-def explained(
+def explain_scores(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
-) -> Iterator[Explained]:
+) -> Iterator[ExplainedScore]:
     kind = the_type(task_type)
     options = kind.checked_options(evaluation.options, builds=False)
     printed = printed_options(with_label_files(evaluation.options, PLACEHOLDERS))
@@ -381,7 +386,7 @@ def explained(
         # Old versions stored no reason for a missing interval.
         parts = provenance_of(signature)
         why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
-        yield Explained(
+        yield ExplainedScore(
             id=score.pk,
             metric=score.metric,
             rules=evaluation.rules,
@@ -391,14 +396,14 @@ def explained(
             interval=_("needs probabilities; this run gives none")
             if _lacks_probabilities(score, metric)
             else formatting.interval(score.low, score.high, score.scale)
-            or formatting.reason_in_words(why_none),
+            or formatting.missing_interval_reason(why_none),
             n=score.n,
             is_percentage=score.scale == 100,
-            upward=str(UPWARD[metric.higher_is_better if metric else None]),
-            definition=definition(metric) if metric else "",
+            upward=str(DIRECTION_LABELS[metric.higher_is_better if metric else None]),
+            definition=metric_definition(metric) if metric else "",
             citation=metric.citation if metric else "",
             signature=signature,
-            parts=signature_parts(signature),
+            parts=split_signature(signature),
             command=offline_command(
                 task_type,
                 rules=evaluation.rules,
@@ -406,20 +411,22 @@ def explained(
                 signature=signature,
                 gold=["GOLD"],
                 run=filename,
-                key=printed_key(evaluation.gold),
+                key=gold_key_without_nonce(evaluation.gold),
                 draw=DRAW,
             ),
             has_interval=score.low is not None,
-            caution=caution(metric, score) if metric and score.low is not None else "",
+            caution=interval_caution(metric, score)
+            if metric and score.low is not None
+            else "",
         )
 
 
-def caution(metric: Metric, score: Score) -> str:
+def interval_caution(metric: Metric, score: Score) -> str:
     """Return the reasons why the interval of a score may be too narrow, as described in
     docs/uncertainty.md, or an empty text.
     """
     reasons = []
-    if score.n < SETTLED:
+    if score.n < MIN_SETTLED_INSTANCES:
         reasons.append(
             _(
                 "So few instances can lack a rare kind: of two kinds, 85 to 15, such "
@@ -436,18 +443,18 @@ def caution(metric: Metric, score: Score) -> str:
     return " ".join(reasons)
 
 
-def definition(metric: Metric) -> str:
+def metric_definition(metric: Metric) -> str:
     text = inspect.getdoc(type(metric)) or ""
     return " ".join(text.replace("*", "").split())
 
 
-def signature_parts(signature: str) -> tuple[tuple[str, str], ...]:
+def split_signature(signature: str) -> tuple[tuple[str, str], ...]:
     head, *rest = signature.split("|")
     pairs = [part.partition(":") for part in rest]
     return ("metric", head), *((name, value) for name, _, value in pairs)
 
 
-class Bin(NamedTuple):
+class ConfidenceBin(NamedTuple):
     """The instances whose confidence lies in an interval such as `0.1 to 0.2`, which
     does not include its lower bound.
     """
@@ -458,11 +465,13 @@ class Bin(NamedTuple):
     right: float
 
 
-def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | None:
+def reliability_context(
+    evaluation: Evaluation, min_bin_size: int
+) -> dict[str, Any] | None:
     """Return the reliability chart and table of a run, or None if no probabilities or
     no matrices of the run are stored.
     """
-    metric, sums = _calibration_of(evaluation)
+    metric, sums = _calibration_metric_and_sums(evaluation)
     if metric is None or not sums.any():
         return None
     edges = [f"{edge:.2g}" for edge in np.linspace(0, 1, metric.bins + 1)]
@@ -470,9 +479,13 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     for place, (count, confidence, right) in enumerate(sums.reshape(3, -1).T.tolist()):
         if count:
             ends = {"low": edges[place], "high": edges[place + 1]}
-            label = in_decimals(_("%(low)s to %(high)s") % ends)
-            bins.append(Bin(label, round(count), confidence / count, right / count))
-    hidden = differences.too_small({one.label: one.size for one in bins}, min_bin_size)
+            label = localize_separators(_("%(low)s to %(high)s") % ends)
+            bins.append(
+                ConfidenceBin(label, round(count), confidence / count, right / count)
+            )
+    hidden = differences.classes_to_hide(
+        {one.label: one.size for one in bins}, min_bin_size
+    )
     seen = [one for one in bins if one.label not in hidden]
     lines = [
         {
@@ -501,7 +514,7 @@ def reliability(evaluation: Evaluation, min_bin_size: int) -> dict[str, Any] | N
     }
 
 
-def _calibration_of(
+def _calibration_metric_and_sums(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
     """Return the calibration metric of the run and the sums over the rows of its
@@ -518,10 +531,10 @@ def _calibration_of(
     if metric is None:
         return None, np.zeros(0)
     try:
-        rows = comparisons.statistics_of(evaluation, [metric.statistic]).matrices[
+        rows = comparisons.read_statistics(evaluation, [metric.statistic]).matrices[
             metric.statistic
         ]
-    except (comparisons.Unreadable, KeyError):
+    except (comparisons.UnreadableStatistics, KeyError):
         return None, np.zeros(0)
     if isinstance(metric, calibration.CalibrationError):
         return metric, rows.sum(axis=0)
@@ -533,13 +546,14 @@ def _calibration_of(
     ).sum(axis=0)
 
 
-def reliability_chart(bins: Sequence[Bin]) -> Scatter:
+def reliability_chart(bins: Sequence[ConfidenceBin]) -> Scatter:
     """Return the reliability chart, which shows accuracy (y axis) against confidence (x
     axis). On the diagonal of the chart, accuracy equals confidence.
     """
     places = [
         Point(
-            name=_("%(count)s instances") % {"count": in_decimals(f"{one.size:,}")},
+            name=_("%(count)s instances")
+            % {"count": localize_separators(f"{one.size:,}")},
             x=Measured(
                 value=one.confidence,
                 text=_("confidence %(value)s")

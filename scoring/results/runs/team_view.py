@@ -10,14 +10,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.audit import about
+from citeboard.core.audit import history_of_subjects
 from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
 #: Pages show the state RECEIVED, which is never stored, if the real state is hidden.
-RECEIVED = "received"
-HIDDEN = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
+RECEIVED_STATE = "received"
+HIDDEN_STATES = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 
 
 def hides_outcome(run: Submission, viewer: object) -> bool:
@@ -25,25 +25,29 @@ def hides_outcome(run: Submission, viewer: object) -> bool:
     a run failed, the viewer always sees the failure.
     """
     is_veiled = (
-        run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN
+        run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN_STATES
     )
     return is_veiled and not may_see_outcome(run, viewer)
 
 
-def as_told(run: Submission, viewer: object) -> Submission:
+def run_as_shown_to(run: Submission, viewer: object) -> Submission:
     """Return the run, or a copy with the state “received” if the viewer may not see the
     real state.
     """
     if not hides_outcome(run, viewer):
         return run
     shown = copy.copy(run)
-    shown.status, shown.status_since, shown.reason = RECEIVED, run.submitted_at, ""
+    shown.status, shown.status_since, shown.reason = (
+        RECEIVED_STATE,
+        run.submitted_at,
+        "",
+    )
     if hasattr(shown, "progress"):
         shown.progress = None
     return shown
 
 
-ENDS = {
+JOB_END_LABELS = {
     Job.State.DONE: gettext_lazy("done"),
     Job.State.FAILED: gettext_lazy("failed"),
     Job.State.CANCELLED: gettext_lazy("stopped"),
@@ -51,7 +55,7 @@ ENDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class RunEvent:
     """An event in the history of a run. ``by`` is the user who caused the event, or
     empty if the site caused the event.
     """
@@ -62,14 +66,14 @@ class Event:
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-def events(run: Submission, viewer: object) -> list[Event]:
+def events(run: Submission, viewer: object) -> list[RunEvent]:
     """Return the events in the history of a run, in chronological order. Viewers who
     may not see the progress of the run get no events about scoring.
     """
     events = (
         []
         if run.begun_at is None
-        else [Event(at=run.begun_at, words=_("the upload began"))]
+        else [RunEvent(at=run.begun_at, words=_("the upload began"))]
     )
     by = str(run.submitted_by) if run.submitted_by else ""
     name = (
@@ -78,20 +82,20 @@ def events(run: Submission, viewer: object) -> list[Event]:
         else _("no file yet")
     )
     events.append(
-        Event(
+        RunEvent(
             at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by
         )
     )
     if not hides_outcome(run, viewer):
-        events += _steps(run)
+        events += _job_events(run)
     events += (
-        Event(at=one.at, words=one.words, by=one.who, changes=one.changes)
-        for one in about(run)
+        RunEvent(at=one.at, words=one.words, by=one.who, changes=one.changes)
+        for one in history_of_subjects(run)
     )
     return sorted(events, key=lambda event: event.at)
 
 
-def _steps(run: Submission) -> Iterator[Event]:
+def _job_events(run: Submission) -> Iterator[RunEvent]:
     for job in run.jobs.select_related("gold"):
         what = str(Job.Kind(job.kind).label)
         if job.rules:
@@ -106,11 +110,12 @@ def _steps(run: Submission) -> Iterator[Event]:
                 if job.attempt > 1
                 else _("%(what)s began")
             )
-            yield Event(
+            yield RunEvent(
                 at=job.started_at, words=began % {"what": what, "attempt": job.attempt}
             )
-        if job.finished_at is not None and job.state in ENDS:
+        if job.finished_at is not None and job.state in JOB_END_LABELS:
             why = f": {job.reason}" if job.reason else ""
-            yield Event(
-                at=job.finished_at, words=f"{what}: {ENDS[Job.State(job.state)]}{why}"
+            yield RunEvent(
+                at=job.finished_at,
+                words=f"{what}: {JOB_END_LABELS[Job.State(job.state)]}{why}",
             )

@@ -17,22 +17,22 @@ __all__ = [
     "baseline",
     "baselines",
     "baselines_of",
-    "has_papers",
+    "is_papers_package_installed",
 ]
 
 #: Modules outside this package must not import it, because installations may lack it.
-PAPERS = "scoring.papers"
-WITHOUT_PAPERS = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
+PAPERS_PACKAGE = "scoring.papers"
+PAPERS_MISSING_ADVICE = "what reproduces the five papers is not installed here; the image `full` and a checkout have it"  # noqa: E501
 #: Task types whose gold may contain the answers of several annotators.
-HAVE_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
+TASK_TYPES_WITH_HUMAN_LINE = ("clsumm-1a", "clsumm-1b", "clsumm-2")
 
 
 class UnknownBaseline(LookupError):
     pass
 
 
-def has_papers() -> bool:
-    return find_spec(PAPERS) is not None
+def is_papers_package_installed() -> bool:
+    return find_spec(PAPERS_PACKAGE) is not None
 
 
 @cache
@@ -42,10 +42,10 @@ def baselines() -> dict[str, Baseline]:
     Each baseline has a list of the task types for which it can produce runs.
     """
     by_name: dict[str, Baseline] = {}
-    with_papers = has_papers()
+    with_papers = is_papers_package_installed()
     for slug, task_type in task_types().items():
         for reference in task_type.baselines:
-            if reference.startswith(f"{PAPERS}.") and not with_papers:
+            if reference.startswith(f"{PAPERS_PACKAGE}.") and not with_papers:
                 continue
             for baseline in referenced(reference):
                 others = (
@@ -81,7 +81,7 @@ def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
         close = difflib.get_close_matches(name, known, n=1)
         near = f" (did you mean {close[0]}?)" if close else ""
         names = ", ".join(known) or "none"
-        more = "" if has_papers() else f"; {WITHOUT_PAPERS}"
+        more = "" if is_papers_package_installed() else f"; {PAPERS_MISSING_ADVICE}"
         raise UnknownBaseline(
             f"there is no baseline “{name}”; there are {names}{near}{more}"
         ) from None

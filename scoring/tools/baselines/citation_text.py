@@ -26,14 +26,14 @@ from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
 from tasks.types.problems import missing_package, needed, package_needed
 
-THRESHOLD = 0.03
+SIMILARITY_THRESHOLD = 0.03
 BY_PACKAGE, FIRST = "package", "first"
 #: Scores are rounded to this number of decimals before they are compared.
 #: Decimals after the last of these depend on the order in which numbers are added.
-_DIGITS = 9
+_SCORE_DECIMALS = 9
 
 
-def lexrank(
+def rank_by_lexrank(
     documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
 ) -> list[list[str]]:
     """Return the best sentences of each document, best first, and no sentences for an
@@ -55,14 +55,16 @@ def lexrank(
             summaries.append(
                 list(
                     ranker.get_summary(
-                        list(document), summary_size=size, threshold=THRESHOLD
+                        list(document),
+                        summary_size=size,
+                        threshold=SIMILARITY_THRESHOLD,
                     )
                 )
             )
         else:
             scores = (
-                ranker.rank_sentences(list(document), threshold=THRESHOLD)
-                .round(_DIGITS)
+                ranker.rank_sentences(list(document), threshold=SIMILARITY_THRESHOLD)
+                .round(_SCORE_DECIMALS)
                 .tolist()
             )
             places = sorted(
@@ -74,11 +76,11 @@ def lexrank(
 
 #: The model LED needs at least one token with global attention.
 #: The models of the paper use global attention on the first token of the input.
-LED = "led"
+LED_MODEL_KIND = "led"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writing:
+class GenerationSettings:
     """The settings of a model that generates citation texts.
 
     ``max_input`` and ``max_output`` are maximum numbers of tokens. If ``cited_only`` is
@@ -93,7 +95,9 @@ class Writing:
     batch: int
 
 
-def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answer]:
+def iterate_model_answers(
+    files: Sequence[InputFile], writing: GenerationSettings
+) -> Iterator[Answer]:
     """Yield a generated text for each instance, in the order of the instances. Raises
     InputRefused for invalid inputs, or Unavailable if the model is missing.
     """
@@ -130,7 +134,7 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
             max_length=writing.max_input,
         ).to(model.device)
         further = {}
-        if model.config.model_type == LED:
+        if model.config.model_type == LED_MODEL_KIND:
             further["global_attention_mask"] = torch.zeros_like(tokens["input_ids"])
             further["global_attention_mask"][:, 0] = 1
         with torch.inference_mode():
@@ -149,26 +153,29 @@ def model_answers(files: Sequence[InputFile], writing: Writing) -> Iterator[Answ
         yield {"id": instance.id, "prediction": text}
 
 
-CITEBENCH = "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text Generation, EMNLP"
+CITEBENCH_SOURCE = (
+    "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text "
+    "Generation, EMNLP"
+)
 CITED, ALL = "cited", "all"
 
-INPUTS = Option(
+INPUTS_OPTION = Option(
     name="inputs",
     default=CITED,
     summary="What is read: the cited abstracts, as published, or all items, context with its tags included.",
     choices=(CITED, ALL),
 )
-SPLITTER = Option(
+SPLITTER_OPTION = Option(
     name="splitter",
     default="punkt",
     summary="What splits texts into sentences: Punkt as NLTK has trained it, as in the released program, or "
     "rules of this site.",
     choices=tuple(SPLITTERS),
 )
-SENTENCES = Option(
+SENTENCES_OPTION = Option(
     name="sentences", default="3", summary="How many sentences are taken."
 )
-TIED = Option(
+TIES_OPTION = Option(
     name="ties",
     default=BY_PACKAGE,
     summary="Which of equally good sentences are taken: those that the package takes, which may differ "
@@ -181,24 +188,28 @@ Items = Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class SummarySettings:
     split: Splitter
     sentences: int = 3
     ties: str = BY_PACKAGE
 
 
 #: A function that maps the inputs of a whole data set to answers.
-System = Callable[[Sequence[Items], Settings], list[str]]
+System = Callable[[Sequence[Items], SummarySettings], list[str]]
 
 
-def lead(inputs: Sequence[Items], settings: Settings) -> list[str]:
+def take_lead_sentences(
+    inputs: Sequence[Items], settings: SummarySettings
+) -> list[str]:
     return [
         " ".join(settings.split(" ".join(items))[: settings.sentences])
         for items in inputs
     ]
 
 
-def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
+def summarize_by_textrank(
+    inputs: Sequence[Items], settings: SummarySettings
+) -> list[str]:
     """Summarise the inputs with TextRank, which selects a fifth of the sentences and
     keeps their order. Raises Unavailable.
 
@@ -206,39 +217,44 @@ def by_textrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
     """
     with needed(package_needed("summa")):
         from summa.summarizer import summarize
-    return [str(summarize(plain(items))).replace("\n", " ") for items in inputs]
+    return [
+        str(summarize(join_inputs_without_tags(items))).replace("\n", " ")
+        for items in inputs
+    ]
 
 
-def by_lexrank(inputs: Sequence[Items], settings: Settings) -> list[str]:
+def summarize_by_lexrank(
+    inputs: Sequence[Items], settings: SummarySettings
+) -> list[str]:
     """Summarise with LexRank.
 
     Inverse document frequencies are computed over all inputs of the data set, so the
     answer to one input depends on the other inputs.
     """
-    documents = [settings.split(plain(items)) for items in inputs]
+    documents = [settings.split(join_inputs_without_tags(items)) for items in inputs]
     return [
         " ".join(part)
-        for part in lexrank(documents, settings.sentences, ties=settings.ties)
+        for part in rank_by_lexrank(documents, settings.sentences, ties=settings.ties)
     ]
 
 
-def plain(items: Items) -> str:
+def join_inputs_without_tags(items: Items) -> str:
     return " ".join(without_tags(item).strip() for item in items)
 
 
-def answers(
+def iterate_summary_answers(
     files: Sequence[InputFile], options: Options, *, system: System
 ) -> Iterator[Answer]:
-    count = options.get("sentences", SENTENCES.default)
+    count = options.get("sentences", SENTENCES_OPTION.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
         raise OptionRefused(
             f"option sentences={count}: expected a whole number from 1 to 1000"
         )
     split, ties = (
-        SPLITTERS[options.get("splitter", SPLITTER.default)],
-        options.get("ties", TIED.default),
+        SPLITTERS[options.get("splitter", SPLITTER_OPTION.default)],
+        options.get("ties", TIES_OPTION.default),
     )
-    settings = Settings(split=split, sentences=int(count), ties=ties)
+    settings = SummarySettings(split=split, sentences=int(count), ties=ties)
     for _, group in groupby(
         read_instances(files, with_targets=False), key=lambda instance: instance.dataset
     ):
@@ -249,44 +265,44 @@ def answers(
             yield {"id": instance.id, "prediction": text}
 
 
-def _baseline_of(
+def _make_baseline(
     name: str, summary: str, system: System, *options: Option, package: str = ""
 ) -> Baseline:
-    answering = partial(answers, system=system)
+    answering = partial(iterate_summary_answers, system=system)
     return Baseline.of(
         answering,
         name=name,
         summary=summary,
-        source=CITEBENCH,
+        source=CITEBENCH_SOURCE,
         options=options,
         lacks=partial(missing_package, package) if package else str,
     )
 
 
 BASELINES = (
-    _baseline_of(
+    _make_baseline(
         "citation-text-lead",
         "The first three sentences of the inputs.",
-        lead,
-        INPUTS,
-        SPLITTER,
-        SENTENCES,
+        take_lead_sentences,
+        INPUTS_OPTION,
+        SPLITTER_OPTION,
+        SENTENCES_OPTION,
     ),
-    _baseline_of(
+    _make_baseline(
         "citation-text-textrank",
         "TextRank as in the package summa, a fifth of the sentences.",
-        by_textrank,
-        INPUTS,
+        summarize_by_textrank,
+        INPUTS_OPTION,
         package="summa",
     ),
-    _baseline_of(
+    _make_baseline(
         "citation-text-lexrank",
         "LexRank as in the package lexrank, the three best sentences.",
-        by_lexrank,
-        INPUTS,
-        SPLITTER,
-        SENTENCES,
-        TIED,
+        summarize_by_lexrank,
+        INPUTS_OPTION,
+        SPLITTER_OPTION,
+        SENTENCES_OPTION,
+        TIES_OPTION,
         package="lexrank",
     ),
 )

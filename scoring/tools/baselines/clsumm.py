@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats
-from scoring.tools.baselines.tfidf import TfIdf, cosines, ranked
+from scoring.tools.baselines.tfidf import TfIdfVectors, cosines, rank_positions
 from tasks.types import Split
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
@@ -26,18 +26,18 @@ from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_inpu
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 
-PILOT = (
+PILOT_TASK_SOURCE = (
     "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 )
 MQ_SENTENCES = 3
 #: Sentences with fewer characters are skipped by maximal marginal relevance.
-SHORTEST = 50
-CONTEXT = 20
-LAMBDA = 0.97
+MIN_SENTENCE_LENGTH = 50
+CONTEXT_SENTENCES = 20
+MMR_LAMBDA = 0.97
 #: Weights of sentences in sections that usually summarise the paper.
 #: The weight of a title is always 1, whatever its section.
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
-THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+COSINE_THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 AnyTopic = Topic | SummaryTopic
 Choice = Callable[[InputTopic], list[list[int]]]
@@ -46,7 +46,7 @@ Counted = Callable[[InputTopic], list[str]]
 
 
 @dataclass(frozen=True)
-class Likeness:
+class CitanceSimilarity:
     sentences: Floats
     citances: Floats
 
@@ -55,30 +55,32 @@ class Likeness:
         return cosines(self.citances, self.sentences)
 
 
-def paper_alone(topic: InputTopic) -> list[str]:
+def list_paper_sentences(topic: InputTopic) -> list[str]:
     return [sentence.text for sentence in topic.sentences]
 
 
-def with_citances(topic: InputTopic) -> list[str]:
-    return [*paper_alone(topic), *(citance.text for citance in topic.citances)]
+def list_paper_and_citances(topic: InputTopic) -> list[str]:
+    return [*list_paper_sentences(topic), *(citance.text for citance in topic.citances)]
 
 
-def with_citing_papers(topic: InputTopic) -> list[str]:
+def list_paper_and_citing_papers(topic: InputTopic) -> list[str]:
     return [
-        *paper_alone(topic),
+        *list_paper_sentences(topic),
         *(one.text for paper in topic.papers.values() for one in paper),
     ]
 
 
-def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likeness:
+def compute_similarity(
+    topic: InputTopic, counted: Counted, *, context: int = 0
+) -> CitanceSimilarity:
     """Return the cosines between TF-IDF vectors of citances and of sentences, with
     document frequencies from the texts that ``counted`` returns.
 
     To the vector of each sentence, the function adds the vectors of ``context``
     neighbouring sentences, half of them before and half after the sentence.
     """
-    weights = TfIdf(counted(topic), is_plain=True)
-    sentences = weights.vectors(paper_alone(topic))
+    weights = TfIdfVectors(counted(topic), is_plain=True)
+    sentences = weights.vectors(list_paper_sentences(topic))
     if reach := context // 2:
         sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
         places = np.arange(len(sentences))
@@ -87,12 +89,12 @@ def likeness(topic: InputTopic, counted: Counted, *, context: int = 0) -> Likene
             np.minimum(places + reach + 1, len(sentences)),
         )
         sentences = np.asarray(sums[ends] - sums[starts])
-    return Likeness(
+    return CitanceSimilarity(
         sentences, weights.vectors([citance.text for citance in topic.citances])
     )
 
 
-def likest(
+def make_similarity_ranker(
     counted: Counted,
     *,
     context: int = 0,
@@ -106,30 +108,44 @@ def likest(
     """
 
     def choose(topic: InputTopic) -> list[list[int]]:
-        rows = likeness(topic, counted, context=context).cosines
-        return [_long_enough(topic, ranked(row), shortest)[:count] for row in rows]
+        rows = compute_similarity(topic, counted, context=context).cosines
+        return [
+            _skip_short_sentences(topic, rank_positions(row), shortest)[:count]
+            for row in rows
+        ]
 
     return choose
 
 
-def _long_enough(
-    topic: InputTopic, places: Sequence[int], shortest: int = SHORTEST
+def _skip_short_sentences(
+    topic: InputTopic, places: Sequence[int], shortest: int = MIN_SENTENCE_LENGTH
 ) -> list[int]:
     return [place for place in places if len(topic.sentences[place].text) >= shortest]
 
 
-mq_tfidf, mq_topics = likest(paper_alone), likest(with_citing_papers)
-mq_context = likest(with_citing_papers, context=CONTEXT)
+mq_tfidf, mq_topics = (
+    make_similarity_ranker(list_paper_sentences),
+    make_similarity_ranker(list_paper_and_citing_papers),
+)
+mq_context = make_similarity_ranker(
+    list_paper_and_citing_papers, context=CONTEXT_SENTENCES
+)
 
 
-def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
+def select_by_marginal_relevance(
+    topic: InputTopic, count: int = MQ_SENTENCES
+) -> list[list[int]]:
     """Select sentences by maximal marginal relevance (Carbonell and Goldstein 1998).
 
     Each step selects a sentence that is similar to the citance and its context, and
     dissimilar to the sentences that were already selected. Short sentences are skipped.
     """
-    near = likeness(topic, with_citing_papers, context=CONTEXT)
-    left = np.array(_long_enough(topic, range(len(topic.sentences))), dtype=np.intp)
+    near = compute_similarity(
+        topic, list_paper_and_citing_papers, context=CONTEXT_SENTENCES
+    )
+    left = np.array(
+        _skip_short_sentences(topic, range(len(topic.sentences))), dtype=np.intp
+    )
     alike = cosines(near.sentences[left], near.sentences[left])
     scores = near.cosines[:, left]
     rows = np.arange(len(scores))
@@ -138,7 +154,9 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     picks = []
     for _ in range(min(count, len(left))):
         merits = np.where(
-            picked, -np.inf, np.round(LAMBDA * scores - (1 - LAMBDA) * worst, 12)
+            picked,
+            -np.inf,
+            np.round(MMR_LAMBDA * scores - (1 - MMR_LAMBDA) * worst, 12),
         )
         pick = merits.argmax(axis=1)
         picks.append(left[pick])
@@ -147,17 +165,19 @@ def mq_mmr(topic: InputTopic, count: int = MQ_SENTENCES) -> list[list[int]]:
     return np.array(picks, dtype=np.intp).reshape(-1, len(scores)).T.tolist()
 
 
-def above(threshold: float, counted: Counted = with_citances) -> Choice:
+def make_threshold_selector(
+    threshold: float, counted: Counted = list_paper_and_citances
+) -> Choice:
     """Return the unsupervised system of clair_umich, which selects all sentences whose
     cosine with the citance exceeds the threshold.
     """
     return lambda topic: [
         np.flatnonzero(row > threshold).tolist()
-        for row in likeness(topic, counted).cosines
+        for row in compute_similarity(topic, counted).cosines
     ]
 
 
-def taln(topic: InputTopic) -> list[list[int]]:
+def rank_by_citation_context(topic: InputTopic) -> list[list[int]]:
     """Rank sentences by their similarity to the context of the citation, weighted by
     the kind of section.
 
@@ -167,10 +187,10 @@ def taln(topic: InputTopic) -> list[list[int]]:
     the citance is used.
     """
     contexts = [
-        citance_sentences(topic, citance, around=1) for citance in topic.citances
+        find_citance_sentences(topic, citance, around=1) for citance in topic.citances
     ]
-    sentences = paper_alone(topic)
-    weights = TfIdf(
+    sentences = list_paper_sentences(topic)
+    weights = TfIdfVectors(
         [*sentences, *(text for texts in contexts for text in texts)], is_plain=True
     )
     vectors = weights.vectors(sentences)
@@ -181,10 +201,13 @@ def taln(topic: InputTopic) -> list[list[int]]:
         cosines(weights.vectors(texts), vectors).sum(axis=0) * factors
         for texts in contexts
     ]
-    return [_long_enough(topic, ranked(row))[:MQ_SENTENCES] for row in scores]
+    return [
+        _skip_short_sentences(topic, rank_positions(row))[:MQ_SENTENCES]
+        for row in scores
+    ]
 
 
-def citance_sentences(
+def find_citance_sentences(
     topic: InputTopic, citance: InputCitance, *, around: int = 0
 ) -> list[str]:
     """Return the sentences of the citing paper that form the citance, with ``around``
@@ -204,13 +227,15 @@ def citance_sentences(
     ]
 
 
-def answered(topics: Sequence[InputTopic], choose: Choice) -> Iterator[Answer]:
+def iterate_span_answers(
+    topics: Sequence[InputTopic], choose: Choice
+) -> Iterator[Answer]:
     for topic in topics:
         for citance, places in zip(topic.citances, choose(topic), strict=True):
-            yield span_answer(topic, citance, places)
+            yield make_span_answer(topic, citance, places)
 
 
-def span_answer(
+def make_span_answer(
     topic: InputTopic,
     citance: InputCitance,
     places: Sequence[int],
@@ -229,29 +254,33 @@ def span_answer(
     }
 
 
-def annotators(topic: AnyTopic) -> list[str]:
+def list_annotators(topic: AnyTopic) -> list[str]:
     files = topic.of_kind("human") if isinstance(topic, SummaryTopic) else topic.files
     return [file.annotator for file in files]
 
 
-def annotated_by_several(split: Split) -> list[AnyTopic]:
-    return [topic for topic in split.content if len(set(annotators(topic))) > 1]
+def select_multiply_annotated_topics(split: Split) -> list[AnyTopic]:
+    return [topic for topic in split.content if len(set(list_annotators(topic))) > 1]
 
 
-def declared(name: str, summary: str, choose: Choice, **facts: Any) -> Baseline:
-    return _of_topics(name, summary, lambda topics: answered(topics, choose), **facts)
+def make_span_baseline(
+    name: str, summary: str, choose: Choice, **facts: Any
+) -> Baseline:
+    return _make_topic_baseline(
+        name, summary, lambda topics: iterate_span_answers(topics, choose), **facts
+    )
 
 
 #: Declares a baseline that answers each topic with the gold of all other topics.
-learning = partial(Baseline.of, source=PILOT, learns_from_gold=True)
+learning = partial(Baseline.of, source=PILOT_TASK_SOURCE, learns_from_gold=True)
 
 
-def _of_topics(
+def _make_topic_baseline(
     name: str,
     summary: str,
     answer: Callable[[Sequence[InputTopic]], Iterator[Answer]],
     *,
-    source: str = PILOT,
+    source: str = PILOT_TASK_SOURCE,
     with_papers_alone: bool = False,
     **facts: Any,
 ) -> Baseline:
@@ -272,48 +301,52 @@ def _of_topics(
 
 BASELINES = (
     *(
-        declared(
+        make_span_baseline(
             f"clsumm-tfidf-top{count}",
             f"The {f'{count} sentences' if count > 1 else 'sentence'} most like the citance by TF-IDF.",
-            likest(with_citances, count=count),
+            make_similarity_ranker(list_paper_and_citances, count=count),
         )
         for count in (1, 2, 3, 5)
     ),
-    declared(
+    make_span_baseline(
         "clsumm-mq-tfidf",
         "MQ “TF.IDF”: the three sentences most like the citance; IDF from the paper alone.",
         mq_tfidf,
     ),
-    declared(
+    make_span_baseline(
         "clsumm-mq-topics", "MQ “topics”: IDF also from the citing papers.", mq_topics
     ),
-    declared(
+    make_span_baseline(
         "clsumm-mq-context",
         "MQ “context”: each sentence with 20 around it.",
         mq_context,
     ),
-    declared("clsumm-mq-mmr", "MQ “MMR”: the ranks of “context”, diversified.", mq_mmr),
-    declared(
+    make_span_baseline(
+        "clsumm-mq-mmr",
+        "MQ “MMR”: the ranks of “context”, diversified.",
+        select_by_marginal_relevance,
+    ),
+    make_span_baseline(
         "clsumm-taln",
         "TALN.UPF: cosines with the citation's context, weighted by section.",
-        taln,
+        rank_by_citation_context,
     ),
     *(
-        declared(
+        make_span_baseline(
             f"clsumm-umich-{threshold}",
             f"clair_umich: every sentence with a cosine above {threshold}.",
-            above(threshold),
+            make_threshold_selector(threshold),
             sweep="clair_umich's TF-IDF",
             at=threshold,
         )
-        for threshold in THRESHOLDS
+        for threshold in COSINE_THRESHOLDS
     ),
 )
 
 Summarizer = Callable[[InputTopic], list[str]]
 
 
-def lead(topic: InputTopic) -> list[str]:
+def take_first_words(topic: InputTopic) -> list[str]:
     """Return the first 250 words of the reference paper after its title. The summary
     may end within a sentence.
     """
@@ -322,12 +355,14 @@ def lead(topic: InputTopic) -> list[str]:
     )
 
 
-def mq_summary_tfidf(topic: InputTopic) -> list[str]:
-    vectors = likeness(topic, paper_alone).sentences
-    return fitting(topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0])
+def summarize_by_tfidf(topic: InputTopic) -> list[str]:
+    vectors = compute_similarity(topic, list_paper_sentences).sentences
+    return select_sentences_within_limit(
+        topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0]
+    )
 
 
-def by_ranks(rank: Choice) -> Summarizer:
+def make_rank_summarizer(rank: Choice) -> Summarizer:
     """Return a system for task 2 that selects the sentences that a system for task 1A
     ranks highest.
 
@@ -341,54 +376,60 @@ def by_ranks(rank: Choice) -> Summarizer:
         scores = np.zeros(len(topic.sentences))
         for order in rank(topic):
             scores[order] += 1 - np.arange(len(order)) / len(topic.sentences)
-        return fitting(topic, scores)
+        return select_sentences_within_limit(topic, scores)
 
     return summarize
 
 
-mq_ranks = by_ranks(likest(paper_alone, count=None))
-mq_mmr_ranks = by_ranks(lambda topic: mq_mmr(topic, len(topic.sentences)))
+mq_ranks = make_rank_summarizer(
+    make_similarity_ranker(list_paper_sentences, count=None)
+)
+mq_mmr_ranks = make_rank_summarizer(
+    lambda topic: select_by_marginal_relevance(topic, len(topic.sentences))
+)
 
 
-def fitting(topic: InputTopic, scores: Floats) -> list[str]:
+def select_sentences_within_limit(topic: InputTopic, scores: Floats) -> list[str]:
     chosen: list[int] = []
     left = MAX_WORDS
-    for place in ranked(scores):
+    for place in rank_positions(scores):
         text = topic.sentences[place].text
         words = len(text.split())
-        if len(text) >= SHORTEST and words <= left:
+        if len(text) >= MIN_SENTENCE_LENGTH and words <= left:
             chosen.append(place)
             left -= words
     return [topic.sentences[place].text for place in sorted(chosen)]
 
 
-def declared_summary(
-    name: str, summary: str, summarize: Summarizer, source: str = PILOT
+def make_summary_baseline(
+    name: str, summary: str, summarize: Summarizer, source: str = PILOT_TASK_SOURCE
 ) -> Baseline:
     def answer(topics: Sequence[InputTopic]) -> Iterator[Answer]:
         return ({"topic": topic.name, "summary": summarize(topic)} for topic in topics)
 
-    return _of_topics(name, summary, answer, source=source, with_papers_alone=True)
+    return _make_topic_baseline(
+        name, summary, answer, source=source, with_papers_alone=True
+    )
 
 
 SUMMARIES = (
-    declared_summary(
+    make_summary_baseline(
         "clsumm-lead",
         "The paper's first 250 words after its title.",
-        lead,
+        take_first_words,
         "A customary baseline",
     ),
-    declared_summary(
+    make_summary_baseline(
         "clsumm-mq-summary-tfidf",
         "MQ “TF.IDF”: the sentences most like the whole paper.",
-        mq_summary_tfidf,
+        summarize_by_tfidf,
     ),
-    declared_summary(
+    make_summary_baseline(
         "clsumm-mq-summary-ranks",
         "MQ “Task 1A TF.IDF”: sentences ranked high for many citances.",
         mq_ranks,
     ),
-    declared_summary(
+    make_summary_baseline(
         "clsumm-mq-summary-mmr",
         "MQ “Task 1A MMR”: the same with the ranks of MMR.",
         mq_mmr_ranks,

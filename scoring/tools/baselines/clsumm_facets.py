@@ -16,7 +16,11 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats
-from scoring.tools.baselines.clsumm import learning, span_answer, taln
+from scoring.tools.baselines.clsumm import (
+    learning,
+    make_span_answer,
+    rank_by_citation_context,
+)
 from scoring.tools.baselines.tfidf import words
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
@@ -25,10 +29,10 @@ from tasks.types.clsumm.options import ANNOTATION
 from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
-GRAMS = (1, 3)
+NGRAM_LENGTH_RANGE = (1, 3)
 #: Endings of words and their replacements, from the rules of WordNet.
 #: The lemma is the first result of a replacement that also occurs in the papers.
-ENDINGS = (
+LEMMA_ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),
     ("shes", "sh"),
@@ -42,10 +46,10 @@ ENDINGS = (
     ("ing", "e"),
     ("ing", ""),
 )
-SHORTEST_LEMMA = 3
+MIN_LEMMA_LENGTH = 3
 
 #: Eigenvalues smaller than this fraction of the largest eigenvalue are noise.
-_NOTHING = 1e-12
+_MIN_RELATIVE_EIGENVALUE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class FacetPair:
     facet: str
 
 
-def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
+def list_facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
     """Return all pairs of a citance and a cited text in the gold. The facet of a pair
     is the most frequent facet of all citations of the cited text.
 
@@ -78,7 +82,7 @@ def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
     counts = Counter(
         facet for _, citance in citances for facet in merged_facets(citance.facets)
     )
-    lemma = lemmatizer(topics)
+    lemma = make_lemmatizer(topics)
     pairs = []
     for topic, citance in citances:
         facets = sorted(
@@ -86,19 +90,19 @@ def facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
         )
         for sid in citance.sentences:
             if facets and sid in topic.order:
-                text = cited_text(topic.sentences[topic.order[sid]].text, lemma)
+                text = lemmatize_text(topic.sentences[topic.order[sid]].text, lemma)
                 pairs.append(
                     FacetPair(topic.name, f"{topic.name}#{sid}", text, facets[0])
                 )
     return pairs
 
 
-def cited_text(text: str, lemma: Callable[[str], str]) -> CitedText:
+def lemmatize_text(text: str, lemma: Callable[[str], str]) -> CitedText:
     found = tuple(words(text))
     return CitedText(found, tuple(map(lemma, found)))
 
 
-def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
+def make_lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     """Return a function that removes the ending of a word if the remaining word also
     occurs in the papers.
 
@@ -112,10 +116,10 @@ def lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
     }
 
     def lemma(word: str) -> str:
-        for ending, instead in ENDINGS:
+        for ending, instead in LEMMA_ENDINGS:
             if word.endswith(ending):
                 base = word.removesuffix(ending) + instead
-                if len(base) >= SHORTEST_LEMMA and base in bases:
+                if len(base) >= MIN_LEMMA_LENGTH and base in bases:
                     return base
         return word
 
@@ -126,7 +130,7 @@ CLASSIFIERS = ("NB", "SVM", "LR")
 LEMMAS, WORDS_AND_LEMMAS, SINGLE_LEMMAS = "lemmas", "words and lemmas", "single lemmas"
 
 
-def facets_by(
+def predict_facets(
     classifier: str,
     texts: Sequence[CitedText],
     facets: Sequence[str],
@@ -148,13 +152,13 @@ def facets_by(
     from sklearn.svm import LinearSVC
 
     counted: Any = CountVectorizer if classifier == "LR" else TfidfVectorizer
-    vectorizer = counted(analyzer=partial(grams, of=of))
+    vectorizer = counted(analyzer=partial(list_ngrams, of=of))
     vectors, wanted = (
         vectorizer.fit_transform(texts),
         vectorizer.transform(texts_to_name),
     )
     if classifier == "LR":
-        vectors, wanted = _factors(vectors, wanted)
+        vectors, wanted = _factorise_vectors(vectors, wanted)
     weight = "balanced" if is_balanced else None
     models = {
         "LR": LogisticRegression(
@@ -168,12 +172,12 @@ def facets_by(
     ]
 
 
-def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
+def list_ngrams(text: CitedText, of: str) -> list[tuple[str, ...]]:
     """Return the n-grams of the lemmas of a text and, if selected, the n-grams of its
     words. In the result, a prefix distinguishes n-grams of lemmas from n-grams of
     words.
     """
-    longest = 1 if of == SINGLE_LEMMAS else GRAMS[1]
+    longest = 1 if of == SINGLE_LEMMAS else NGRAM_LENGTH_RANGE[1]
     sides = {
         LEMMAS: text.lemmas,
         **({"words": text.words} if of == WORDS_AND_LEMMAS else {}),
@@ -181,35 +185,39 @@ def grams(text: CitedText, of: str) -> list[tuple[str, ...]]:
     return [
         (side, *units[start : start + length])
         for side, units in sides.items()
-        for length in range(GRAMS[0], longest + 1)
+        for length in range(NGRAM_LENGTH_RANGE[0], longest + 1)
         for start in range(len(units) - length + 1)
     ]
 
 
-def _factors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
+def _factorise_vectors(known_vectors: Any, wanted: Any) -> tuple[Floats, Floats]:
     values, vectors = np.linalg.eigh(
         (known_vectors @ known_vectors.T).toarray().astype(np.float64)
     )
-    is_known = values > values.max(initial=0.0) * _NOTHING
+    is_known = values > values.max(initial=0.0) * _MIN_RELATIVE_EIGENVALUE
     axes = vectors[:, is_known] / np.sqrt(values[is_known])
     return known_vectors @ known_vectors.T @ axes, wanted @ known_vectors.T @ axes
 
 
-TITLES = {"NB": "naive Bayes", "SVM": "a linear SVM", "LR": "logistic regression"}
+CLASSIFIER_TITLES = {
+    "NB": "naive Bayes",
+    "SVM": "a linear SVM",
+    "LR": "logistic regression",
+}
 
 
-def answers(
+def iterate_facet_answers(
     files: Sequence[InputFile], options: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
     gold = read_topics(files, options)
     of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
     for topic in read_input_topics(files, options):
         others = [other for other in gold if other.name != topic.name]
-        chosen = taln(topic)
-        pairs, lemma = facet_pairs(others), lemmatizer(others)
+        chosen = rank_by_citation_context(topic)
+        pairs, lemma = list_facet_pairs(others), make_lemmatizer(others)
         texts, facets = [pair.text for pair in pairs], [pair.facet for pair in pairs]
         wanted = [
-            cited_text(topic.sentences[place].text, lemma)
+            lemmatize_text(topic.sentences[place].text, lemma)
             for places in chosen
             for place in places
         ]
@@ -218,13 +226,13 @@ def answers(
             answered = iter(names[:1] * len(wanted))
         else:
             answered = iter(
-                facets_by(
+                predict_facets(
                     classifier, texts, facets, wanted, of, is_balanced=not is_literal
                 )
             )
         for citance, places in zip(topic.citances, chosen, strict=True):
             votes = Counter(next(answered) for _ in places)
-            yield span_answer(
+            yield make_span_answer(
                 topic,
                 citance,
                 places,
@@ -232,17 +240,20 @@ def answers(
             )
 
 
-def declared_facets(classifier: str, *, is_literal: bool) -> Baseline:
+def make_facet_baseline(classifier: str, *, is_literal: bool) -> Baseline:
     corrected = "single lemmas, rare facets as weighty as others"
     reading = "words and lemmas, to the letter" if is_literal else corrected
     return learning(
-        partial(answers, classifier=classifier, is_literal=is_literal),
+        partial(iterate_facet_answers, classifier=classifier, is_literal=is_literal),
         name=f"clsumm-facets-{classifier.lower()}{'-literal' if is_literal else ''}",
-        summary=f"TALN.UPF's facets by {TITLES[classifier]} of {reading}; learned from the other topics.",
+        summary=(
+            f"TALN.UPF's facets by {CLASSIFIER_TITLES[classifier]} of {reading}; "
+            "learned from the other topics."
+        ),
         options=(ANNOTATION,),
     )
 
 
 BASELINES = tuple(
-    declared_facets(classifier, is_literal=False) for classifier in CLASSIFIERS
+    make_facet_baseline(classifier, is_literal=False) for classifier in CLASSIFIERS
 )

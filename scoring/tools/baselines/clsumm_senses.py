@@ -31,14 +31,14 @@ import numpy as np
 
 from scoring.metrics.base import Floats, ratio
 
-MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
+WORDNET_MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
 PARTS_OF_SPEECH = ("n", "v")
 #: The least denominator of the measure `jcn`, so that its values are finite.
-LEAST = 0.01
+MIN_JCN_DENOMINATOR = 0.01
 Texts = Sequence[Sequence[str]]
 
 
-class Way(NamedTuple):
+class AncestorPath(NamedTuple):
     """A path from a word to one of the ancestors of its senses.
 
     ``steps`` is the number of steps on the path. Among the senses of the word that are
@@ -49,7 +49,9 @@ class Way(NamedTuple):
     information: float
 
 
-def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats:
+def compute_sentence_similarities(
+    citances: Texts, sentences: Texts, wordnet: Any
+) -> Floats:
     """Return the six similarities of each pair of a citance and a sentence, as an array
     of shape (citances, sentences, 6). Each text is a list of words.
 
@@ -58,7 +60,7 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     shorter text without a common sense, ``sum of best`` adds the highest similarity to
     a word of the other text.
     """
-    senses = Senses([*citances, *sentences], wordnet)
+    senses = WordSenses([*citances, *sentences], wordnet)
     vocabulary = [
         list(dict.fromkeys(chain.from_iterable(texts)))
         for texts in (citances, sentences)
@@ -66,16 +68,18 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     table = senses.likeness(*vocabulary)
     first, second = (
         [
-            _Placed.of(text, {word: index for index, word in enumerate(words)}, senses)
+            _PlacedText.of(
+                text, {word: index for index, word in enumerate(words)}, senses
+            )
             for text in texts
         ]
         for texts, words in zip((citances, sentences), vocabulary, strict=True)
     )
-    by_sentence = [_best_similarity(table, other.places) for other in second]
+    by_sentence = [_find_best_similarities(table, other.places) for other in second]
     turned = table.transpose(0, 2, 1)
-    values = np.zeros((len(first), len(second), len(MEASURES)))
+    values = np.zeros((len(first), len(second), len(WORDNET_MEASURES)))
     for row, one in enumerate(first):
-        to_citance = _best_similarity(turned, one.places)
+        to_citance = _find_best_similarities(turned, one.places)
         for column, other in enumerate(second):
             shorter, longer, likest = one, other, by_sentence[column]
             if len(one.places) > len(other.places):
@@ -90,30 +94,30 @@ def sentence_likeness(citances: Texts, sentences: Texts, wordnet: Any) -> Floats
     return values * ratio(*by_length)[:, :, np.newaxis]
 
 
-def _best_similarity(table: Floats, places: Sequence[int]) -> Floats:
+def _find_best_similarities(table: Floats, places: Sequence[int]) -> Floats:
     return np.asarray(table[:, :, places].max(axis=2, initial=0))
 
 
-class _Placed(NamedTuple):
+class _PlacedText(NamedTuple):
     places: list[int]
     of_words: list[frozenset[Any]]
     senses: frozenset[Any]
 
     @classmethod
     def of(
-        cls, text: Sequence[str], places: Mapping[str, int], senses: "Senses"
-    ) -> "_Placed":
+        cls, text: Sequence[str], places: Mapping[str, int], senses: "WordSenses"
+    ) -> "_PlacedText":
         of_words = [senses.of(word) for word in text]
         return cls(
             [places[word] for word in text], of_words, frozenset().union(*of_words)
         )
 
-    def unshared(self, other: "_Placed") -> list[int]:
+    def unshared(self, other: "_PlacedText") -> list[int]:
         pairs = zip(self.places, self.of_words, strict=True)
         return [place for place, senses in pairs if senses.isdisjoint(other.senses)]
 
 
-class Senses:
+class WordSenses:
     def __init__(self, texts: Texts, wordnet: Any) -> None:
         self._wordnet = wordnet
         self._of: dict[str, frozenset[Any]] = {}
@@ -150,31 +154,33 @@ class Senses:
         """Return six similarities of each pair of words, as an array of shape (6,
         first, second).
         """
-        table = np.zeros((len(MEASURES), len(first), len(second)))
-        below = self._below(second)
+        table = np.zeros((len(WORDNET_MEASURES), len(first), len(second)))
+        below = self._group_paths_by_ancestor(second)
         for row, word in enumerate(first):
-            for ancestor, way in self._ways(word).items():
+            for ancestor, way in self._find_ancestor_paths(word).items():
                 if ancestor in below:
                     columns, steps, information = below[ancestor]
-                    values = self._measures(ancestor, way, steps, information)
+                    values = self._compute_measures(ancestor, way, steps, information)
                     table[:, row, columns] = np.maximum(table[:, row, columns], values)
         return table
 
-    def _ways(self, word: str) -> Mapping[Any, Way]:
-        ways: dict[Any, Way] = {}
+    def _find_ancestor_paths(self, word: str) -> Mapping[Any, AncestorPath]:
+        ways: dict[Any, AncestorPath] = {}
         for sense in self.of(word):
             information = self.information(sense)
             for ancestor, steps in self.ancestors(sense).items():
-                before = ways.get(ancestor, Way(steps, information))
-                ways[ancestor] = Way(
+                before = ways.get(ancestor, AncestorPath(steps, information))
+                ways[ancestor] = AncestorPath(
                     min(before.steps, steps), min(before.information, information)
                 )
         return ways
 
-    def _below(self, words: Iterable[str]) -> dict[Any, tuple[Any, Floats, Floats]]:
-        paths: dict[Any, list[tuple[int, Way]]] = defaultdict(list)
+    def _group_paths_by_ancestor(
+        self, words: Iterable[str]
+    ) -> dict[Any, tuple[Any, Floats, Floats]]:
+        paths: dict[Any, list[tuple[int, AncestorPath]]] = defaultdict(list)
         for index, word in enumerate(words):
-            for ancestor, way in self._ways(word).items():
+            for ancestor, way in self._find_ancestor_paths(word).items():
                 paths[ancestor].append((index, way))
         below = {}
         for ancestor, path in paths.items():
@@ -187,8 +193,8 @@ class Senses:
             )
         return below
 
-    def _measures(
-        self, ancestor: Any, first: Way, steps: Floats, information: Floats
+    def _compute_measures(
+        self, ancestor: Any, first: AncestorPath, steps: Floats, information: Floats
     ) -> Floats:
         way = first.steps + steps
         depth = ancestor.max_depth() + 1
@@ -204,7 +210,8 @@ class Senses:
                 np.full_like(way, shared),
                 1
                 / np.maximum(
-                    both - 2 * shared, -np.log((everything - LEAST) / everything)
+                    both - 2 * shared,
+                    -np.log((everything - MIN_JCN_DENOMINATOR) / everything),
                 ),
                 ratio(np.full_like(both, 2 * shared), both),
             ]

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from scoring.metrics.base import Floats, ratio
 from scoring.metrics.meteor import reader as database_reader
 from scoring.tools.baselines.clsumm import (
+    compute_similarity,
     learning,
-    likeness,
-    span_answer,
-    with_citances,
+    list_paper_and_citances,
+    make_span_answer,
 )
-from scoring.tools.baselines.clsumm_senses import sentence_likeness
-from scoring.tools.baselines.tfidf import ranked, words
+from scoring.tools.baselines.clsumm_senses import compute_sentence_similarities
+from scoring.tools.baselines.tfidf import rank_positions, words
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer
 from tasks.types.clsumm.citances import CitanceName
@@ -38,25 +38,25 @@ from tasks.types.positional_citations.claims import ROOT, Parse
 from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
 from tasks.types.problems import Unavailable
 
-NAME = "clsumm-umich-supervised"
-SENTENCES = 2
+BASELINE_NAME = "clsumm-umich-supervised"
+SENTENCES_PER_CITANCE = 2
 WORDNET = Option(
     name="wordnet",
     default="auto",
     summary="A folder with the database of WordNet, such as /usr/share/wordnet; `auto` takes NLTK's where it "
     "is installed, `yes` needs it, `no` does without.",
 )
-NO_PARSER = "none"
+WITHOUT_PARSER = "none"
 PARSER = Option(
     name="parser",
-    default=NO_PARSER,
+    default=WITHOUT_PARSER,
     summary="The spaCy pipeline, by name or folder, whose dependencies are a feature; `none` does without.",
 )
 OPTIONS = (ANNOTATION, WORDNET, PARSER)
 Cited = dict[str, dict[CitanceName, set[str]]]
 
 
-def installed() -> Any | None:
+def load_installed_wordnet() -> Any | None:
     try:
         from nltk.corpus import wordnet
 
@@ -66,10 +66,10 @@ def installed() -> Any | None:
     return wordnet
 
 
-def chosen_wordnet(option: str) -> Any | None:
+def load_chosen_wordnet(option: str) -> Any | None:
     if option not in ("auto", "yes", "no"):
         return database_reader(Path(option))
-    wordnet = None if option == "no" else installed()
+    wordnet = None if option == "no" else load_installed_wordnet()
     if option == "yes" and wordnet is None:
         raise Unavailable(
             "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
@@ -80,41 +80,45 @@ def chosen_wordnet(option: str) -> Any | None:
 
 def features(topic: InputTopic, options: Options) -> Floats:
     """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
-    near = likeness(topic, with_citances).cosines
+    near = compute_similarity(topic, list_paper_and_citances).cosines
     return np.concatenate(
-        [_features_of_words(topic, near), *features_of_data(topic, options)], axis=2
+        [
+            _compute_word_features(topic, near),
+            *iterate_optional_features(topic, options),
+        ],
+        axis=2,
     )
 
 
-def features_of_data(topic: InputTopic, options: Options) -> Iterator[Floats]:
+def iterate_optional_features(topic: InputTopic, options: Options) -> Iterator[Floats]:
     """If selected, yield the features from WordNet with the shape (citances, sentences,
     6), and from a parser with the shape (citances, sentences, 1).
     """
     citances = [citance.text for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
-    if wordnet := chosen_wordnet(options[WORDNET.name]):
-        yield sentence_likeness(
+    if wordnet := load_chosen_wordnet(options[WORDNET.name]):
+        yield compute_sentence_similarities(
             list(map(words, citances)), list(map(words, sentences)), wordnet
         )
-    if (parser := options[PARSER.name]) != NO_PARSER:
+    if (parser := options[PARSER.name]) != WITHOUT_PARSER:
         first, second = (
             pipeline_parses(texts, parser) for texts in (citances, sentences)
         )
-        yield dependency_overlap(first, second, wordnet)
+        yield compute_dependency_overlap(first, second, wordnet)
 
 
-def features_used(
+def describe_used_features(
     options: Options, always: str = "TF-IDF, common subsequences, common words, place"
 ) -> str:
     used = [always]
-    if wordnet := chosen_wordnet(options[WORDNET.name]):
+    if wordnet := load_chosen_wordnet(options[WORDNET.name]):
         used.append(f"six measures over WordNet {wordnet.get_version()}")
-    if options[PARSER.name] != NO_PARSER:
+    if options[PARSER.name] != WITHOUT_PARSER:
         used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
     return f"Its features: {', '.join(used)}."
 
 
-def subsequences(
+def compute_common_subsequence_lengths(
     citances: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]
 ) -> Floats:
     """Return the length in words of the longest common subsequence of each citance and
@@ -128,10 +132,10 @@ def subsequences(
     )
 
 
-def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
+def _compute_word_features(topic: InputTopic, cosines: Floats) -> Floats:
     citances = [words(citance.text) for citance in topic.citances]
     sentences = [words(sentence.text) for sentence in topic.sentences]
-    common = subsequences(citances, sentences)
+    common = compute_common_subsequence_lengths(citances, sentences)
     shared = np.array(
         [[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64
     )
@@ -160,7 +164,7 @@ def _features_of_words(topic: InputTopic, cosines: Floats) -> Floats:
     )
 
 
-def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
+def read_cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     cited: Cited = {}
     for topic in read_topics(files, {"annotation": annotation}):
         cites = cited.setdefault(topic.name, {})
@@ -169,7 +173,7 @@ def cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
     return cited
 
 
-def learned(
+def iterate_learned_answers(
     files: Sequence[InputFile],
     options: Options,
     *,
@@ -183,7 +187,7 @@ def learned(
     """
     annotation = options[ANNOTATION.name]
     topics = read_input_topics(files, {ANNOTATION.name: annotation})
-    cited = cited_sentences(files, annotation)
+    cited = read_cited_sentences(files, annotation)
     inputs = [features(topic, options) for topic in topics]
     targets = []
     for topic in topics:
@@ -201,14 +205,16 @@ def learned(
         )
     for number, topic in enumerate(topics):
         others = [other for other in range(len(topics)) if other != number]
-        scores = _scores(
+        scores = _train_and_score(
             inputs[number], [inputs[o] for o in others], [targets[o] for o in others]
         )
         for citance, row in zip(topic.citances, scores, strict=True):
-            yield span_answer(topic, citance, ranked(row)[:SENTENCES])
+            yield make_span_answer(
+                topic, citance, rank_positions(row)[:SENTENCES_PER_CITANCE]
+            )
 
 
-def _scores(
+def _train_and_score(
     table: Floats, inputs: Sequence[Floats], targets: Sequence[NDArray[np.bool_]]
 ) -> Floats:
     from sklearn.linear_model import LogisticRegression
@@ -235,24 +241,24 @@ def _scores(
     )
 
 
-SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
+BASELINE_SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
 declared_supervised = partial(learning, options=OPTIONS)
 BASELINES = (
     declared_supervised(
-        partial(learned, features=features),
-        name=NAME,
-        summary=SUMMARY,
-        rests_on=features_used,
+        partial(iterate_learned_answers, features=features),
+        name=BASELINE_NAME,
+        summary=BASELINE_SUMMARY,
+        rests_on=describe_used_features,
     ),
 )
 
 #: Relations of the dependency parser that the feature ignores.
-PASSED_OVER = (ROOT, "punct", "dep")
+IGNORED_RELATIONS = (ROOT, "punct", "dep")
 
 Dependency = tuple[str, str, str]
 
 
-def dependency_overlap(
+def compute_dependency_overlap(
     citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None
 ) -> Floats:
     """Return how similar the dependencies of each citance are to those of each
@@ -262,7 +268,7 @@ def dependency_overlap(
     dependencies ``Rc`` and ``Rr``.
     """
     first, second = (
-        [dependencies(parse, wordnet) for parse in side]
+        [list_dependencies(parse, wordnet) for parse in side]
         for side in (citances, sentences)
     )
     common = np.array([[len(one & other) for other in second] for one in first], float)
@@ -271,7 +277,7 @@ def dependency_overlap(
     return np.asarray(2 * common.reshape(by_counts.shape) * by_counts)[..., np.newaxis]
 
 
-def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
+def list_dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
     """Return the dependencies between the words of a sentence, in which lemmas from
     WordNet replace the words.
 
@@ -283,5 +289,5 @@ def dependencies(parse: Parse, wordnet: Any | None = None) -> set[Dependency]:
     return {
         (lemmas[head], name, lemma)
         for lemma, head, name in found
-        if name not in PASSED_OVER
+        if name not in IGNORED_RELATIONS
     }

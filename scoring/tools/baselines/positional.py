@@ -12,42 +12,44 @@ from tasks.types.positional_citations.questions import Passage, read_questions
 from tasks.types.positional_citations.sentences import RUN_OF_MARKS, by_rules
 
 #: The number of passages that a built-in answer cites.
-PASSAGES = 3
-_STOP = re.compile(r"[.!?]+[\"'”’)]*$")
+MAX_CITED_PASSAGES = 3
+_FINAL_STOP_PATTERN = re.compile(r"[.!?]+[\"'”’)]*$")
 
 
-def bare(text: str) -> str:
+def remove_citation_marks(text: str) -> str:
     return re.sub(
         r"\s+([,;:.!?])", r"\1", " ".join(RUN_OF_MARKS.sub(" ", text).split())
     )
 
 
-def marked(text: str, marks: Sequence[str] | Mapping[str, None]) -> str:
+def insert_marks_before_stop(
+    text: str, marks: Sequence[str] | Mapping[str, None]
+) -> str:
     if not marks:
         return text
-    stop = _STOP.search(text)
+    stop = _FINAL_STOP_PATTERN.search(text)
     end = stop.start() if stop else len(text)
     return f"{text[:end]} {''.join(marks)}{text[end:]}"
 
 
-def word_share(words: set[str], passage: Passage) -> float:
+def compute_word_share(words: set[str], passage: Passage) -> float:
     common = words.intersection(normalised(f"{passage.title} {passage.text}").split())
     return len(common) / len(words) if words else 0
 
 
-def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+def iterate_passage_answers(files: Sequence[InputFile]) -> Iterator[Answer]:
     for question in read_questions(files):
         words = set(normalised(question.question).split())
-        shares = [word_share(words, passage) for passage in question.passages]
+        shares = [compute_word_share(words, passage) for passage in question.passages]
         places = sorted(range(len(shares)), key=lambda place: (-shares[place], place))[
-            :PASSAGES
+            :MAX_CITED_PASSAGES
         ]
         first = {
             place: next(iter(by_rules(question.passages[place].text)), "")
             for place in places
         }
         output = " ".join(
-            marked(bare(text), [f"[{place + 1}]"])
+            insert_marks_before_stop(remove_citation_marks(text), [f"[{place + 1}]"])
             for place, text in first.items()
             if text
         )
@@ -60,6 +62,6 @@ BASELINES = (
         summary="The first sentences of the three passages that have most of the question's words, each with "
         "its mark at the end.",
         source=ALCE,
-        answers=answers,
+        answers=iterate_passage_answers,
     ),
 )

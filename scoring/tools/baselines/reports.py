@@ -12,36 +12,40 @@ from tasks.types.cited_reports.topics import Document, Topic, read_collection
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.sentences import by_rules
 
-ROBERTSON = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
-LEAD = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
+BM25_SOURCE = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
+LEAD_SOURCE = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
 #: The number of documents in a report, and of first sentences from each document.
 DOCUMENTS, LEAD_SENTENCES = 5, 2
 #: The maximum length of a built-in report in words.
 #: All tracks with reports allow this length.
-MAX_WORDS = 200
+MAX_REPORT_WORDS = 200
 #: A sentence of a report, with the id of the document that the sentence cites.
 Cited = tuple[str, str]
 Writer = Callable[[Sequence[str], dict[str, Document]], Iterable[Cited]]
 
 
-def _query(topic: Topic) -> list[str]:
+def _make_topic_query(topic: Topic) -> list[str]:
     texts = (topic.shown.get(key) for key in ("title", "problem_statement"))
     return bm25.words(" ".join(text for text in texts if isinstance(text, str)))
 
 
-def _best(scores: NDArray[np.float64], most: int) -> list[int]:
+def _find_best_positions(scores: NDArray[np.float64], most: int) -> list[int]:
     order = np.argsort(-scores, kind="stable")[:most]
     return [int(place) for place in order if scores[place] > 0]
 
 
-def lead(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
+def iterate_lead_sentences(
+    query: Sequence[str], documents: dict[str, Document]
+) -> Iterator[Cited]:
     """Yield the first sentences of each document as a report."""
     for name, document in documents.items():
         for sentence in by_rules(document.text)[:LEAD_SENTENCES]:
             yield sentence, name
 
 
-def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Cited]:
+def iterate_best_sentences(
+    query: Sequence[str], documents: dict[str, Document]
+) -> Iterator[Cited]:
     """Yield the sentences of all documents as a report, sorted by their BM25 score for
     the topic.
     """
@@ -56,19 +60,19 @@ def extract(query: Sequence[str], documents: dict[str, Document]) -> Iterator[Ci
         yield sentences[place]
 
 
-def _sentences_within_limit(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
+def _take_sentences_within_limit(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
     taken: list[Cited] = []
     words = characters = 0
     for text, name in sentences:
         words += len(text.split())
         characters += len(text) + 1
-        if words > MAX_WORDS or (isinstance(limit, int) and characters > limit):
+        if words > MAX_REPORT_WORDS or (isinstance(limit, int) and characters > limit):
             break
         taken.append((text, name))
     return taken
 
 
-def _answers(
+def _make_report_answering(
     name: str, write: Writer
 ) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
     def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
@@ -79,13 +83,13 @@ def _answers(
             for document in gold.documents.values()
         )
         for topic in gold.topics.values():
-            query = _query(topic)
+            query = _make_topic_query(topic)
             scores = index.scores(query) if names else np.zeros(0)
             best = {
                 names[place]: gold.documents[names[place]]
-                for place in _best(scores, DOCUMENTS)
+                for place in _find_best_positions(scores, DOCUMENTS)
             }
-            cited = _sentences_within_limit(
+            cited = _take_sentences_within_limit(
                 write(query, best), topic.shown.get("limit")
             )
             yield {
@@ -113,14 +117,14 @@ BASELINES = (
         name="reports-lead",
         summary="The first two sentences of each of the five documents that fit the topic best by BM25, each "
         "with its document.",
-        source=f"{LEAD}; {ROBERTSON}",
-        answers=_answers("reports-lead", lead),
+        source=f"{LEAD_SOURCE}; {BM25_SOURCE}",
+        answers=_make_report_answering("reports-lead", iterate_lead_sentences),
     ),
     Baseline(
         name="reports-bm25",
         summary="The sentences that fit the topic best by BM25, of the five documents that do, each with its "
         "document, up to 200 words.",
-        source=ROBERTSON,
-        answers=_answers("reports-bm25", extract),
+        source=BM25_SOURCE,
+        answers=_make_report_answering("reports-bm25", iterate_best_sentences),
     ),
 )

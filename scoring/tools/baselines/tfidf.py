@@ -17,7 +17,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-class TfIdf:
+class TfIdfVectors:
     """Computes TF-IDF vectors with document frequencies from a collection of texts.
     Words that do not occur in the collection have weight 0.
 
@@ -53,13 +53,13 @@ class TfIdf:
             else list(self._vectorizer.get_feature_names_out())
         )
 
-    def sparse(self, texts: Sequence[str]) -> Any:
+    def transform_sparse(self, texts: Sequence[str]) -> Any:
         return self._vectorizer.transform(texts)
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         if self.fitted is None or not texts:
             return np.zeros((len(texts), len(self.vocabulary)))
-        return np.asarray(self.sparse(texts).toarray())
+        return np.asarray(self.transform_sparse(texts).toarray())
 
 
 def cosines(first: Floats, second: Floats) -> Floats:
@@ -73,7 +73,7 @@ def _normalise_rows(rows: Floats) -> Floats:
     return ratio(rows, np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def ranked(scores: Floats) -> list[int]:
+def rank_positions(scores: Floats) -> list[int]:
     """Return the positions of candidates, sorted by descending score. Ties stay in
     order.
 
@@ -93,7 +93,7 @@ class TfIdfRetriever:
 
     def __init__(self, documents: Iterable[str]) -> None:
         texts = list(documents)
-        self._size, self._weights = len(texts), TfIdf(texts)
+        self._size, self._weights = len(texts), TfIdfVectors(texts)
         self._columns: Any = (
             None if self._weights.fitted is None else self._weights.fitted.T.tocsc()
         )
@@ -104,4 +104,6 @@ class TfIdfRetriever:
     def scores_of_all(self, queries: list[str]) -> Floats:
         if self._columns is None:
             return np.zeros((len(queries), self._size))
-        return np.asarray((self._weights.sparse(queries) @ self._columns).toarray())
+        return np.asarray(
+            (self._weights.transform_sparse(queries) @ self._columns).toarray()
+        )

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scoring.offline.arguments import markdown_table, write_lines
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import make_refusal
 from scoring.tools.builders.season import SeasonFolder
 from tasks.types.citation_text import instances as instances_of
 from tasks.types.files import InputFile, open_input
@@ -19,16 +19,18 @@ from tasks.types.problems import InputRefused, Problem, needed, refuse
 from tasks.types.text import decoded, json_kind
 
 BASELINES = ("citation-text-lead", "citation-text-lexrank", "citation-text-textrank")
-FAULTS = "faults"
+FAULTS_FOLDER = "faults"
 
 
 def add_data_set(
-    loaded: "Loaded", season: SeasonFolder
+    loaded: "LoadedDataSet", season: SeasonFolder
 ) -> tuple[instances_of.Instance, ...]:
-    (season.folder / FAULTS).mkdir(parents=True, exist_ok=True)
+    (season.folder / FAULTS_FOLDER).mkdir(parents=True, exist_ok=True)
     season.gold.mkdir(parents=True, exist_ok=True)
     write_lines(season.gold / f"{loaded.dataset}.jsonl", loaded.instances)
-    write_lines(season.folder / FAULTS / f"{loaded.dataset}.jsonl", loaded.faults)
+    write_lines(
+        season.folder / FAULTS_FOLDER / f"{loaded.dataset}.jsonl", loaded.faults
+    )
     instances = instances_of.read_instances(open_input(season.gold), with_targets=True)
     rows = []
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
@@ -47,13 +49,16 @@ def add_data_set(
         ]
     (season.folder / "card.md").write_text("\n".join(card), encoding="utf-8")
     sheet = "\n".join(
-        ("## Data sets\n", *as_markdown(instances_of.data_sets(instances), "words"))
+        (
+            "## Data sets\n",
+            *format_statistics_table(instances_of.data_sets(instances), "words"),
+        )
     )
     (season.folder / "datasheet.md").write_text(sheet, encoding="utf-8")
     return instances
 
 
-def counter_of(folder: Path) -> instances_of.Count:
+def make_token_counter(folder: Path) -> instances_of.Count:
     """Return a function that counts the tokens of a text, without special tokens such
     as [CLS]. Raises Unavailable.
 
@@ -70,7 +75,9 @@ def counter_of(folder: Path) -> instances_of.Count:
     )
 
 
-def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str]:
+def format_statistics_table(
+    sets: Sequence[instances_of.DataSet], unit: str
+) -> Iterator[str]:
     def share(count: int, of: instances_of.DataSet) -> str:
         return f"{count:,} ({100 * count / of.instances:.3g} %)"
 
@@ -100,18 +107,22 @@ def as_markdown(sets: Sequence[instances_of.DataSet], unit: str) -> Iterator[str
 
 
 #: Length that CiteBench cuts from abstracts that begin with `[0] ` or `[10] `.
-_NUMBER_CUT = 4
+_CUT_NUMBER_LENGTH = 4
 _SOURCE_LINES, _TARGET_LINES = ".txt.src", ".txt.tgt.tagged"
 _DIGIT = re.compile(r"[0-9]")
 #: Citations in brackets, by author and year or by number.
 #: The expression does not match nested brackets.
-_BRACKETS = re.compile(r"\([^()]*[0-9]{2,4}[^()]*\)|\[[^\[\]]*[0-9][^\[\]]*\]")
-_AUTHORS = re.compile(r"[A-Z]\w+(?:\s+(?:and|&)\s+[A-Z]\w+|\s+et al\.?)?\s*$")
+_BRACKETED_CITATION_PATTERN = re.compile(
+    r"\([^()]*[0-9]{2,4}[^()]*\)|\[[^\[\]]*[0-9][^\[\]]*\]"
+)
+_AUTHORS_BEFORE_BRACKET = re.compile(
+    r"[A-Z]\w+(?:\s+(?:and|&)\s+[A-Z]\w+|\s+et al\.?)?\s*$"
+)
 _THIS_CITATION, _OTHER_CITATION = "<cite>", "<CITE>"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class LoadedDataSet:
     """The instances of a data set in CiteBench's format, with the faults of single
     instances.
     """
@@ -123,25 +134,25 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedRecord:
     target: str
     cited: list[str]
     context: list[str]
     faults: tuple[str, ...] = ()
 
 
-def load(
+def load_data_set(
     path: Path, *, split: str, with_context: bool, form: str = "auto", dataset: str = ""
-) -> Loaded:
+) -> LoadedDataSet:
     files = open_input(path)
-    form = form if form != "auto" else _form_of(files, path)
+    form = form if form != "auto" else _detect_form(files, path)
     converted = list(
-        _aburaed(files, split)
+        _convert_aburaed(files, split)
         if form == "aburaed"
-        else _converted_records(files, split, form)
+        else _iterate_converted_records(files, split, form)
     )
     if not converted:
-        raise refusal(f"no instances of the split “{split}” are here", path)
+        raise make_refusal(f"no instances of the split “{split}” are here", path)
     name = dataset or form
     if form == "chen" and not dataset:
         parts = [part.lower() for part in PurePosixPath(path.resolve()).parts]
@@ -171,10 +182,10 @@ def load(
         faults += [
             {"id": instance, "fault": fault, "found": where} for fault, where in flaws
         ]
-    return Loaded(dataset=name, form=form, instances=instances, faults=faults)
+    return LoadedDataSet(dataset=name, form=form, instances=instances, faults=faults)
 
 
-def _tagged_text(tag: str, value: Any) -> list[str]:
+def _make_tagged_item(tag: str, value: Any) -> list[str]:
     text = (
         " ".join(map(str, value))
         if isinstance(value, list)
@@ -185,9 +196,9 @@ def _tagged_text(tag: str, value: Any) -> list[str]:
     return [f"<{tag}> {text.strip()} </{tag}>"] if text.strip() else []
 
 
-def _convert_lu(record: Record) -> Converted:
-    references = _part(record, "ref_abstract", dict)
-    target = _part(record, "related_work", str)
+def _convert_lu(record: Record) -> ConvertedRecord:
+    references = _read_required_field(record, "ref_abstract", dict)
+    target = _read_required_field(record, "related_work", str)
     cited = []
     for index, (name, reference) in enumerate(references.items()):
         target = target.replace(name, f"[{index}]")
@@ -195,30 +206,41 @@ def _convert_lu(record: Record) -> Converted:
             reference.get("abstract") if isinstance(reference, dict) else reference
         )
         cited.append(
-            f"[{index}] {abstract if isinstance(abstract, str) else ''}"[_NUMBER_CUT:]
+            f"[{index}] {abstract if isinstance(abstract, str) else ''}"[
+                _CUT_NUMBER_LENGTH:
+            ]
         )
-    return Converted(
-        target, cited, _tagged_text(instances_of.ABSTRACT, record.value.get("abstract"))
+    return ConvertedRecord(
+        target,
+        cited,
+        _make_tagged_item(instances_of.ABSTRACT, record.value.get("abstract")),
     )
 
 
-def _chen(record: Record) -> Converted:
+def _convert_chen(record: Record) -> ConvertedRecord:
     cited = [
-        str(document)[_NUMBER_CUT:] for document in _part(record, "multi_doc", list)
+        str(document)[_CUT_NUMBER_LENGTH:]
+        for document in _read_required_field(record, "multi_doc", list)
     ]
-    return Converted(_part(record, "abs", str), cited, [])
+    return ConvertedRecord(_read_required_field(record, "abs", str), cited, [])
 
 
-def _xing(record: Record) -> Converted:
+def _convert_xing(record: Record) -> ConvertedRecord:
     value = record.value
     context = [
-        *_tagged_text(instances_of.ABSTRACT, value.get("tgt_abstract")),
-        *_tagged_text(instances_of.BEFORE, value.get("text_before_explicit_citation")),
-        *_tagged_text(instances_of.AFTER, value.get("text_after_explicit_citation")),
+        *_make_tagged_item(instances_of.ABSTRACT, value.get("tgt_abstract")),
+        *_make_tagged_item(
+            instances_of.BEFORE, value.get("text_before_explicit_citation")
+        ),
+        *_make_tagged_item(
+            instances_of.AFTER, value.get("text_after_explicit_citation")
+        ),
     ]
-    target = _part(record, "explicit_citation", str).replace("#REFR", "[0]")
-    cited = [_part(record, "src_abstract", str).strip()]
-    return Converted(
+    target = _read_required_field(record, "explicit_citation", str).replace(
+        "#REFR", "[0]"
+    )
+    cited = [_read_required_field(record, "src_abstract", str).strip()]
+    return ConvertedRecord(
         target,
         cited,
         context,
@@ -226,7 +248,7 @@ def _xing(record: Record) -> Converted:
     )
 
 
-def _part(record: Record, key: str, kind: type) -> Any:
+def _read_required_field(record: Record, key: str, kind: type) -> Any:
     value = record.value.get(key)
     if not isinstance(value, kind):
         raise InputRefused(
@@ -236,79 +258,86 @@ def _part(record: Record, key: str, kind: type) -> Any:
 
 
 #: For each original format, the keys and the converter of its records.
-_FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Record], Converted]]] = {
+_CONVERTER_OF_FORM: Mapping[
+    str, tuple[tuple[str, ...], Callable[[Record], ConvertedRecord]]
+] = {
     "lu": (("related_work", "ref_abstract"), _convert_lu),
-    "chen": (("abs", "multi_doc"), _chen),
-    "xing": (("src_abstract", "explicit_citation"), _xing),
+    "chen": (("abs", "multi_doc"), _convert_chen),
+    "xing": (("src_abstract", "explicit_citation"), _convert_xing),
 }
-FORMS = ("aburaed", *_FORMS)
-_EXPECTED = f"the original files of one of {', '.join(FORMS)}"
+FORMS = ("aburaed", *_CONVERTER_OF_FORM)
+_EXPECTED_FILES = f"the original files of one of {', '.join(FORMS)}"
 #: Fields of CiteBench's `sample.json` (UKPLab/citebench, commit e0cc3b8e).
-PROCESSED = ("target", "input")
+PROCESSED_FILE_FIELDS = ("target", "input")
 
 
-def _converted_records(
+def _iterate_converted_records(
     files: Sequence[InputFile], split: str, form: str
-) -> Iterator[Converted]:
+) -> Iterator[ConvertedRecord]:
     readable = [file for file in files if file.suffix in SUFFIXES]
     for file in [
-        file for file in readable if file.stem in _names_of(split)
+        file for file in readable if file.stem in _list_split_names(split)
     ] or readable:
         problems: list[Problem] = []
         for record in read_records(file, problems):
             if record.value.get("train_or_test", split) == split:
-                yield _FORMS[form][1](record)
+                yield _CONVERTER_OF_FORM[form][1](record)
         refuse(problems)
 
 
-def _aburaed(files: Sequence[InputFile], split: str) -> Iterator[Converted]:
+def _convert_aburaed(
+    files: Sequence[InputFile], split: str
+) -> Iterator[ConvertedRecord]:
     sources, targets = (
-        _lines_of(files, split, ending) for ending in (_SOURCE_LINES, _TARGET_LINES)
+        _read_split_lines(files, split, ending)
+        for ending in (_SOURCE_LINES, _TARGET_LINES)
     )
     if len(sources) != len(targets):
         message = f"{len(sources):,} lines of sources and {len(targets):,} of targets"
-        raise refusal(message, expected="one target for each source")
+        raise make_refusal(message, expected="one target for each source")
     for source, target in zip(sources, targets, strict=True):
         parts, end = [], 0
-        for brackets in _BRACKETS.finditer(target):
+        for brackets in _BRACKETED_CITATION_PATTERN.finditer(target):
             before = target[end : brackets.start()]
             if re.fullmatch(r"\([^()]*[0-9]{4}[^()]*\)", brackets.group()):
-                before = _AUTHORS.sub("", before)
+                before = _AUTHORS_BEFORE_BRACKET.sub("", before)
             parts += [before, _OTHER_CITATION]
             end = brackets.end()
         text = _DIGIT.sub("#", "".join([*parts, target[end:]]))
         text = re.sub(r"</?t>", "", text).replace(_THIS_CITATION, "[0]").strip()
         faults = ("digits are “#”",) if "#" in text or _DIGIT.search(source) else ()
-        yield Converted(text, [_DIGIT.sub("#", source).strip()], [], faults)
+        yield ConvertedRecord(text, [_DIGIT.sub("#", source).strip()], [], faults)
 
 
-def _lines_of(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
+def _read_split_lines(files: Sequence[InputFile], split: str, ending: str) -> list[str]:
     for file in files:
-        if file.stem in _names_of(split) and file.name.endswith(ending):
+        if file.stem in _list_split_names(split) and file.name.endswith(ending):
             # `splitlines` would also split at other characters inside of abstracts.
             return [
                 line.removesuffix("\r")
                 for line in decoded(file.read()).removesuffix("\n").split("\n")
             ]
-    raise refusal(f"the file {split}{ending} is missing")
+    raise make_refusal(f"the file {split}{ending} is missing")
 
 
-def _names_of(split: str) -> tuple[str, ...]:
+def _list_split_names(split: str) -> tuple[str, ...]:
     return ("val", "valid", "validation") if split == "val" else (split,)
 
 
-def _form_of(files: Sequence[InputFile], path: Path) -> str:
+def _detect_form(files: Sequence[InputFile], path: Path) -> str:
     if any(file.name.endswith(_SOURCE_LINES) for file in files):
         return "aburaed"
     for file in files:
         first = next(read_records(file, []), None) if file.suffix in SUFFIXES else None
-        if first is not None and all(key in first.value for key in PROCESSED):
-            raise refusal(
+        if first is not None and all(
+            key in first.value for key in PROCESSED_FILE_FIELDS
+        ):
+            raise make_refusal(
                 "these are CiteBench's processed files, which are gold as they are",
                 path,
-                f"`scoring score citation-text --gold {path}`, or {_EXPECTED}",
+                f"`scoring score citation-text --gold {path}`, or {_EXPECTED_FILES}",
             )
-        for form, (keys, _) in _FORMS.items():
+        for form, (keys, _) in _CONVERTER_OF_FORM.items():
             if first is not None and all(key in first.value for key in keys):
                 return form
-    raise refusal("the form of these files is not known", path, _EXPECTED)
+    raise make_refusal("the form of these files is not known", path, _EXPECTED_FILES)

@@ -11,12 +11,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from scoring.tools.builders.contexts import DAMAGED, has_unmarked_citation, tokens
+from scoring.tools.builders.contexts import DAMAGED_STYLE, has_unmarked_citation, tokens
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.store import SQL, Store
 
 
-def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[str]]":
+def create_classified_view(
+    store: Store, rules: "SamplingRules"
+) -> "tuple[LengthThresholds, Counter[str]]":
     """Create the database view `classified` with all contexts that can be sampled.
 
     Return the thresholds between short, medium and long sentences, and the number of
@@ -26,7 +28,7 @@ def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[s
         thresholds = LengthThresholds(*rules.length_thresholds)
     else:
         lengths = store.rows("SELECT tokens, sentences FROM lengths")
-        thresholds = length_thresholds(
+        thresholds = compute_length_thresholds(
             {row["tokens"]: row["sentences"] for row in lengths}, rules.outlier_z
         )
     shares = store.counts(
@@ -37,7 +39,8 @@ def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[s
     refused: Counter[str] = Counter()
     store.connection.executescript(SQL["classes: table"])
     store.write(
-        SQL["classes: insert"], _features(store, rules, thresholds, low, refused)
+        SQL["classes: insert"],
+        _iterate_classified_contexts(store, rules, thresholds, low, refused),
     )
     store.connection.execute("CREATE INDEX by_target ON features (target)")
     groups = {"fewest": rules.fewest_citations, "groups": rules.citation_groups}
@@ -48,28 +51,35 @@ def classify(store: Store, rules: "Rules") -> "tuple[LengthThresholds, Counter[s
     return thresholds, refused
 
 
-COLUMNS = ("number", "paper_id", "target", "citations", "context_type", "h_index")
+CLASSIFIED_COLUMNS = (
+    "number",
+    "paper_id",
+    "target",
+    "citations",
+    "context_type",
+    "h_index",
+)
 
 
-def _features(
+def _iterate_classified_contexts(
     store: Store,
-    rules: "Rules",
+    rules: "SamplingRules",
     thresholds: "LengthThresholds",
     low: frozenset[str],
     refused: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for row in store.rows(SQL["classes: contexts"]):
         cited = len(json.loads(row["gold"])) if row["target"] is not None else 0
-        if reason := reason_against(row, cited):
+        if reason := find_exclusion_reason(row, cited):
             refused[reason] += 1
             continue
         words = tokens(row["sentence"])
         position = (words.index(PLACEHOLDER) + 1) / len(words)
         field = row[rules.field_of]
-        year = row["year"] or year_in(row["raw"], latest=row["citing_year"])
+        year = row["year"] or find_reference_year(row["raw"], latest=row["citing_year"])
         yield {
-            **{key: row[key] for key in COLUMNS},
-            "draw": drawn(rules.seed, row["context_id"]),
+            **{key: row[key] for key in CLASSIFIED_COLUMNS},
+            "draw": draw_seeded_number(rules.seed, row["context_id"]),
             "field": field,
             "low_resource": field if field in low else None,
             "cited_year": year,
@@ -81,7 +91,7 @@ def _features(
         }
 
 
-def drawn(seed: int, name: str) -> int:
+def draw_seeded_number(seed: int, name: str) -> int:
     """Return a pseudo-random number that depends only on the seed and the name."""
     return int.from_bytes(
         hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=7).digest()
@@ -102,7 +112,7 @@ SIDE_CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "h_index_group": {},
 }
 #: Classes that the data sheet reports even if they have no contexts.
-FIXED = {
+CLASSES_ALWAYS_REPORTED = {
     "length_class": ("short", "medium", "long"),
     "location_class": ("start", "middle", "end"),
 }
@@ -110,22 +120,22 @@ FIXED = {
 EACH, OFFICIAL = "each", "official"
 #: The papers that systems rank as candidates, with a description of each choice.
 CITED, ALL = "cited", "all"
-RANKED: Mapping[str, str] = {
+CANDIDATE_DESCRIPTIONS: Mapping[str, str] = {
     CITED: "the papers of the collection that are cited",
     ALL: "all papers of the collection, cited or not",
 }
 #: Maharjan's paper samples contexts of these dimensions into one common set.
-COMBINED = ("field", "year_group", "citation_group", "h_index_group")
+STRATUM_DIMENSIONS = ("field", "year_group", "citation_group", "h_index_group")
 #: The default number of contexts in each stratum, by method of sampling.
-PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
+CONTEXTS_PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class SamplingRules:
     """The rules by which contexts of a diagnostic split are selected and assigned to
     classes.
 
-    Without ``length_thresholds``, the thresholds of sentence length are computed from
+    Without ``compute_length_thresholds``, the thresholds of sentence length are computed from
     the corpus. The computed thresholds are one standard deviation below and above the
     mean length of sentences in tokens. Sentences whose length differs from the mean by
     more than ``outlier_z`` standard deviations are excluded.
@@ -202,21 +212,23 @@ class LengthThresholds:
         )
 
 
-def length_thresholds(counts: Mapping[int, int], outlier_z: float) -> LengthThresholds:
-    mean, deviation = _moments(counts)
+def compute_length_thresholds(
+    counts: Mapping[int, int], outlier_z: float
+) -> LengthThresholds:
+    mean, deviation = _compute_mean_and_deviation(counts)
     tokens_in = (
         n for n in counts if not deviation or abs(n - mean) / deviation <= outlier_z
     )
     plausible = {tokens: counts[tokens] for tokens in tokens_in}
     counted = sum(plausible.values())
-    mean, deviation = _moments(plausible)
+    mean, deviation = _compute_mean_and_deviation(plausible)
     dropped = sum(counts.values()) - counted
     return LengthThresholds(
         mean - deviation, mean + deviation, mean, deviation, counted, dropped
     )
 
 
-def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
+def _compute_mean_and_deviation(counts: Mapping[int, int]) -> tuple[float, float]:
     if not (total := sum(counts.values())):
         return 0.0, 0.0
     mean = sum(tokens * sentences for tokens, sentences in counts.items()) / total
@@ -228,31 +240,33 @@ def _moments(counts: Mapping[int, int]) -> tuple[float, float]:
 
 
 #: Matches URLs and identifiers, because their digits may look like years.
-_ADDRESSES = re.compile(
+_URLS_AND_PREPRINT_NUMBERS = re.compile(
     r"https?://\S+|\bdoi:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\s*\S+|\b\d{4}\.\d{4,5}\b|\{\{[^{}]*\}\}",
     re.IGNORECASE,
 )
 _YEAR = r"(?:1[89]|20)\d\d"
-_BRACKETED = re.compile(rf"[(\[]\s*({_YEAR})[a-z]?\s*[)\]]")
-_BARE = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
+_BRACKETED_YEAR_PATTERN = re.compile(rf"[(\[]\s*({_YEAR})[a-z]?\s*[)\]]")
+_UNBRACKETED_YEAR_PATTERN = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
 
 
-def year_in(reference: str, *, latest: int | None) -> int | None:
+def find_reference_year(reference: str, *, latest: int | None) -> int | None:
     """Return the last year in brackets in the text of a reference, or otherwise the
     last year in the text.
 
     Digits in URLs and in numbers of preprints are ignored.
     """
-    text = _ADDRESSES.sub(" ", reference)
+    text = _URLS_AND_PREPRINT_NUMBERS.sub(" ", reference)
     years = (
-        int(year) for pattern in (_BARE, _BRACKETED) for year in pattern.findall(text)
+        int(year)
+        for pattern in (_UNBRACKETED_YEAR_PATTERN, _BRACKETED_YEAR_PATTERN)
+        for year in pattern.findall(text)
     )
     possible = [year for year in years if latest is None or year <= latest]
     return possible[-1] if possible else None
 
 
 #: Reasons for which contexts are excluded, in the order of the checks.
-REASONS = (
+EXCLUSION_REASONS = (
     "several citations in the sentence",
     "the cited paper is not in the reference list",
     "the sentence does not end with . ? or !",
@@ -263,7 +277,7 @@ REASONS = (
 )
 
 
-def reason_against(context: sqlite3.Row, cited: int) -> str | None:
+def find_exclusion_reason(context: sqlite3.Row, cited: int) -> str | None:
     """Return the reason for which a context cannot be sampled, or None if it can be
     sampled. ``cited`` is the number of references that the context cites and that are
     in the reference list of the paper.
@@ -276,45 +290,49 @@ def reason_against(context: sqlite3.Row, cited: int) -> str | None:
         cited == 1,
         sentence.rstrip().endswith((".", "?", "!")),
         not sentence[:1].isdigit(),
-        context["style"] != DAMAGED,
+        context["style"] != DAMAGED_STYLE,
         context["style"] != "",
         not has_unmarked_citation(sentence),
     )
     return next(
-        (reason for reason, holds in zip(REASONS, checks, strict=True) if not holds),
+        (
+            reason
+            for reason, holds in zip(EXCLUSION_REASONS, checks, strict=True)
+            if not holds
+        ),
         None,
     )
 
 
 def counted(reasons: Counter[str]) -> dict[str, int]:
-    return {reason: reasons[reason] for reason in REASONS if reasons[reason]}
+    return {reason: reasons[reason] for reason in EXCLUSION_REASONS if reasons[reason]}
 
 
 #: A sentence matches the text of an intent if they share this fraction of words.
-ENOUGH = 0.5
+MIN_SHARED_WORD_FRACTION = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def type_contexts(store: Store) -> None:
+def assign_intent_types(store: Store) -> None:
     if not store.value("SELECT EXISTS (SELECT 1 FROM intents)"):
         return
     store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")
     store.connection.execute(
         "CREATE TABLE typed (number INTEGER PRIMARY KEY, context_type TEXT)"
     )
-    store.write("INSERT INTO typed VALUES (?, ?)", _contexts_with_types(store))
+    store.write("INSERT INTO typed VALUES (?, ?)", _iterate_context_types(store))
     moved = "UPDATE contexts SET context_type = typed.context_type FROM typed"
     store.connection.execute(f"{moved} WHERE typed.number = contexts.number")
 
 
-def _contexts_with_types(store: Store) -> Iterator[tuple[int, str]]:
+def _iterate_context_types(store: Store) -> Iterator[tuple[int, str]]:
     for number, group in groupby(
         store.rows(SQL["classes: pairs"]), key=itemgetter("number")
     ):
         rows = list(group)
-        sentence = _words(rows[0]["sentence"])
+        sentence = _split_words(rows[0]["sentence"])
         shares = [
-            len(sentence & _words(row["context"])) / (len(sentence) or 1)
+            len(sentence & _split_words(row["context"])) / (len(sentence) or 1)
             for row in rows
         ]
         best = max(shares)
@@ -323,13 +341,13 @@ def _contexts_with_types(store: Store) -> Iterator[tuple[int, str]]:
             for row, share in zip(rows, shares, strict=True)
             if share == best
         }
-        if best < ENOUGH or len(types) > 1:
+        if best < MIN_SHARED_WORD_FRACTION or len(types) > 1:
             types = {row["context_type"] for row in rows}
         if len(types) == 1:
             yield number, types.pop()
 
 
-def _words(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     return set(
         _WORD.findall(text.replace(PLACEHOLDER, " ").replace(OTHER, " ").casefold())
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from scoring.tools.builders.corpus import (
-    MARK,
+    MARK_CHARACTER,
     OTHER,
     PLACEHOLDER,
     Article,
@@ -16,10 +16,14 @@ from scoring.tools.builders.corpus import (
 )
 from scoring.tools.builders.store import Store
 
-_BETWEEN = r"(?:\s|[,;&–-]|and|also)*"
-_GROUP = re.compile(rf"{MARK}(?:{_BETWEEN}{MARK})*")
+_SEPARATORS_BETWEEN_MARKS = r"(?:\s|[,;&–-]|and|also)*"
+_MARK_GROUP_PATTERN = re.compile(
+    rf"{MARK_CHARACTER}(?:{_SEPARATORS_BETWEEN_MARKS}{MARK_CHARACTER})*"
+)
 #: Matches brackets that contain only citation marks, and joins them with the marks.
-_BRACKETED = re.compile(rf"[\[(]\s*({MARK}(?:{_BETWEEN}{MARK})*)\s*[\])]")
+_BRACKETED_GROUP_PATTERN = re.compile(
+    rf"[\[(]\s*({MARK_CHARACTER}(?:{_SEPARATORS_BETWEEN_MARKS}{MARK_CHARACTER})*)\s*[\])]"
+)
 
 
 def tokens(sentence: str) -> list[str]:
@@ -30,7 +34,7 @@ def tokens(sentence: str) -> list[str]:
     )
 
 
-def add_article(article: Article, store: Store) -> None:
+def add_article_contexts(article: Article, store: Store) -> None:
     paper = article.paper.paper_id
     store.add_paper(article.paper)
     for reference in article.references:
@@ -42,14 +46,16 @@ def add_article(article: Article, store: Store) -> None:
     number = count()
     for paragraph in article.paragraphs:
         sentences = [
-            _Sentence(*_mark_text(sentence.text, sentence.marks), sentence.zone)
+            _MarkedSentence(
+                *_replace_citation_marks(sentence.text, sentence.marks), sentence.zone
+            )
             for sentence in paragraph.sentences
         ]
-        text, marks = _mark_text(paragraph.text, paragraph.marks)
+        text, marks = _replace_citation_marks(paragraph.text, paragraph.marks)
         for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
-            first = text.count(MARK, 0, start)
-            among = marks[first : first + text.count(MARK, start, stop)]
-            sentences.append(_Sentence(text[start:stop], among))
+            first = text.count(MARK_CHARACTER, 0, start)
+            among = marks[first : first + text.count(MARK_CHARACTER, start, stop)]
+            sentences.append(_MarkedSentence(text[start:stop], among))
         for sentence in sentences:
             store.add_sentence(len(tokens(sentence.shown())))
         store.add_text(
@@ -79,18 +85,18 @@ def add_article(article: Article, store: Store) -> None:
                     gold=cited,
                     markers=len(cited_by),
                     marker=printed,
-                    style=style_of(printed) if len(cited_by) == 1 else "",
+                    style=determine_mark_style(printed) if len(cited_by) == 1 else "",
                     zone=sentence.zone,
                 )
                 store.add_context(paper, context)
 
 
-class _Sentence:
+class _MarkedSentence:
     def __init__(
         self, text: str, marks: Sequence[Mark], zone: str | None = None
     ) -> None:
         self.text, self.marks, self.zone = text, marks, zone
-        self.groups = list(_GROUP.finditer(text))
+        self.groups = list(_MARK_GROUP_PATTERN.finditer(text))
 
     def shown(self, group: int | None = None) -> str:
         """Return the sentence with `<REF>` in place of the citation marks of the given
@@ -110,7 +116,7 @@ class _Sentence:
         corpus has tokens in place of marks, the numbers of the references replace the
         tokens.
         """
-        first, *rest = self.text.split(MARK)
+        first, *rest = self.text.split(MARK_CHARACTER)
         parts = [first]
         for mark, text in zip(self.marks, rest, strict=True):
             if mark.text.startswith("{{"):
@@ -121,25 +127,25 @@ class _Sentence:
         return " ".join("".join(parts).split())
 
     def marks_of(self, group: re.Match[str]) -> Sequence[Mark]:
-        first = self.text.count(MARK, 0, group.start())
-        return self.marks[first : first + group[0].count(MARK)]
+        first = self.text.count(MARK_CHARACTER, 0, group.start())
+        return self.marks[first : first + group[0].count(MARK_CHARACTER)]
 
 
-def _mark_text(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+def _replace_citation_marks(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     parts, end, ordered = [], 0, []
     for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:
             continue
-        parts += [text[end : mark.start], MARK]
+        parts += [text[end : mark.start], MARK_CHARACTER]
         ordered.append(mark)
         end = mark.end
-    return _BRACKETED.sub(r"\1", "".join([*parts, text[end:]])), ordered
+    return _BRACKETED_GROUP_PATTERN.sub(r"\1", "".join([*parts, text[end:]])), ordered
 
 
 #: A token by which the corpus has replaced the citation mark of the paper.
-ANONYMOUS = "anonymous"
+ANONYMOUS_STYLE = "anonymous"
 NUMERIC, ALPHABETIC, AUTHOR_YEAR = "numeric", "alphabetic", "author-year"
-DAMAGED = "damaged"
+DAMAGED_STYLE = "damaged"
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
 _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
@@ -147,7 +153,7 @@ _WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\
 _NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
 _AND = rf"(?:and|&)\s+{_NAME}"
 _AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
-_STYLES = (
+_STYLE_PATTERNS = (
     (NUMERIC, re.compile(r"[\[(]?\s*\d{1,3}\s*[\])]?[.,]?")),
     (ALPHABETIC, re.compile(r"\[?\s*[A-Z][A-Za-z]{0,4}\+?\d\d[a-z]?\s*\]?")),
     (
@@ -158,45 +164,51 @@ _STYLES = (
             rf"|\(\s*{_YEAR}\s*\)|{_YEAR}"
         ),
     ),
-    (ANONYMOUS, re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?")),
+    (
+        ANONYMOUS_STYLE,
+        re.compile(r"\{\{cite:[^{}]*\}\}|\[?\s*(?:CITATION|REF|#REF)\s*\]?"),
+    ),
 )
 #: Two merged marks have two years, or an opening bracket within brackets.
-_TWO_AS_ONE = re.compile(rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}")
+_MERGED_MARKS_PATTERN = re.compile(
+    rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}"
+)
 #: A number with only one round bracket is a damaged citation mark.
 #: A number with one square bracket is not damaged, but part of a group like `[3, 7]`.
-_HALF = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
+_HALF_BRACKETED_NUMBER = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Matches texts that look like citations but that the corpus does not mark.
-_UNMARKED = re.compile(
+_UNMARKED_CITATION_PATTERN = re.compile(
     rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
 )
 
 
-def style_of(mark: str) -> str:
+def determine_mark_style(mark: str) -> str:
     """Return the style of a citation mark as the paper prints the mark. The style is
     `damaged` for two marks that were merged or a number with one round bracket, and “”
     for an unknown style.
 
-    >>> style_of("(Lee et al., 1997a)"), style_of("[12]"), style_of("(Lee et al., 1997a(Lee et al., 1997b)")
+    >>> marks = "(Lee et al., 1997a)", "[12]", "(Lee et al., 1997a(Lee et al., 1997b)"
+    >>> tuple(map(determine_mark_style, marks))
     ('author-year', 'numeric', 'damaged')
     """
     text = " ".join(mark.split())
-    if _HALF.fullmatch(text):
-        return DAMAGED
-    for style, pattern in _STYLES:
+    if _HALF_BRACKETED_NUMBER.fullmatch(text):
+        return DAMAGED_STYLE
+    for style, pattern in _STYLE_PATTERNS:
         if pattern.fullmatch(text):
             return style
-    return DAMAGED if _TWO_AS_ONE.search(text) else ""
+    return DAMAGED_STYLE if _MERGED_MARKS_PATTERN.search(text) else ""
 
 
 def has_unmarked_citation(text: str) -> bool:
-    return _UNMARKED.search(text) is not None
+    return _UNMARKED_CITATION_PATTERN.search(text) is not None
 
 
-def without_unmarked(text: str) -> str:
-    return _UNMARKED.sub(OTHER, text)
+def replace_unmarked_citations(text: str) -> str:
+    return _UNMARKED_CITATION_PATTERN.sub(OTHER, text)
 
 
-def with_placeholder(sentence: str, mark: str) -> str:
+def insert_placeholder(sentence: str, mark: str) -> str:
     """Return the sentence with a placeholder in place of the citation mark. The
     function finds the mark even if spacing or hyphenation differ.
     """

@@ -131,33 +131,33 @@ class Article:
 
 
 #: The character that replaces citation marks in paragraphs and occurs in no text.
-MARK = "\ue000"
+MARK_CHARACTER = "\ue000"
 #: The name of the sentence splitter that uses rules.
-BY_RULES = "rules"
+RULES_SPLITTER_NAME = "rules"
 #: Longer paragraphs are cut at a space, because long texts need much memory to parse.
-LONGEST = 100_000
+MAX_CHARACTERS_PER_PARSE = 100_000
 
 Span = tuple[int, int]
 
 
-class Splitter:
+class SentenceSplitter:
     """Splits texts into sentences by rules. ``given`` is the value of the command-line
     option for this splitter, and ``name`` is its name in data sheets.
     """
 
-    given, name = BY_RULES, RULES
+    given, name = RULES_SPLITTER_NAME, RULES
 
     def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
         """Return the start and end offset of each sentence of a text, without
         surrounding spaces.
 
-        The text contains the character ``MARK`` in place of each citation mark.
+        The text contains the character ``MARK_CHARACTER`` in place of each citation mark.
         ``marks`` has the citation marks as the paper prints them.
         """
         return sentence_spans(text)
 
 
-def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
+def load_spacy_pipeline(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
     """Load a spaCy pipeline. Return the spaCy pipeline, and the name of the pipeline in
     data sheets. Raises Unavailable.
     """
@@ -176,10 +176,10 @@ def spacy_package(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str
     )
 
 
-class _Package(Splitter):
+class _SpacySplitter(SentenceSplitter):
     def __init__(self, name: str) -> None:
         self.given, left_out = name, ("ner", "lemmatizer", "attribute_ruler")
-        self._nlp, self.name = spacy_package(
+        self._nlp, self.name = load_spacy_pipeline(
             name, "--sentences other than rules", exclude=left_out
         )
         assigned_by_pipe = [
@@ -193,14 +193,14 @@ class _Package(Splitter):
         # The parts at odd positions are citation marks.
         parts = [
             part
-            for pair in zip(text.split(MARK), [*marks, ""], strict=True)
+            for pair in zip(text.split(MARK_CHARACTER), [*marks, ""], strict=True)
             for part in pair
         ]
         ends = list(accumulate(map(len, parts)))
         begins = [0, *ends[:-1]]
         shifts = [0, *accumulate(len(mark) - 1 for mark in marks)]
         starts = [0]
-        for start in self._starts("".join(parts)):
+        for start in self._iterate_sentence_starts("".join(parts)):
             place = bisect_left(ends, start + 1)
             if place % 2 == 0 or start == begins[place]:
                 starts.append(start - shifts[place // 2])
@@ -210,10 +210,10 @@ class _Package(Splitter):
                 first = start + len(sentence) - len(sentence.lstrip())
                 yield first, first + len(sentence.strip())
 
-    def _starts(self, printed: str) -> Iterator[int]:
+    def _iterate_sentence_starts(self, printed: str) -> Iterator[int]:
         offset = 0
         while offset < len(printed):
-            if (end := offset + LONGEST) < len(printed):
+            if (end := offset + MAX_CHARACTERS_PER_PARSE) < len(printed):
                 end = printed.rfind(" ", offset, end) + 1 or end
             document: Any = self._nlp(printed[offset:end])
             yield from filter(
@@ -223,8 +223,8 @@ class _Package(Splitter):
 
 
 @lru_cache(maxsize=2)
-def splitter(name: str) -> Splitter:
+def choose_splitter(name: str) -> SentenceSplitter:
     """Return the sentence splitter named `rules`, or a splitter that uses the spaCy
     package with the given folder or name. Raises Unavailable.
     """
-    return Splitter() if name == BY_RULES else _Package(name)
+    return SentenceSplitter() if name == RULES_SPLITTER_NAME else _SpacySplitter(name)

@@ -13,19 +13,23 @@ from pathlib import Path
 from scoring.figures import Axis, Bars, Measured, Series, as_svg
 from scoring.offline.arguments import markdown_table
 from scoring.tools.builders import classes
-from scoring.tools.builders.season import write_sheet
+from scoring.tools.builders.season import write_data_sheet
 from scoring.tools.builders.store import SQL, Store
-from scoring.tools.builders.tagging import GROUPS, OTHERS
+from scoring.tools.builders.tagging import OTHER_TAGS_GROUP, TAGS_OF_GROUP
 
 CARD, CHARTS = "card.md", "charts"
 
 
-def write(built: "Built", folder: Path) -> None:
+def write(built: "BuiltSplit", folder: Path) -> None:
     (folder / CHARTS).mkdir(parents=True, exist_ok=True)
     for distribution in built.distributions:
-        chart = folder / CHARTS / f"{_slug(distribution.name)}.svg"
+        chart = folder / CHARTS / f"{_make_chart_file_name(distribution.name)}.svg"
         chart.write_text(bar_chart(distribution), encoding="utf-8")
-    tagged = {"pipeline": built.tagger, "groups": GROUPS, "others": OTHERS}
+    tagged = {
+        "pipeline": built.tagger,
+        "groups": TAGS_OF_GROUP,
+        "others": OTHER_TAGS_GROUP,
+    }
     facts = {
         "corpus": {
             "form": built.form,
@@ -44,18 +48,18 @@ def write(built: "Built", folder: Path) -> None:
         "distributions": [asdict(distribution) for distribution in built.distributions],
         "programs": {"sentences": built.sentences, "python": platform.python_version()},
     }
-    write_sheet(folder, facts, _sheet(built))
+    write_data_sheet(folder, facts, _iterate_sheet_lines(built))
     lists = [
         (
             dimension,
             ", ".join(f"{label} {count:,}" for label, count in counts.items()),
-            small_of(counts),
+            list_small_classes(counts),
         )
         for dimension, counts in built.classes.items()
     ]
     card = (
-        f"{built.selected:,} contexts, drawn by rules that are shown here. {_ranked(built)}\n",
-        *markdown_table(("feature", "classes"), rule_rows(built)),
+        f"{built.selected:,} contexts, drawn by rules that are shown here. {_describe_candidates(built)}\n",
+        *markdown_table(("feature", "classes"), list_rule_rows(built)),
         *markdown_table(
             ("dimension", "contexts in each class", "small classes"), lists
         ),
@@ -63,11 +67,11 @@ def write(built: "Built", folder: Path) -> None:
     (folder / CARD).write_text("\n".join(card), encoding="utf-8")
 
 
-def _ranked(built: "Built") -> str:
-    return f"Ranked are {classes.RANKED[built.rules.candidates]}: {built.candidates:,}."
+def _describe_candidates(built: "BuiltSplit") -> str:
+    return f"Ranked are {classes.CANDIDATE_DESCRIPTIONS[built.rules.candidates]}: {built.candidates:,}."
 
 
-def small_of(counts: Mapping[str, int]) -> str:
+def list_small_classes(counts: Mapping[str, int]) -> str:
     """Return the names of the classes that have less than half as many contexts as the
     largest class.
     """
@@ -79,10 +83,10 @@ def small_of(counts: Mapping[str, int]) -> str:
     )
 
 
-def _sheet(built: "Built") -> Iterator[str]:
+def _iterate_sheet_lines(built: "BuiltSplit") -> Iterator[str]:
     rules = built.rules
     yield f"# Data sheet\n\n{built.selected:,} contexts of {built.eligible:,} that could be taken.\n"
-    yield f"{_ranked(built)}\n"
+    yield f"{_describe_candidates(built)}\n"
     yield "## Corpus\n"
     facts = [
         ("form", built.form),
@@ -99,7 +103,7 @@ def _sheet(built: "Built") -> Iterator[str]:
         ("why", "contexts"), classes.counted(built.refused).items()
     )
     yield "## Rules\n"
-    rows = [*rule_rows(built), ("sentences", built.sentences)]
+    rows = [*list_rule_rows(built), ("sentences", built.sentences)]
     if rules.every_context:
         rows.append(("sampling", "none: every context that could be taken"))
     else:
@@ -113,26 +117,27 @@ def _sheet(built: "Built") -> Iterator[str]:
         ]
     yield from markdown_table(("rule", "value"), rows)
     if not rules.every_context:
-        yield f"{_HOW_DRAWN[rules.sampling]}\n"
+        yield f"{_SAMPLING_DESCRIPTION[rules.sampling]}\n"
         yield from markdown_table(
-            ("dimension", "side conditions"), _side_conditions(built)
+            ("dimension", "side conditions"), _list_side_conditions(built)
         )
     yield "## Classes\n"
     for dimension, counts in built.classes.items():
         yield from markdown_table((dimension, "contexts"), counts.items())
-        if small := small_of(counts):
+        if small := list_small_classes(counts):
             yield f"Less than half of the largest class: {small}.\n"
     yield "## Before and after\n"
     if built.tagger and not rules.every_context:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
     for distribution in built.distributions:
-        yield f"### {distribution.name}\n\n![{distribution.name}]({CHARTS}/{_slug(distribution.name)}.svg)\n"
+        chart = f"{CHARTS}/{_make_chart_file_name(distribution.name)}.svg"
+        yield f"### {distribution.name}\n\n![{distribution.name}]({chart})\n"
         yield from markdown_table(
             ("class", "before", "after"), _distribution_rows(distribution)
         )
 
 
-def _side_conditions(built: "Built") -> list[tuple[str, str]]:
+def _list_side_conditions(built: "BuiltSplit") -> list[tuple[str, str]]:
     still = classes.SIDE_CONDITIONS.items()
     conditions = {
         name: ", ".join(f"{k} {v}" for k, v in of.items()) for name, of in still
@@ -140,7 +145,7 @@ def _side_conditions(built: "Built") -> list[tuple[str, str]]:
     if "h_index_group" not in built.classes:
         del conditions["h_index_group"]
     if built.rules.sampling == classes.OFFICIAL:
-        of_others = conditions.keys() & {*classes.COMBINED}
+        of_others = conditions.keys() & {*classes.STRATUM_DIMENSIONS}
         conditions |= dict.fromkeys(of_others, "the contexts of the other sets")
     return [(name, words or "none") for name, words in conditions.items()]
 
@@ -160,14 +165,14 @@ def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]
         yield label, *cells
 
 
-_HOW_DRAWN = {
+_SAMPLING_DESCRIPTION = {
     classes.EACH: "Each dimension is sampled on its own, while other features stay still:",
     classes.OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of "
     "them; other sets are made of the contexts of these:",
 }
 
 
-def rule_rows(built: "Built") -> list[tuple[str, object]]:
+def list_rule_rows(built: "BuiltSplit") -> list[tuple[str, object]]:
     rules, thresholds = built.rules, built.thresholds
     length = f"short below {thresholds.low:.4f}, long above {thresholds.high:.4f} white-space tokens"
     if thresholds.mean is not None:
@@ -201,12 +206,12 @@ def rule_rows(built: "Built") -> list[tuple[str, object]]:
     return rows
 
 
-def _slug(name: str) -> str:
+def _make_chart_file_name(name: str) -> str:
     return re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
 
 
 #: The width in tokens of a bar in the chart of sentence lengths.
-STEP = 5
+TOKENS_PER_BAR = 5
 NO_CLASS = "None"
 
 
@@ -223,50 +228,52 @@ class Distribution:
     is_mean: bool = False
 
 
-def _class_of_row(name: str) -> Callable[[sqlite3.Row], str]:
+def _make_class_reader(name: str) -> Callable[[sqlite3.Row], str]:
     return lambda row: NO_CLASS if row[name] is None else str(row[name])
 
 
-def _range_of_tokens(row: sqlite3.Row) -> str:
-    first = row["n_tokens"] // STEP * STEP
-    return f"{first:03d}-{first + STEP - 1:03d}"
+def _name_token_range(row: sqlite3.Row) -> str:
+    first = row["n_tokens"] // TOKENS_PER_BAR * TOKENS_PER_BAR
+    return f"{first:03d}-{first + TOKENS_PER_BAR - 1:03d}"
 
 
-def _tenth_range(row: sqlite3.Row) -> str:
+def _name_position_tenth(row: sqlite3.Row) -> str:
     tenth = min(int(row["position"] * 10), 9)
     return f"{tenth / 10:.1f}-{(tenth + 1) / 10:.1f}"
 
 
-_FEATURES: Mapping[str, Callable[[sqlite3.Row], str]] = {
-    "fields": _class_of_row("field"),
-    "years of the cited papers": _class_of_row("year_group"),
-    "citation count groups": _class_of_row("citation_group"),
-    "tokens in the sentence": _range_of_tokens,
-    "position of the citation": _tenth_range,
-    "context types": _class_of_row("context_type"),
-    "parts of speech before": _class_of_row("pos_before"),
-    "parts of speech after": _class_of_row("pos_after"),
+_CLASS_OF_FEATURE: Mapping[str, Callable[[sqlite3.Row], str]] = {
+    "fields": _make_class_reader("field"),
+    "years of the cited papers": _make_class_reader("year_group"),
+    "citation count groups": _make_class_reader("citation_group"),
+    "tokens in the sentence": _name_token_range,
+    "position of the citation": _name_position_tenth,
+    "context types": _make_class_reader("context_type"),
+    "parts of speech before": _make_class_reader("pos_before"),
+    "parts of speech after": _make_class_reader("pos_after"),
 }
-TAGGED = frozenset({"parts of speech before", "parts of speech after"})
-PAPERS = "papers by field and years"
-CITATIONS = "mean citations of the cited papers by field"
+PART_OF_SPEECH_FEATURES = frozenset({"parts of speech before", "parts of speech after"})
+PAPERS_CHART_NAME = "papers by field and years"
+CITATIONS_CHART_NAME = "mean citations of the cited papers by field"
 
 
-class _Side:
+class _ContextCounts:
     def __init__(self) -> None:
         self.total = 0
-        self.features: dict[str, Counter[str]] = {name: Counter() for name in _FEATURES}
+        self.features: dict[str, Counter[str]] = {
+            name: Counter() for name in _CLASS_OF_FEATURE
+        }
         self._citations: Counter[str] = Counter()
         self._cited: Counter[str] = Counter()
 
     def add(self, row: sqlite3.Row) -> None:
         self.total += 1
-        for name, label in _FEATURES.items():
+        for name, label in _CLASS_OF_FEATURE.items():
             # Contexts without tags or without a word before the citation are skipped.
-            if name not in TAGGED or label(row) != NO_CLASS:
+            if name not in PART_OF_SPEECH_FEATURES or label(row) != NO_CLASS:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
-            name = _class_of_row("field")(row)
+            name = _make_class_reader("field")(row)
             self._citations[name] += row["citations"]
             self._cited[name] += 1
 
@@ -277,7 +284,9 @@ class _Side:
         }
 
 
-def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
+def _iterate_feature_distributions(
+    before: _ContextCounts, after: _ContextCounts
+) -> Iterator[Distribution]:
     for name, counts in before.features.items():
         if set(counts) - {NO_CLASS}:
             labels = sorted(counts)
@@ -289,7 +298,7 @@ def _features(before: _Side, after: _Side) -> Iterator[Distribution]:
             )
 
 
-def _papers_by_field(store: Store, rules: classes.Rules) -> Distribution:
+def _count_papers_by_field(store: Store, rules: classes.SamplingRules) -> Distribution:
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     asked = {"cited": rules.field_of == "cited", "every": rules.every_context}
@@ -297,13 +306,13 @@ def _papers_by_field(store: Store, rules: classes.Rules) -> Distribution:
         label = f"{row['field']} {rules.years(row['year'])}"
         before[label] += row["before"]
         after[label] += row["after"]
-    return Distribution(PAPERS, dict(before), dict(after))
+    return Distribution(PAPERS_CHART_NAME, dict(before), dict(after))
 
 
-def count_all(store: Store, built: "Built") -> None:
-    rules, before, after = built.rules, _Side(), _Side()
+def count_contexts(store: Store, built: "BuiltSplit") -> None:
+    rules, before, after = built.rules, _ContextCounts(), _ContextCounts()
     is_everything = rules.every_context
-    fixed = classes.FIXED
+    fixed = classes.CLASSES_ALWAYS_REPORTED
     by_class = {
         name: Counter(dict.fromkeys(fixed.get(name, ()), 0))
         for name in classes.SIDE_CONDITIONS
@@ -324,12 +333,14 @@ def count_all(store: Store, built: "Built") -> None:
         ):
             if dimension and row[dimension] is not None:
                 by_class[dimension][row[dimension]] += 1
-    built.distributions.extend(_features(before, after))
+    built.distributions.extend(_iterate_feature_distributions(before, after))
     if means := before.mean_citations():
         built.distributions.append(
-            Distribution(CITATIONS, means, after.mean_citations(), is_mean=True)
+            Distribution(
+                CITATIONS_CHART_NAME, means, after.mean_citations(), is_mean=True
+            )
         )
-    papers = _papers_by_field(store, rules)
+    papers = _count_papers_by_field(store, rules)
     if papers.before:
         built.distributions.append(papers)
     counted_classes = (
@@ -342,13 +353,13 @@ def count_all(store: Store, built: "Built") -> None:
 
 
 @dataclass(kw_only=True)
-class Built:
+class BuiltSplit:
     form: str
     corpus: dict[str, int]
     licences: dict[str, int]
     #: The SHA-256 digest of the corpus, and the version of the rule for this digest.
     digest: Mapping[str, str | int]
-    rules: classes.Rules
+    rules: classes.SamplingRules
     thresholds: classes.LengthThresholds
     refused: Counter[str]
     tagger: str

@@ -13,10 +13,19 @@ from typing import Any
 
 from scoring.offline.arguments import markdown_table, write_lines
 from scoring.tools.builders import classes, datasheet
-from scoring.tools.builders.corpus import BY_RULES
-from scoring.tools.builders.parts import ALONE, Workers, read_corpus
-from scoring.tools.builders.reading import digest_of, loader, records, refusal
-from scoring.tools.builders.season import SeasonFolder, placement, printed_rows
+from scoring.tools.builders.corpus import RULES_SPLITTER_NAME
+from scoring.tools.builders.parts import SINGLE_PROCESS, Workers, read_corpus
+from scoring.tools.builders.reading import (
+    choose_loader,
+    compute_corpus_digest,
+    make_refusal,
+    records,
+)
+from scoring.tools.builders.season import (
+    SeasonFolder,
+    format_published_table,
+    read_published_rows,
+)
 from scoring.tools.builders.store import SQL, Store
 from scoring.tools.builders.tagging import Tagger, tag
 from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
@@ -25,7 +34,7 @@ from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FO
 _Stratum = tuple[list[int], list[int]]
 
 
-class Dimension:
+class DimensionSampler:
     """The contexts that are sampled for one dimension, in the order of their random
     draws. If possible, at most one context is sampled for each ``unit``, which is the
     citing paper (`paper_id`) or the cited paper (`target`).
@@ -39,7 +48,9 @@ class Dimension:
         self._papers: set[str] = set()
 
     def offer(self, row: sqlite3.Row) -> None:
-        if (label := row[self.name]) is None or not is_still(self.name, row):
+        if (label := row[self.name]) is None or not has_side_condition_classes(
+            self.name, row
+        ):
             return
         first, further = self._strata[label][
             row["field"], row["year_group"], row["citation_group"]
@@ -69,7 +80,7 @@ class Dimension:
             yield from islice(in_turn, most)
 
 
-def is_still(name: str, row: sqlite3.Row) -> bool:
+def has_side_condition_classes(name: str, row: sqlite3.Row) -> bool:
     """Return True if a context has the classes in other dimensions that all samples of
     the given dimension must have.
     """
@@ -81,7 +92,10 @@ def is_still(name: str, row: sqlite3.Row) -> bool:
 
 
 def _insert_class_samples(
-    store: Store, dimensions: Sequence[Dimension], contexts: str, rules: classes.Rules
+    store: Store,
+    dimensions: Sequence[DimensionSampler],
+    contexts: str,
+    rules: classes.SamplingRules,
 ) -> None:
     for row in store.rows(contexts):
         for dimension in dimensions:
@@ -93,10 +107,12 @@ def _insert_class_samples(
         )
 
 
-SETS = tuple(name for name in classes.SIDE_CONDITIONS if name not in classes.COMBINED)
+OFFICIAL_SET_NAMES = tuple(
+    name for name in classes.SIDE_CONDITIONS if name not in classes.STRATUM_DIMENSIONS
+)
 
 
-def sample_officially(store: Store, rules: classes.Rules) -> None:
+def sample_officially(store: Store, rules: classes.SamplingRules) -> None:
     """Fill the table `sampled`. Raises InputRefused if no context has all classes that
     define a stratum.
 
@@ -113,19 +129,19 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
     for row in store.rows("SELECT * FROM classified ORDER BY draw"):
         cell = row["field"], row["year_group"], row["citation_group"]
         is_main = row["low_resource"] is None
-        for name in SETS if None not in cell else ():
+        for name in OFFICIAL_SET_NAMES if None not in cell else ():
             if (
                 row[name] is not None
-                and is_still(name, row)
+                and has_side_condition_classes(name, row)
                 and is_main != (name == "low_resource")
             ):
                 drawn = strata[name, row[name], *cell]
-                if len(drawn) < rules.drawn * len(SETS):
+                if len(drawn) < rules.drawn * len(OFFICIAL_SET_NAMES):
                     drawn.setdefault(row["target"], row["number"])
     if not strata:
         message = "no context has a field, a group of years and a citation count group to be drawn by"
         expected = f"a corpus with fields, years and citation counts from {rules.fewest_citations} up"
-        raise refusal(message, expected=f"{expected}, or --sampling each")
+        raise make_refusal(message, expected=f"{expected}, or --sampling each")
     taken: set[int] = set()
     pools: dict[tuple[str, str], list[Iterable[int]]] = defaultdict(list)
     for key, drawn in sorted(strata.items()):
@@ -145,14 +161,14 @@ def sample_officially(store: Store, rules: classes.Rules) -> None:
                 taken.add(number)
                 store.write(SQL["diagnostic: insert"], [(number, name)])
     combined = [
-        Dimension(name, rules.most_per_class, unit="target")
-        for name in classes.COMBINED
+        DimensionSampler(name, rules.most_per_class, unit="target")
+        for name in classes.STRATUM_DIMENSIONS
     ]
     _insert_class_samples(store, combined, SQL["diagnostic: combined"], rules)
 
 
 def _remaining_contexts(
-    strata: Sequence[Iterable[int]], taken: set[int], rules: classes.Rules
+    strata: Sequence[Iterable[int]], taken: set[int], rules: classes.SamplingRules
 ) -> Iterator[int]:
     left = [iter(numbers) for numbers in strata]
     for _ in range(min(rules.per_stratum, rules.drawn)):
@@ -168,7 +184,7 @@ def _remaining_contexts(
 BASELINES = ("bm25-okapi", "bm25-lucene", "tfidf-cosine")
 
 #: Fields of a context that are written to the gold.
-_FACTS = (
+_GOLD_CONTEXT_FIELDS = (
     "sentence",
     "before",
     "after",
@@ -197,15 +213,15 @@ _FACTS = (
 def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     corpus: Path,
     season: SeasonFolder,
-    rules: classes.Rules,
+    rules: classes.SamplingRules,
     *,
     form: str = "auto",
     pipeline: str | None = None,
-    workers: Workers = ALONE,
+    workers: Workers = SINGLE_PROCESS,
     work: Path | None = None,
-    sentences: str = BY_RULES,
+    sentences: str = RULES_SPLITTER_NAME,
     progress: Callable[[str], None] = lambda step: None,
-) -> datasheet.Built:
+) -> datasheet.BuiltSplit:
     """Write the folder of a season with a diagnostic split. ``progress`` is called with
     the name of each step of the build.
 
@@ -214,21 +230,21 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     number of workers. Raises InputRefused if the corpus cannot be read, and Unavailable
     if the pipeline or the cluster is missing.
     """
-    form_loader = loader(form, corpus)
+    form_loader = choose_loader(form, corpus)
     tagger = Tagger(pipeline) if pipeline else None
     progress("reading the corpus")
     with read_corpus(
         corpus, form_loader.name, workers, work, sentences=sentences
     ) as store:
         progress("sorting contexts into classes")
-        classes.type_contexts(store)
+        classes.assign_intent_types(store)
         if rules.field_of == "auto":
             share = store.value(SQL["classes: known fields"])
             rules = replace(
                 rules,
                 field_of="cited" if share is not None and share >= 0.5 else "citing",
             )
-        thresholds, refused = classes.classify(store, rules)
+        thresholds, refused = classes.create_classified_view(store, rules)
         if tagger:
             progress("tagging parts of speech")
             tag(
@@ -247,17 +263,17 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
                 sample_officially(store, rules)
             else:
                 each = [
-                    Dimension(name, rules.per_stratum)
+                    DimensionSampler(name, rules.per_stratum)
                     for name in classes.SIDE_CONDITIONS
                 ]
                 _insert_class_samples(
                     store, each, "SELECT * FROM classified ORDER BY draw", rules
                 )
-        built = datasheet.Built(
+        built = datasheet.BuiltSplit(
             form=form_loader.name,
             corpus=store.sizes(),
             licences=store.counts(SQL["diagnostic: licences"]),
-            digest=digest_of(corpus),
+            digest=compute_corpus_digest(corpus),
             rules=rules,
             thresholds=thresholds,
             refused=refused,
@@ -267,20 +283,24 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
             tagger=tagger.name if tagger else "",
         )
         progress("counting and writing")
-        datasheet.count_all(store, built)
+        datasheet.count_contexts(store, built)
         season.gold.mkdir(parents=True, exist_ok=True)
-        write_lines(season.gold / CONTEXTS, _contexts(store, rules))
+        write_lines(season.gold / CONTEXTS, _iterate_sampled_contexts(store, rules))
         built.candidates = write_lines(
-            season.gold / CANDIDATES, _candidates(store, rules)
+            season.gold / CANDIDATES, _iterate_candidates(store, rules)
         )
     datasheet.write(built, season.folder)
     return built
 
 
-def _contexts(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
+def _iterate_sampled_contexts(
+    store: Store, rules: classes.SamplingRules
+) -> Iterator[dict[str, Any]]:
     rows = store.rows(SQL["diagnostic: selected"], {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
-        facts = {name: row[name] for name in _FACTS if row[name] is not None}
+        facts = {
+            name: row[name] for name in _GOLD_CONTEXT_FIELDS if row[name] is not None
+        }
         sampled = (
             {}
             if rules.every_context
@@ -294,7 +314,9 @@ def _contexts(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
         yield {"id": f"d{number:06d}", **names, **facts, **sampled}
 
 
-def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
+def _iterate_candidates(
+    store: Store, rules: classes.SamplingRules
+) -> Iterator[dict[str, Any]]:
     for row in store.rows(
         SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}
     ):
@@ -316,7 +338,7 @@ def _candidates(store: Store, rules: classes.Rules) -> Iterator[dict[str, Any]]:
 
 
 #: Fields of contexts that are compared if the other build also has the fields.
-FACTS = (
+COMPARED_FIELDS = (
     "sentence",
     "cited_id",
     "field",
@@ -332,11 +354,11 @@ FACTS = (
     "pos_after",
 )
 #: The maximum number of differences that are shown for each field.
-SHOWN = 5
+MAX_DIFFERENCES_SHOWN = 5
 
 
 @dataclass
-class Agreement:
+class BuildComparison:
     """The comparison of two builds of a diagnostic split, field by field.
 
     ``same`` counts equal values. ``differing`` has the first differences of each field,
@@ -351,38 +373,40 @@ class Agreement:
     pairs: Counter[tuple[str, Any, Any]] = field(default_factory=Counter)
 
 
-def agreement(built: Path, other: Path) -> Agreement:
+def compare_builds(built: Path, other: Path) -> BuildComparison:
     """Compare the contexts of two builds of a diagnostic split.
 
     A context has the same `context_id` in the built file as its `id` in the other file.
     """
     theirs = {str(record["id"]): record for record in records(other)}
-    counts = Agreement()
+    counts = BuildComparison()
     for ours in records(built):
         name = str(ours["context_id"])
         if (match := theirs.pop(name, None)) is None:
             counts.ours_alone += 1
             continue
         counts.compared += 1
-        for fact in (fact for fact in FACTS if fact in match):
+        for fact in (fact for fact in COMPARED_FIELDS if fact in match):
             one, other_one = ours.get(fact), match[fact]
             if one == other_one:
                 counts.same[fact] += 1
                 continue
             counts.pairs[fact, one, other_one] += 1
             first = counts.differing.setdefault(fact, [])
-            if len(first) < SHOWN:
+            if len(first) < MAX_DIFFERENCES_SHOWN:
                 first.append((name, one, other_one))
     counts.theirs_alone = len(theirs)
     return counts
 
 
-def table(counts: Agreement) -> Iterator[str]:
+def format_comparison_table(counts: BuildComparison) -> Iterator[str]:
     alone = f"{counts.ours_alone:,} in ours alone, {counts.theirs_alone:,} in the other alone"
     yield f"{counts.compared:,} contexts in both, {alone}.\n"
     rows = []
     for fact in (
-        fact for fact in FACTS if counts.same[fact] or fact in counts.differing
+        fact
+        for fact in COMPARED_FIELDS
+        if counts.same[fact] or fact in counts.differing
     ):
         same = counts.same[fact]
         kinds = [
@@ -390,15 +414,21 @@ def table(counts: Agreement) -> Iterator[str]:
             for (name, a, b), n in counts.pairs.most_common()
             if name == fact
         ]
-        more = f" and {len(kinds) - SHOWN} other kinds" if len(kinds) > SHOWN else ""
+        more = (
+            f" and {len(kinds) - MAX_DIFFERENCES_SHOWN} other kinds"
+            if len(kinds) > MAX_DIFFERENCES_SHOWN
+            else ""
+        )
         share = f"{same / max(counts.compared, 1):.1%}"
-        rows.append((fact, same, share, f"{', '.join(kinds[:SHOWN])}{more}"))
+        rows.append(
+            (fact, same, share, f"{', '.join(kinds[:MAX_DIFFERENCES_SHOWN])}{more}")
+        )
     yield from markdown_table(
         ("fact", "the same", "share", "differ, ours → theirs"), rows
     )
 
 
-TABLE = "Table 1"
+PUBLISHED_TABLE_NAME = "Table 1"
 #: The rule set `official` has only the metrics that the paper prints.
 #: Maps from printed names to the names of metrics and of systems on the board.
 RULES, METRICS, SYSTEMS = (
@@ -406,10 +436,18 @@ RULES, METRICS, SYSTEMS = (
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
 )
-_POS = ("Verb", "Noun", "Adjective", "Adverb", "Pronoun", "Preposition", "Others")
+_PARTS_OF_SPEECH = (
+    "Verb",
+    "Noun",
+    "Adjective",
+    "Adverb",
+    "Pronoun",
+    "Preposition",
+    "Others",
+)
 #: For each dimension that the paper prints, the name of the dimension in the gold.
 #: The second value maps printed names of classes to other names in the gold.
-DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+PUBLISHED_DIMENSION_NAMES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Fields": ("field", {}),
     "Years": ("year_group", {}),
     "Citation Count": ("citation_group", {}),
@@ -422,7 +460,7 @@ DIMENSIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             f"{side} {name}": f"pos_{side}:{name}".lower()
             for side in ("Before", "After")
-            for name in _POS
+            for name in _PARTS_OF_SPEECH
         },
     ),
 }
@@ -435,16 +473,16 @@ def placements(published: Path, candidates: int = 0) -> Iterator[str]:
     what = "by diagnostic class"
     printed = {
         str(row.get("dimension"))
-        for row in printed_rows(published, TABLE, what, expected)
+        for row in read_published_rows(published, PUBLISHED_TABLE_NAME, what, expected)
     }
-    if not printed <= set(DIMENSIONS):
-        raise refusal(f"has no {TABLE} {what}", published, expected)
-    for name, (dimension, named) in DIMENSIONS.items():
+    if not printed <= set(PUBLISHED_DIMENSION_NAMES):
+        raise make_refusal(f"has no {PUBLISHED_TABLE_NAME} {what}", published, expected)
+    for name, (dimension, named) in PUBLISHED_DIMENSION_NAMES.items():
         for metric, ours in METRICS.items() if name in printed else ():
             beside = {"rules": RULES, "metrics": {metric: ours}, "systems": SYSTEMS}
-            yield placement(
+            yield format_published_table(
                 {**beside, "dimension": dimension, "classes": named, "remark": remark},
-                table=TABLE,
+                table=PUBLISHED_TABLE_NAME,
                 metric=metric,
                 by="class",
                 where={"dimension": name},

@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scoring.tools.builders.contexts import (
-    style_of,
+    determine_mark_style,
+    insert_placeholder,
+    replace_unmarked_citations,
     tokens,
-    with_placeholder,
-    without_unmarked,
 )
 from scoring.tools.builders.corpus import Context, Paper, Reference
-from scoring.tools.builders.reading import letters, refusal
+from scoring.tools.builders.reading import keep_letters_and_digits, make_refusal
 from scoring.tools.builders.store import Store
 from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_topics
 from tasks.types.files import open_inputs
 
-ABSTRACT = "abstract"
+ABSTRACT_SECTION_NAME = "abstract"
 #: Minimum number of letters of a sentence that is looked up in a citance.
-SHORTEST = 30
+MIN_SENTENCE_LENGTH = 30
 
 
 def fits(path: Path) -> bool:
@@ -31,8 +31,10 @@ def fits(path: Path) -> bool:
 def load(path: Path, store: Store) -> None:
     read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
     if not (topics := [topic for topic in read if topic.papers]):
-        raise refusal("no topic has the papers that cite it", path)
-    papers = {topic.name: _paper(topic.name, topic.sentences) for topic in topics}
+        raise make_refusal("no topic has the papers that cite it", path)
+    papers = {
+        topic.name: _convert_paper(topic.name, topic.sentences) for topic in topics
+    }
     for paper in papers.values():
         store.add_paper(paper)
     citing_papers: dict[str, Sequence[Sentence]] = {}
@@ -44,21 +46,25 @@ def load(path: Path, store: Store) -> None:
     pairs = ((topic, citance) for topic in topics for citance in topic.citances)
     for number, (topic, citance) in enumerate(pairs):
         sentences = topic.citing_paper(citance)
-        if (place := _place(citance, sentences)) is None:
+        if (place := _find_citance_sentence(citance, sentences)) is None:
             continue
         citing = citance.name.citing.partition(".")[0]
         context = Context(
             context_id=f"{citing}_{topic.name}_{number:03d}",
             section=sentences[place].section,
-            before=_joined_text(sentences[max(place - store.around, 0) : place]),
-            sentence=without_unmarked(
-                with_placeholder(sentences[place].text, citance.marker)
+            before=_join_sentences_without_marks(
+                sentences[max(place - store.around, 0) : place]
             ),
-            after=_joined_text(sentences[place + 1 : place + 1 + store.around]),
+            sentence=replace_unmarked_citations(
+                insert_placeholder(sentences[place].text, citance.marker)
+            ),
+            after=_join_sentences_without_marks(
+                sentences[place + 1 : place + 1 + store.around]
+            ),
             gold=(topic.name,),
             markers=1,
             marker=citance.marker,
-            style=style_of(citance.marker),
+            style=determine_mark_style(citance.marker),
         )
         store.add_context(citing, context)
 
@@ -70,7 +76,7 @@ def _add_citing_paper(
     sentences: Sequence[Sentence],
 ) -> None:
     if citing not in papers:
-        store.add_paper(_paper(citing, sentences))
+        store.add_paper(_convert_paper(citing, sentences))
     for name, paper in papers.items():
         # A paper is never among the references of the paper itself.
         if name != citing:
@@ -82,9 +88,11 @@ def _add_citing_paper(
         store.add_sentence(len(tokens(sentence.text)))
 
 
-def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
+def _convert_paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     abstract = " ".join(
-        sentence.text for sentence in sentences if sentence.section.lower() == ABSTRACT
+        sentence.text
+        for sentence in sentences
+        if sentence.section.lower() == ABSTRACT_SECTION_NAME
     )
     title = " ".join(
         sentence.text for sentence in sentences if sentence.section == TITLE
@@ -97,7 +105,9 @@ def _paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     )
 
 
-def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
+def _find_citance_sentence(
+    citance: InputCitance, sentences: Sequence[Sentence]
+) -> int | None:
     if citance.offsets:
         places = {sentence.sid: index for index, sentence in enumerate(sentences)}
         return next(
@@ -108,13 +118,13 @@ def _place(citance: InputCitance, sentences: Sequence[Sentence]) -> int | None:
             ),
             None,
         )
-    quoted = letters(citance.text)
+    quoted = keep_letters_and_digits(citance.text)
     for place, sentence in enumerate(sentences):
-        own = letters(sentence.text)
-        if len(own) >= SHORTEST and (own in quoted or quoted in own):
+        own = keep_letters_and_digits(sentence.text)
+        if len(own) >= MIN_SENTENCE_LENGTH and (own in quoted or quoted in own):
             return place
     return None
 
 
-def _joined_text(sentences: Sequence[Sentence]) -> str:
-    return " ".join(without_unmarked(sentence.text) for sentence in sentences)
+def _join_sentences_without_marks(sentences: Sequence[Sentence]) -> str:
+    return " ".join(replace_unmarked_citations(sentence.text) for sentence in sentences)

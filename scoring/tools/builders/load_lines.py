@@ -7,7 +7,11 @@ A corpus is a folder with the files `papers.jsonl`, `references.jsonl` and
 from pathlib import Path
 
 from scoring.tools.builders import reading
-from scoring.tools.builders.contexts import ANONYMOUS, style_of, tokens
+from scoring.tools.builders.contexts import (
+    ANONYMOUS_STYLE,
+    determine_mark_style,
+    tokens,
+)
 from scoring.tools.builders.corpus import PLACEHOLDER, Author, Context, Paper, Reference
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem
@@ -31,7 +35,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
     """
     if file.name == PAPERS:
         paper = Paper(
-            paper_id=_required_value(record, "paper_id"),
+            paper_id=_read_required_text(record, "paper_id"),
             **{
                 name: reading.text(record, name)
                 for name in ("title", "authors", "abstract", "text")
@@ -40,7 +44,7 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
             year=reading.whole(record, "year"),
             citations=reading.whole(record, "citation_count"),
             licence=reading.text(record, "license", "licence"),
-            author_ids=tuple(map(str, reading.listed(record.get("author_ids")))),
+            author_ids=tuple(map(str, reading.list_or_empty(record.get("author_ids")))),
         )
         store.add_paper(paper)
     elif file.name == AUTHORS:
@@ -51,14 +55,14 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         }
         numbers = {field: reading.whole(record, key) for field, key in keys.items()}
         author_id, name = (
-            _required_value(record, "author_id"),
+            _read_required_text(record, "author_id"),
             reading.text(record, "name"),
         )
         store.add_author(Author(author_id=author_id, name=name, **numbers))
     elif file.name == REFERENCES:
         citing, ref_id = (
-            _required_value(record, "paper_id"),
-            _required_value(record, "ref_id"),
+            _read_required_text(record, "paper_id"),
+            _read_required_text(record, "ref_id"),
         )
         reference = Reference(
             ref_id=ref_id,
@@ -70,18 +74,20 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
         )
         store.add_reference(citing, reference)
     else:
-        gold = [str(reference) for reference in reading.listed(record.get("gold"))]
+        gold = [
+            str(reference) for reference in reading.list_or_empty(record.get("gold"))
+        ]
         name, sentence = (
-            _required_value(record, "context_id"),
+            _read_required_text(record, "context_id"),
             reading.text(record, "sentence"),
         )
         if PLACEHOLDER not in sentence:
-            raise reading.refusal(
+            raise reading.make_refusal(
                 f"the sentence of context “{name}” has no {PLACEHOLDER}"
             )
         context = Context(
             context_id=name,
-            section=reading.without_tokens(reading.text(record, "section")),
+            section=reading.remove_reference_tokens(reading.text(record, "section")),
             sentence=sentence,
             **{
                 name: reading.text(record, name)
@@ -89,20 +95,20 @@ def add(record: reading.Record, file: Path, store: Store) -> None:
             },
             gold=tuple(dict.fromkeys(gold)),
             markers=reading.whole(record, "n_markers") or len(gold),
-            style=reading.text(record, "style") or _style_of_mark(record),
+            style=reading.text(record, "style") or _determine_mark_style(record),
             context_type=reading.text(record, "context_type") or None,
             zone=reading.text(record, "zone") or None,
         )
         store.add_sentence(len(tokens(context.sentence)))
-        store.add_context(_required_value(record, "paper_id"), context)
+        store.add_context(_read_required_text(record, "paper_id"), context)
 
 
-def _style_of_mark(record: reading.Record) -> str:
+def _determine_mark_style(record: reading.Record) -> str:
     mark = reading.text(record, "marker")
-    return style_of(mark) if mark else ANONYMOUS
+    return determine_mark_style(mark) if mark else ANONYMOUS_STYLE
 
 
-def _required_value(record: reading.Record, key: str) -> str:
+def _read_required_text(record: reading.Record, key: str) -> str:
     if not (value := reading.text(record, key)):
         raise InputRefused(
             [Problem(message=f"a row without “{key}”", quote=str(record)[:160])]

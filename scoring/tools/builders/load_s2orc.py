@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.tools.builders.contexts import add_article
+from scoring.tools.builders.contexts import add_article_contexts
 from scoring.tools.builders.corpus import (
     Article,
     Author,
@@ -22,9 +22,9 @@ from scoring.tools.builders.corpus import (
 )
 from scoring.tools.builders.reading import (
     Record,
-    corpus_files,
-    listed,
-    mapped,
+    list_corpus_files,
+    list_or_empty,
+    mapping_or_empty,
     text,
     whole,
 )
@@ -33,7 +33,7 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 
 #: The class of citation context for each citation intent in S2AG.
-CONTEXT_TYPES = {
+TYPE_OF_S2_INTENT = {
     "background": "background",
     "methodology": "method",
     "method": "method",
@@ -41,7 +41,7 @@ CONTEXT_TYPES = {
 }
 
 #: Returns the files of a corpus whose lines can be read independently of each other.
-files = corpus_files
+files = list_corpus_files
 
 
 def fits_record(record: Record) -> bool:
@@ -52,22 +52,24 @@ def fits_record(record: Record) -> bool:
 def add(record: Record, file: Path, store: Store) -> None:
     if {"citingcorpusid", "citedcorpusid"} <= set(record):
         pairs = zip(
-            listed(record.get("contexts")), listed(record.get("intents")), strict=False
+            list_or_empty(record.get("contexts")),
+            list_or_empty(record.get("intents")),
+            strict=False,
         )
         for context, named in pairs:
             types = [
-                CONTEXT_TYPES[name]
-                for name in map(str, listed(named))
-                if name in CONTEXT_TYPES
+                TYPE_OF_S2_INTENT[name]
+                for name in map(str, list_or_empty(named))
+                if name in TYPE_OF_S2_INTENT
             ]
             if types and isinstance(context, str):
                 papers = text(record, "citingcorpusid"), text(record, "citedcorpusid")
                 store.add_intent(*papers, context, types[0])
     elif "authorid" in record and "corpusid" not in record:
-        store.add_author(_metadata_of_author(record, file))
+        store.add_author(_convert_author(record, file))
     elif article := _parse_article(record):
-        add_article(article, store)
-    elif (paper := _paper_from_record(record)).paper_id:
+        add_article_contexts(article, store)
+    elif (paper := _convert_paper(record)).paper_id:
         store.add_paper(paper)
     else:
         problem = Problem(
@@ -81,19 +83,23 @@ def add(record: Record, file: Path, store: Store) -> None:
 
 
 def _parse_article(record: Record) -> Article | None:
-    content = mapped(record.get("content"))
+    content = mapping_or_empty(record.get("content"))
     if content.get("annotations"):
-        return _annotated(record, content)
+        return _convert_annotated_article(record, content)
     parse = next(
         (record[key] for key in ("pdf_parse", "latex_parse") if record.get(key)), record
     )
-    if "body_text" not in mapped(parse):
+    if "body_text" not in mapping_or_empty(parse):
         return None
     paper_id = text(record, "paper_id")
     references = []
-    for name, value in mapped(mapped(parse).get("bib_entries")).items():
-        entry = mapped(value)
-        people = ", ".join(filter(None, map(_author, listed(entry.get("authors")))))
+    for name, value in mapping_or_empty(
+        mapping_or_empty(parse).get("bib_entries")
+    ).items():
+        entry = mapping_or_empty(value)
+        people = ", ".join(
+            filter(None, map(_format_author_name, list_or_empty(entry.get("authors"))))
+        )
         title, year = text(entry, "title"), whole(entry, "year")
         printed = (people, title, text(entry, "venue"), str(year or ""))
         raw, ref_id = (
@@ -106,45 +112,51 @@ def _parse_article(record: Record) -> Article | None:
         )
     paragraphs = []
     for part in ("abstract", "body_text"):
-        for paragraph in map(mapped, listed(mapped(parse).get(part))):
+        for paragraph in map(
+            mapping_or_empty, list_or_empty(mapping_or_empty(parse).get(part))
+        ):
             body = str(paragraph.get("text") or "")
             marks = [
-                _citation_mark(body, span, paper_id)
-                for span in _annotated_spans(paragraph.get("cite_spans"), len(body))
+                _make_citation_mark(body, span, paper_id)
+                for span in _iterate_annotated_spans(
+                    paragraph.get("cite_spans"), len(body)
+                )
             ]
             paragraphs.append(
                 Paragraph(section=text(paragraph, "section"), text=body, marks=marks)
             )
     return Article(
-        paper=_paper_from_record(record), references=references, paragraphs=paragraphs
+        paper=_convert_paper(record), references=references, paragraphs=paragraphs
     )
 
 
-def _paper_from_record(record: Record) -> Paper:
+def _convert_paper(record: Record) -> Paper:
     abstract = record.get("abstract")
     inbound = record.get("inbound_citations")
-    authors = listed(record.get("authors"))
-    of_s2 = map(mapped, listed(record.get("s2fieldsofstudy")))
-    fields = listed(record.get("mag_field_of_study")) or [
+    authors = list_or_empty(record.get("authors"))
+    of_s2 = map(mapping_or_empty, list_or_empty(record.get("s2fieldsofstudy")))
+    fields = list_or_empty(record.get("mag_field_of_study")) or [
         field.get("category") for field in of_s2
     ]
     return Paper(
         paper_id=text(record, "paper_id", "corpusid"),
         title=text(record, "title"),
-        authors="; ".join(filter(None, map(_author, authors))),
+        authors="; ".join(filter(None, map(_format_author_name, authors))),
         abstract=text(record, "abstract") if isinstance(abstract, str) else "",
         field=str(fields[0]) if fields and fields[0] else None,
         year=whole(record, "year"),
         citations=whole(record, "citationcount")
         if inbound is None
-        else len(listed(inbound)),
+        else len(list_or_empty(inbound)),
         author_ids=tuple(
-            filter(None, (text(mapped(author), "authorId") for author in authors))
+            filter(
+                None, (text(mapping_or_empty(author), "authorId") for author in authors)
+            )
         ),
     )
 
 
-def _metadata_of_author(record: Record, file: Path) -> Author:
+def _convert_author(record: Record, file: Path) -> Author:
     name = text(record, "authorid")
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
     keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}
@@ -162,21 +174,21 @@ def _metadata_of_author(record: Record, file: Path) -> Author:
     return Author(author_id=name, name=text(record, "name"), **numbers)
 
 
-def _author(author: object) -> str:
-    parts = mapped(author)
+def _format_author_name(author: object) -> str:
+    parts = mapping_or_empty(author)
     return text(parts, "name") or " ".join(
         filter(None, (text(parts, "first"), text(parts, "last")))
     )
 
 
-def _annotated(record: Record, content: Record) -> Article:
+def _convert_annotated_article(record: Record, content: Record) -> Article:
     body = str(content.get("text") or "")
-    annotations = mapped(content.get("annotations"))
+    annotations = mapping_or_empty(content.get("annotations"))
     paper_id = text(record, "corpusid")
 
     def spans(kind: str) -> list[_Span]:
         return sorted(
-            _annotated_spans(annotations.get(kind), len(body)),
+            _iterate_annotated_spans(annotations.get(kind), len(body)),
             key=lambda span: span[:2],
         )
 
@@ -187,7 +199,7 @@ def _annotated(record: Record, content: Record) -> Article:
 
     references = []
     for start, end, span in spans("bibentry"):
-        attributes = mapped(span.get("attributes"))
+        attributes = mapping_or_empty(span.get("attributes"))
         ref_id = f"{paper_id}:{text(attributes, 'id')}"
         raw = " ".join(body[start:end].split())
         target = text(attributes, "matched_paper_id") or ref_id
@@ -203,9 +215,11 @@ def _annotated(record: Record, content: Record) -> Article:
         for mark in (mark for mark in marks if mark[0] >= start):
             if mark[1] > end:
                 break
-            attributes = mapped(mark[2].get("attributes"))
+            attributes = mapping_or_empty(mark[2].get("attributes"))
             shifted = mark[0] - start, mark[1] - start, attributes
-            paragraph_marks.append(_citation_mark(body[start:end], shifted, paper_id))
+            paragraph_marks.append(
+                _make_citation_mark(body[start:end], shifted, paper_id)
+            )
         paragraphs.append(
             Paragraph(section=section, text=body[start:end], marks=paragraph_marks)
         )
@@ -216,16 +230,16 @@ def _annotated(record: Record, content: Record) -> Article:
 _Span = tuple[int, int, Record]
 
 
-def _annotated_spans(annotation: object, length: int) -> Iterator[_Span]:
+def _iterate_annotated_spans(annotation: object, length: int) -> Iterator[_Span]:
     if isinstance(annotation, str):
         annotation = read_json(annotation, constant=float)
-    for span in map(mapped, listed(annotation)):
+    for span in map(mapping_or_empty, list_or_empty(annotation)):
         start, end = whole(span, "start"), whole(span, "end")
         if start is not None and end is not None and 0 <= start < end <= length:
             yield start, end, span
 
 
-def _citation_mark(body: str, span: _Span, paper_id: str) -> Mark:
+def _make_citation_mark(body: str, span: _Span, paper_id: str) -> Mark:
     start, end, facts = span
     name = text(facts, "ref_id")
     return Mark(

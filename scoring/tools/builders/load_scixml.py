@@ -26,18 +26,18 @@ from scoring.tools.builders.corpus import (
     Reference,
     Sentence,
 )
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import make_refusal
 from scoring.tools.builders.store import Store
 from scoring.tools.builders.xml_papers import (
-    Titles,
+    TitleIndex,
+    join_element_text,
     load_papers,
-    parsed,
-    text_of,
+    parse_xml_file,
     xml_files,
 )
 from tasks.types.problems import quoted
 
-_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
+_YEAR_PATTERN = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
@@ -52,40 +52,42 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _name_and_title, _read_article)
+    load_papers(path, store, _read_name_and_title, _read_article)
 
 
-def _read_article(file: Path, titles: Titles) -> Article:
-    return _article(_xml_root(file), file, titles)
+def _read_article(file: Path, titles: TitleIndex) -> Article:
+    return _convert_article(_parse_scixml_root(file), file, titles)
 
 
-def _xml_root(file: Path) -> ET.Element:
-    root = parsed(file)
+def _parse_scixml_root(file: Path) -> ET.Element:
+    root = parse_xml_file(file)
     for element in root.iter():
         element.tag = element.tag.upper()
         element.attrib = {name.upper(): value for name, value in element.attrib.items()}
     if root.tag != "PAPER":
         expected = "PAPER; GROBID's TEI is read with `--form tei`"
-        raise refusal(f"the outermost element is {quoted(root.tag)}", file, expected)
+        raise make_refusal(
+            f"the outermost element is {quoted(root.tag)}", file, expected
+        )
     return root
 
 
-def _name_and_title(file: Path) -> tuple[str, str]:
-    root = _xml_root(file)
-    return _name(root, file), _title(root)
+def _read_name_and_title(file: Path) -> tuple[str, str]:
+    root = _parse_scixml_root(file)
+    return _read_paper_name(root, file), _read_title(root)
 
 
-def _article(root: ET.Element, file: Path, titles: Titles) -> Article:
-    name = _name(root, file)
+def _convert_article(root: ET.Element, file: Path, titles: TitleIndex) -> Article:
+    name = _read_paper_name(root, file)
     entries = []
     for number, element in enumerate(root.iter("REFERENCE")):
         raw, title, date = (
-            text_of(element),
-            text_of(element.find(".//TITLE")),
-            text_of(element.find(".//DATE")),
+            join_element_text(element),
+            join_element_text(element.find(".//TITLE")),
+            join_element_text(element.find(".//DATE")),
         )
         ref_id = element.get("ID", "") or f"r{number}"
-        year = _YEAR.search(date or raw)
+        year = _YEAR_PATTERN.search(date or raw)
         target = titles.paper_of(title, raw) or f"{name}:{ref_id}"
         whole = int(year[0]) if year else None
         reference = Reference(
@@ -93,11 +95,15 @@ def _article(root: ET.Element, file: Path, titles: Titles) -> Article:
         )
         surnames = tuple(
             filter(
-                None, (text_of(surname).lower() for surname in element.iter("SURNAME"))
+                None,
+                (
+                    join_element_text(surname).lower()
+                    for surname in element.iter("SURNAME")
+                ),
             )
         )
         entries.append(
-            _Entry(
+            _ReferenceEntry(
                 reference,
                 element.get("ID", ""),
                 surnames,
@@ -105,13 +111,14 @@ def _article(root: ET.Element, file: Path, titles: Titles) -> Article:
             )
         )
     body, metadata = root.find("BODY"), root.find("METADATA")
-    paragraphs = [] if body is None else list(_paragraphs_in(body, "", entries))
+    paragraphs = [] if body is None else list(_iterate_paragraphs(body, "", entries))
     appeared, authors = None, []
     if metadata is not None:
-        appeared = _YEAR.search(
-            text_of(metadata.find(".//YEAR")) or text_of(metadata.find(".//DATE"))
+        appeared = _YEAR_PATTERN.search(
+            join_element_text(metadata.find(".//YEAR"))
+            or join_element_text(metadata.find(".//DATE"))
         )
-        authors = [text_of(author) for author in metadata.iter("AUTHOR")]
+        authors = [join_element_text(author) for author in metadata.iter("AUTHOR")]
     unmarked = []
     for sentence in (
         sentence for paragraph in paragraphs for sentence in paragraph.sentences
@@ -124,9 +131,9 @@ def _article(root: ET.Element, file: Path, titles: Titles) -> Article:
     return Article(
         paper=Paper(
             paper_id=name,
-            title=_title(root),
+            title=_read_title(root),
             authors="; ".join(filter(None, authors)),
-            abstract=text_of(root.find(".//ABSTRACT")),
+            abstract=join_element_text(root.find(".//ABSTRACT")),
             text=" ".join(" ".join(unmarked).split()),
             year=int(appeared[0]) if appeared else None,
         ),
@@ -135,49 +142,55 @@ def _article(root: ET.Element, file: Path, titles: Titles) -> Article:
     )
 
 
-def _name(root: ET.Element, file: Path) -> str:
+def _read_paper_name(root: ET.Element, file: Path) -> str:
     return (
-        text_of(root.find("METADATA/FILENO"))
-        or text_of(root.find("FILENO"))
+        join_element_text(root.find("METADATA/FILENO"))
+        or join_element_text(root.find("FILENO"))
         or file.stem
     )
 
 
-def _title(root: ET.Element) -> str:
-    return text_of(root.find("TITLE")) or text_of(root.find("METADATA/TITLE"))
+def _read_title(root: ET.Element) -> str:
+    return join_element_text(root.find("TITLE")) or join_element_text(
+        root.find("METADATA/TITLE")
+    )
 
 
-class _Entry(NamedTuple):
+class _ReferenceEntry(NamedTuple):
     reference: Reference
     own_id: str
     surnames: tuple[str, ...]
     year: str
 
 
-def _paragraphs_in(
-    element: ET.Element, section: str, entries: Sequence[_Entry]
+def _iterate_paragraphs(
+    element: ET.Element, section: str, entries: Sequence[_ReferenceEntry]
 ) -> Iterator[Paragraph]:
     for child in element:
         if child.tag == "DIV":
-            yield from _paragraphs_in(
-                child, text_of(child.find("HEADER")) or section, entries
+            yield from _iterate_paragraphs(
+                child, join_element_text(child.find("HEADER")) or section, entries
             )
         elif child.tag == "P":
-            sentences = [_sentence(sentence, entries) for sentence in child.iter("S")]
+            sentences = [
+                _convert_sentence(sentence, entries) for sentence in child.iter("S")
+            ]
             yield Paragraph(section=section, sentences=sentences)
         elif child.tag not in ("HEADER", "REFERENCELIST"):
-            yield from _paragraphs_in(child, section, entries)
+            yield from _iterate_paragraphs(child, section, entries)
 
 
-def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
+def _convert_sentence(
+    element: ET.Element, entries: Sequence[_ReferenceEntry]
+) -> Sentence:
     parts: list[str] = []
     marks: list[Mark] = []
 
     def walk(inner: ET.Element) -> None:
         if inner.tag == "REF":
-            start, printed = sum(map(len, parts)), text_of(inner)
+            start, printed = sum(map(len, parts)), join_element_text(inner)
             parts.append(printed or "?")
-            ref_id = _cited_entry(inner, printed, entries)
+            ref_id = _find_cited_entry(inner, printed, entries)
             marks.append(
                 Mark(
                     start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id
@@ -198,8 +211,8 @@ def _sentence(element: ET.Element, entries: Sequence[_Entry]) -> Sentence:
     return Sentence(text="".join(parts), marks=marks, zone=zone)
 
 
-def _cited_entry(
-    mark: ET.Element, printed: str, entries: Sequence[_Entry]
+def _find_cited_entry(
+    mark: ET.Element, printed: str, entries: Sequence[_ReferenceEntry]
 ) -> str | None:
     if wanted := mark.get("REFID", "").strip("?"):
         return next(
@@ -207,10 +220,14 @@ def _cited_entry(
             None,
         )
     words = (
-        " ".join(filter(None, (text_of(author) for author in mark.iter("REFAUTHOR"))))
+        " ".join(
+            filter(
+                None, (join_element_text(author) for author in mark.iter("REFAUTHOR"))
+            )
+        )
         or printed
     )
-    year = text_of(mark.find(".//DATE")) or next(
+    year = join_element_text(mark.find(".//DATE")) or next(
         iter(re.findall(r"\b\d{4}[a-z]?\b", printed)), ""
     )
     if not year:

@@ -14,22 +14,22 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import make_refusal
 from scoring.tools.builders.store import Store
 from scoring.tools.builders.xml_papers import (
-    Titles,
+    TitleIndex,
+    join_element_text,
     load_papers,
-    parsed,
-    text_of,
+    parse_xml_file,
     xml_files,
 )
 from tasks.types.problems import quoted
 
-_NAMESPACE = "{http://www.tei-c.org/ns/1.0}"
-_ID = "{http://www.w3.org/XML/1998/namespace}id"
-_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d")
+_TEI_NAMESPACE = "{http://www.tei-c.org/ns/1.0}"
+_XML_ID_ATTRIBUTE = "{http://www.w3.org/XML/1998/namespace}id"
+_YEAR_PATTERN = re.compile(r"\b(?:1[6-9]|20)\d\d")
 #: Suffixes that GROBID adds to the name of the input file.
-_ENDINGS = (".tei", ".grobid")
+_REMOVED_NAME_ENDINGS = (".tei", ".grobid")
 
 
 def fits(path: Path) -> bool:
@@ -41,79 +41,91 @@ def fits(path: Path) -> bool:
 
 
 def load(path: Path, store: Store) -> None:
-    load_papers(path, store, _name_and_title, _read_article)
+    load_papers(path, store, _read_name_and_title, _read_article)
 
 
-def _read_article(file: Path, titles: Titles) -> Article:
-    return _article(_xml_root(file), _name(file), titles)
+def _read_article(file: Path, titles: TitleIndex) -> Article:
+    return _convert_article(_parse_tei_root(file), _read_paper_name(file), titles)
 
 
-def _xml_root(file: Path) -> ET.Element:
-    root = parsed(file)
+def _parse_tei_root(file: Path) -> ET.Element:
+    root = parse_xml_file(file)
     for element in root.iter():
-        element.tag = element.tag.removeprefix(_NAMESPACE)
+        element.tag = element.tag.removeprefix(_TEI_NAMESPACE)
     if root.tag != "TEI":
         expected = "TEI, as GROBID's processFulltextDocument writes it"
-        raise refusal(f"the outermost element is {quoted(root.tag)}", file, expected)
+        raise make_refusal(
+            f"the outermost element is {quoted(root.tag)}", file, expected
+        )
     return root
 
 
-def _name(file: Path) -> str:
+def _read_paper_name(file: Path) -> str:
     name = file.stem
-    for ending in _ENDINGS:
+    for ending in _REMOVED_NAME_ENDINGS:
         name = name.removesuffix(ending)
     return name
 
 
-def _name_and_title(file: Path) -> tuple[str, str]:
-    return _name(file), _title(_xml_root(file))
+def _read_name_and_title(file: Path) -> tuple[str, str]:
+    return _read_paper_name(file), _read_title(_parse_tei_root(file))
 
 
-def _title(root: ET.Element) -> str:
-    return text_of(root.find("teiHeader/fileDesc/titleStmt/title"))
+def _read_title(root: ET.Element) -> str:
+    return join_element_text(root.find("teiHeader/fileDesc/titleStmt/title"))
 
 
-def _article(root: ET.Element, name: str, titles: Titles) -> Article:
+def _convert_article(root: ET.Element, name: str, titles: TitleIndex) -> Article:
     references = {
-        entry.get(_ID, ""): _reference(entry, name, titles)
+        entry.get(_XML_ID_ATTRIBUTE, ""): _convert_reference(entry, name, titles)
         for entry in root.iterfind("text/back//listBibl/biblStruct")
     }
     body = root.find("text/body")
-    paragraphs = [] if body is None else list(_paragraphs(body, "", references))
-    unmarked = (text for paragraph in paragraphs for text in _without_marks(paragraph))
+    paragraphs = [] if body is None else list(_iterate_paragraphs(body, "", references))
+    unmarked = (
+        text
+        for paragraph in paragraphs
+        for text in _iterate_text_between_marks(paragraph)
+    )
     header = root.find("teiHeader")
     source = None if header is None else header.find("fileDesc/sourceDesc/biblStruct")
     authors = (
-        [] if source is None else [_person_name(one) for one in source.iter("author")]
+        []
+        if source is None
+        else [_read_person_name(one) for one in source.iter("author")]
     )
     return Article(
         paper=Paper(
             paper_id=name,
-            title=_title(root),
+            title=_read_title(root),
             authors="; ".join(filter(None, authors)),
-            abstract=text_of(root.find("teiHeader/profileDesc/abstract")),
+            abstract=join_element_text(root.find("teiHeader/profileDesc/abstract")),
             text=" ".join(" ".join(unmarked).split()),
-            year=_publication_year(root.find("teiHeader/fileDesc/publicationStmt")),
+            year=_find_publication_year(
+                root.find("teiHeader/fileDesc/publicationStmt")
+            ),
         ),
         references=list(references.values()),
         paragraphs=paragraphs,
     )
 
 
-def _reference(entry: ET.Element, name: str, titles: Titles) -> Reference:
-    title = text_of(entry.find("analytic/title")) or text_of(entry.find("monogr/title"))
+def _convert_reference(entry: ET.Element, name: str, titles: TitleIndex) -> Reference:
+    title = join_element_text(entry.find("analytic/title")) or join_element_text(
+        entry.find("monogr/title")
+    )
     raw = next(
         (
-            text_of(note)
+            join_element_text(note)
             for note in entry.iter("note")
             if note.get("type") == "raw_reference"
         ),
         "",
     )
-    people = ", ".join(filter(None, map(_person_name, entry.iter("author"))))
-    year = _publication_year(entry)
+    people = ", ".join(filter(None, map(_read_person_name, entry.iter("author"))))
+    year = _find_publication_year(entry)
     printed = raw or ". ".join(filter(None, (people, title, str(year or ""))))
-    ref_id = f"{name}:{entry.get(_ID, '')}"
+    ref_id = f"{name}:{entry.get(_XML_ID_ATTRIBUTE, '')}"
     return Reference(
         ref_id=ref_id,
         target=titles.paper_of(title, printed) or ref_id,
@@ -123,30 +135,30 @@ def _reference(entry: ET.Element, name: str, titles: Titles) -> Reference:
     )
 
 
-def _person_name(author: ET.Element) -> str:
+def _read_person_name(author: ET.Element) -> str:
     name = author.find("persName")
-    return "" if name is None else " ".join(text_of(part) for part in name)
+    return "" if name is None else " ".join(join_element_text(part) for part in name)
 
 
-def _publication_year(element: ET.Element | None) -> int | None:
+def _find_publication_year(element: ET.Element | None) -> int | None:
     for date in () if element is None else element.iter("date"):
-        if year := _YEAR.search(date.get("when") or text_of(date)):
+        if year := _YEAR_PATTERN.search(date.get("when") or join_element_text(date)):
             return int(year[0])
     return None
 
 
-def _paragraphs(
+def _iterate_paragraphs(
     element: ET.Element, section: str, references: Mapping[str, Reference]
 ) -> Iterator[Paragraph]:
     for child in element:
         if child.tag == "div":
-            head = text_of(child.find("head")) or section
-            yield from _paragraphs(child, head, references)
+            head = join_element_text(child.find("head")) or section
+            yield from _iterate_paragraphs(child, head, references)
         elif child.tag == "p":
-            yield _paragraph(child, section, references)
+            yield _convert_paragraph(child, section, references)
 
 
-def _paragraph(
+def _convert_paragraph(
     element: ET.Element, section: str, references: Mapping[str, Reference]
 ) -> Paragraph:
     parts: list[str] = []
@@ -154,7 +166,7 @@ def _paragraph(
 
     def walk(inner: ET.Element) -> None:
         if inner.tag == "ref" and inner.get("type") == "bibr":
-            start, printed = sum(map(len, parts)), text_of(inner) or "?"
+            start, printed = sum(map(len, parts)), join_element_text(inner) or "?"
             parts.append(printed)
             cited = references.get(inner.get("target", "").removeprefix("#"))
             ref_id = cited.ref_id if cited else None
@@ -172,7 +184,7 @@ def _paragraph(
     return Paragraph(section=section, text="".join(parts), marks=marks)
 
 
-def _without_marks(paragraph: Paragraph) -> Iterator[str]:
+def _iterate_text_between_marks(paragraph: Paragraph) -> Iterator[str]:
     end = 0
     for mark in paragraph.marks:
         yield paragraph.text[end : mark.start]

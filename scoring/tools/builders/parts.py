@@ -23,21 +23,26 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from scoring.tools.builders.corpus import BY_RULES, splitter
-from scoring.tools.builders.reading import Loader, add_records, loader, refusal
+from scoring.tools.builders.corpus import RULES_SPLITTER_NAME, choose_splitter
+from scoring.tools.builders.reading import (
+    CorpusLoader,
+    add_records,
+    choose_loader,
+    make_refusal,
+)
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, needed, refuse
 
 #: The size in bytes of the parts into which large files of a corpus are divided.
 #: A compressed or smaller file of a corpus is a single part.
-PART = 64 << 20
+PART_BYTES = 64 << 20
 #: Increase the version if a change of the code changes a part's database.
-VERSION = 2
+PART_FORMAT_VERSION = 2
 MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class CorpusPart:
     """The task of one process, which reads a byte range of a file, or a whole corpus if
     the format cannot be divided.
     """
@@ -51,29 +56,30 @@ class Part:
     end: int | None = None
 
 
-def parts(
-    corpus: Path, form: Loader, folder: Path, settings: Mapping[str, Any]
-) -> Iterator[Part]:
+def split_into_parts(
+    corpus: Path, form: CorpusLoader, folder: Path, settings: Mapping[str, Any]
+) -> Iterator[CorpusPart]:
     stretches: list[tuple[Path, int, int | None]] = []
     for path in [corpus] if form.files is None else form.files(corpus):
         size = path.stat().st_size if form.files is not None and path.is_file() else 0
-        if size <= PART or path.suffix == ".gz":
+        if size <= PART_BYTES or path.suffix == ".gz":
             stretches.append((path, 0, None))
         else:
             stretches += [
-                (path, start, min(start + PART, size)) for start in range(0, size, PART)
+                (path, start, min(start + PART_BYTES, size))
+                for start in range(0, size, PART_BYTES)
             ]
     for number, (path, start, end) in enumerate(stretches):
         out = folder / f"{number:06d}"
-        yield Part(
+        yield CorpusPart(
             path=path, form=form.name, settings=settings, out=out, start=start, end=end
         )
 
 
-def read_part(part: Part) -> list[Problem]:
-    path = whole(part.out)
+def read_part_into_store(part: CorpusPart) -> list[Problem]:
+    path = make_unfinished_path(part.out)
     try:
-        form = loader(part.form, part.path)
+        form = choose_loader(part.form, part.path)
         with closing(Store(path, **part.settings)) as store:
             if form.add is None:
                 form.load(part.path, store)
@@ -96,12 +102,12 @@ def read_corpus(
     *,
     with_texts: bool = False,
     around: int = 1,
-    sentences: str = BY_RULES,
+    sentences: str = RULES_SPLITTER_NAME,
 ) -> Iterator[Store]:
-    read = loader(form, corpus)
-    if sentences != BY_RULES and not read.has_paragraphs:
+    read = choose_loader(form, corpus)
+    if sentences != RULES_SPLITTER_NAME and not read.has_paragraphs:
         message = f"a corpus of the form {read.name} has sentences already, which “{sentences}” cannot split"
-        raise refusal(
+        raise make_refusal(
             message, corpus, "no --sentences, or full texts (unarxive, s2orc)"
         )
     settings: dict[str, Any] = {
@@ -114,8 +120,12 @@ def read_corpus(
             stack.enter_context(TemporaryDirectory(prefix="citeboard-build-"))
         )
         if work is not None:
-            how = {"form": read.name, **settings, "sentences": splitter(sentences).name}
-            stack.enter_context(_work_folder(work, corpus, how))
+            how = {
+                "form": read.name,
+                **settings,
+                "sentences": choose_splitter(sentences).name,
+            }
+            stack.enter_context(_prepare_work_folder(work, corpus, how))
         path = folder / STORE
         path.unlink(missing_ok=True)
         store = stack.enter_context(closing(Store(path, **settings)))
@@ -124,15 +134,17 @@ def read_corpus(
             read.load(corpus, store)
         else:
             (folder / PARTS).mkdir(exist_ok=True)
-            divided = list(parts(corpus, read, folder / PARTS, settings))
-            workers.run(read_part, divided)
+            divided = list(split_into_parts(corpus, read, folder / PARTS, settings))
+            workers.run(read_part_into_store, divided)
             for part in divided:
                 store.merge(part.out)
         yield store
 
 
 @contextmanager
-def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[None]:
+def _prepare_work_folder(
+    work: Path, corpus: Path, how: Mapping[str, Any]
+) -> Iterator[None]:
     work.mkdir(parents=True, exist_ok=True)
     manifest = work / MANIFEST
     files = (
@@ -142,7 +154,12 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
     )
     stats = [(str(path.relative_to(corpus)), path.stat()) for path in files]
     listed = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
-    wanted = {"version": VERSION, **how, "part": PART, "files": listed}
+    wanted = {
+        "version": PART_FORMAT_VERSION,
+        **how,
+        "part": PART_BYTES,
+        "files": listed,
+    }
     if manifest.is_file():
         try:
             there = json.loads(manifest.read_text(encoding="utf-8"))
@@ -156,12 +173,14 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
             message = (
                 f"the folder holds parts that were read otherwise: {differing} differ"
             )
-            raise refusal(
+            raise make_refusal(
                 message, manifest, "the same corpus and options, or another folder"
             )
     elif any(work.iterdir()):
-        raise refusal("the folder has other files", work, "an empty one, or a new one")
-    unfinished = whole(manifest)
+        raise make_refusal(
+            "the folder has other files", work, "an empty one, or a new one"
+        )
+    unfinished = make_unfinished_path(manifest)
     unfinished.write_text(
         json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8"
     )
@@ -170,17 +189,17 @@ def _work_folder(work: Path, corpus: Path, how: Mapping[str, Any]) -> Iterator[N
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as taken:
-            raise refusal(
+            raise make_refusal(
                 "another build works in this folder", work, "one build at a time"
             ) from taken
-        for unfinished in work.rglob(f"*{UNFINISHED}"):
+        for unfinished in work.rglob(f"*{UNFINISHED_FILE_ENDING}"):
             unfinished.unlink()
         yield
 
 
 #: Maximum number of restarts of all processes after the system killed a process.
-RESTARTS = 5
-UNFINISHED = ".unfinished"
+MAX_POOL_RESTARTS = 5
+UNFINISHED_FILE_ENDING = ".unfinished"
 #: Maximum number of seconds to wait for the first answer of the cluster.
 PATIENCE = 30
 
@@ -218,28 +237,28 @@ class Workers:
                 ]:
                     refuse(future.result())
         elif self.jobs > 1:
-            _in_processes(run, open_tasks, self.jobs)
+            _run_in_processes(run, open_tasks, self.jobs)
         else:
             for task in open_tasks:
                 refuse(run(task))
 
 
 #: Runs all tasks in the current process.
-ALONE = Workers()
+SINGLE_PROCESS = Workers()
 
 
-def whole(out: Path) -> Path:
+def make_unfinished_path(out: Path) -> Path:
     """Return a unique temporary path for the file ``out``. The caller renames the
     temporary file to ``out`` when the file is complete.
     """
-    return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED}")
+    return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED_FILE_ENDING}")
 
 
-def _in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
-    for _ in range(RESTARTS):
+def _run_in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
+    for _ in range(MAX_POOL_RESTARTS):
         tasks = [task for task in tasks if not task.out.exists()]
         pool = ProcessPoolExecutor(
-            jobs, mp_context=get_context("spawn"), initializer=_end_with_parent
+            jobs, mp_context=get_context("spawn"), initializer=_exit_when_parent_ends
         )
         try:
             for future in [pool.submit(run, task) for task in tasks]:
@@ -249,11 +268,14 @@ def _in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
         finally:
             pool.shutdown(cancel_futures=True)
         return
-    message = f"a process was killed {RESTARTS} times, perhaps for want of memory; what is done is kept"
-    raise refusal(message, expected="fewer processes (--jobs) or more memory")
+    message = (
+        f"a process was killed {MAX_POOL_RESTARTS} times, perhaps for want of memory; "
+        "what is done is kept"
+    )
+    raise make_refusal(message, expected="fewer processes (--jobs) or more memory")
 
 
-def _end_with_parent() -> None:
+def _exit_when_parent_ends() -> None:
     parent = parent_process()
     assert parent is not None, "called in a process that another one started"
 

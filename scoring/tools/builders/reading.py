@@ -19,37 +19,43 @@ from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem, quoted
 from tasks.types.text import without_halves
 
-_ENDINGS = (".jsonl", ".json", ".ndjson")
-_LINES = (".jsonl", ".ndjson")
+_JSON_FILE_ENDINGS = (".jsonl", ".json", ".ndjson")
+_JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
 #: First lines of a JSON file with one indented value, as doc2json writes the file.
-_OPENED = (b"{", b"[")
-_CHUNK = 1 << 20
-_TOKEN = re.compile(r"\{\{[^{}]*\}\}")
+_OPENING_BRACKETS = (b"{", b"[")
+_CHUNK_BYTES = 1 << 20
+_DOUBLE_BRACE_TOKEN = re.compile(r"\{\{[^{}]*\}\}")
 #: Matches one half of a surrogate pair that is escaped in JSON.
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: The maximum number of digits of an integer that the database can store.
-_DIGITS = 18
+_MAX_INTEGER_DIGITS = 18
 
 Record = Mapping[str, Any]
 #: A function that adds a record from a file of a corpus to the store.
 Adding = Callable[[Record, Path, Store], None]
 
 
-def refusal(message: str, file: Path | None = None, expected: str = "") -> InputRefused:
+def make_refusal(
+    message: str, file: Path | None = None, expected: str = ""
+) -> InputRefused:
     return InputRefused(
         [Problem(message=message, file=str(file) if file else "", expected=expected)]
     )
 
 
-def corpus_files(path: Path) -> list[Path]:
+def list_corpus_files(path: Path) -> list[Path]:
     """Return the JSON files of a corpus, sorted by their paths. Raises InputRefused if
     the corpus has no JSON files.
     """
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    named = [file for file in files if file.name.removesuffix(".gz").endswith(_ENDINGS)]
+    named = [
+        file
+        for file in files
+        if file.name.removesuffix(".gz").endswith(_JSON_FILE_ENDINGS)
+    ]
     if not (files := [path] if path.is_file() else named):
-        expected = f"files that end in {', '.join(_ENDINGS)}, packed with gzip or not"
-        raise refusal("no corpus was found", path, expected)
+        expected = f"files that end in {', '.join(_JSON_FILE_ENDINGS)}, packed with gzip or not"
+        raise make_refusal("no corpus was found", path, expected)
     return files
 
 
@@ -66,7 +72,7 @@ def add_records(
         try:
             add(record, path, store)
         except InputRefused as refused:
-            line = _line_number(path, number, place)
+            line = _find_line_number(path, number, place)
             problems = [
                 replace(problem, file=str(path), line=line)
                 for problem in refused.problems
@@ -88,7 +94,7 @@ def _records_with_offsets(
             stream.seek(start - 1)
             place = start - 1 + len(stream.readline())
         lines = _decompressed_lines(stream, path)
-        values = lines if start else _with_one_value(lines)
+        values = lines if start else _join_single_json_value(lines)
         for number, line in enumerate(values, start=1):
             if end is not None and place >= end:
                 return
@@ -97,27 +103,27 @@ def _records_with_offsets(
                 continue
             try:
                 value = read_json(line, constant=float)
-                if _HALF.search(line):
+                if _ESCAPED_SURROGATE.search(line):
                     value = without_halves(value)
                 items = value if isinstance(value, list) else [value]
             except ValueError as fault:
-                raise _fault(
-                    path, _line_number(path, number, before), line, str(fault)
+                raise _make_line_error(
+                    path, _find_line_number(path, number, before), line, str(fault)
                 ) from fault
             for item in items:
                 if not isinstance(item, dict):
-                    raise _fault(
+                    raise _make_line_error(
                         path,
-                        _line_number(path, number, before),
+                        _find_line_number(path, number, before),
                         line,
                         "not a JSON object",
                     )
                 yield item, number, before
 
 
-def _with_one_value(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _join_single_json_value(lines: Iterator[bytes]) -> Iterator[bytes]:
     first = next(lines, b"")
-    yield b"".join([first, *lines]) if first.strip() in _OPENED else first
+    yield b"".join([first, *lines]) if first.strip() in _OPENING_BRACKETS else first
     yield from lines
 
 
@@ -125,27 +131,31 @@ def _decompressed_lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
-        raise refusal(
+        raise make_refusal(
             f"it cannot be unpacked: {fault}", path, "a whole gzip file"
         ) from fault
 
 
-def _line_number(path: Path, number: int, place: int | None) -> int:
+def _find_line_number(path: Path, number: int, place: int | None) -> int:
     if place is None:
         return number
     with path.open("rb") as stream:
-        chunks = iter(lambda: stream.read(min(_CHUNK, place - stream.tell())), b"")
+        chunks = iter(
+            lambda: stream.read(min(_CHUNK_BYTES, place - stream.tell())), b""
+        )
         return 1 + sum(chunk.count(b"\n") for chunk in chunks)
 
 
-def _fault(path: Path, number: int, line: bytes, message: str) -> InputRefused:
+def _make_line_error(
+    path: Path, number: int, line: bytes, message: str
+) -> InputRefused:
     quote = quoted(line[:1000].decode(errors="replace"))
     return InputRefused(
         [Problem(file=str(path), line=number, message=message, quote=quote)]
     )
 
 
-def digest_of(corpus: Path) -> dict[str, str | int]:
+def compute_corpus_digest(corpus: Path) -> dict[str, str | int]:
     """Return the SHA-256 digest of a corpus and the version of the rule by which the
     digest is computed.
 
@@ -160,15 +170,15 @@ def digest_of(corpus: Path) -> dict[str, str | int]:
         else sorted(filter(Path.is_file, corpus.rglob("*")))
     ):
         digest.update(f"{path.name}\n".encode())
-        if path.name.removesuffix(".gz").endswith(_LINES):
-            digest.update(_digest_of_lines(path))
+        if path.name.removesuffix(".gz").endswith(_JSON_LINES_ENDINGS):
+            digest.update(_compute_lines_digest(path))
         else:
             with path.open("rb") as stream:
                 hashlib.file_digest(stream, lambda: digest)
     return {"sha256": digest.hexdigest(), "rule": DIGEST_RULE}
 
 
-def _digest_of_lines(path: Path) -> bytes:
+def _compute_lines_digest(path: Path) -> bytes:
     lines = total = 0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
         for line in _decompressed_lines(stream, path):
@@ -197,13 +207,13 @@ def text(record: Record, *keys: str) -> str:
     return ""
 
 
-def letters(content: str) -> str:
+def keep_letters_and_digits(content: str) -> str:
     return "".join(character for character in content.lower() if character.isalnum())
 
 
-def without_tokens(content: str) -> str:
+def remove_reference_tokens(content: str) -> str:
     """Remove tokens in double braces, which name a cited reference, from a heading."""
-    return " ".join(_TOKEN.sub(" ", content).split())
+    return " ".join(_DOUBLE_BRACE_TOKEN.sub(" ", content).split())
 
 
 def whole(record: Record, *keys: str) -> int | None:
@@ -217,34 +227,34 @@ def whole(record: Record, *keys: str) -> int | None:
         if (
             isinstance(value, str)
             and value.strip().isdecimal()
-            and len(value) <= _DIGITS
+            and len(value) <= _MAX_INTEGER_DIGITS
         ):
             return int(value)
         if (
             isinstance(value, int)
             and not isinstance(value, bool)
-            and abs(value) < 10**_DIGITS
+            and abs(value) < 10**_MAX_INTEGER_DIGITS
         ):
             return value
     return None
 
 
-def listed(value: object) -> Sequence[Any]:
+def list_or_empty(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def mapped(value: object) -> Record:
+def mapping_or_empty(value: object) -> Record:
     return value if isinstance(value, dict) else {}
 
 
 #: Formats of corpora.
 #: Each format is read by a module `load_…` of this package.
-FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
+CORPUS_FORMS = ("lines", "clsumm", "unarxive", "s2orc", "scixml", "tei")
 #: Formats of corpora in which texts are already split into sentences.
-SENTENCES = ("lines", "scixml", "clsumm")
+FORMS_WITH_SENTENCES = ("lines", "scixml", "clsumm")
 
 
-class Loader:
+class CorpusLoader:
     """Reads corpora in one format.
 
     ``as_a_whole`` reads a whole corpus at once, while ``files`` and ``add`` read files
@@ -255,9 +265,9 @@ class Loader:
 
     def __init__(self, name: str) -> None:
         module, self.name, self.has_paragraphs = (
-            _module(name),
+            _import_loader_module(name),
             name,
-            name not in SENTENCES,
+            name not in FORMS_WITH_SENTENCES,
         )
         self.as_a_whole: Callable[[Path, Store], None] | None = getattr(
             module, "load", None
@@ -276,26 +286,26 @@ class Loader:
                 add_records(file, self.add, store)
 
 
-def loader(form: str, path: Path) -> Loader:
+def choose_loader(form: str, path: Path) -> CorpusLoader:
     """Return the loader of the format of a corpus. `auto` detects the format. Raises
     InputRefused if the corpus is in none of the formats.
     """
     if not path.exists():
-        raise refusal("there is no such file or folder", path)
-    return Loader(form if form != "auto" else _form_of(path))
+        raise make_refusal("there is no such file or folder", path)
+    return CorpusLoader(form if form != "auto" else _detect_corpus_form(path))
 
 
-def _module(form: str) -> ModuleType:
+def _import_loader_module(form: str) -> ModuleType:
     return importlib.import_module(f"scoring.tools.builders.load_{form}")
 
 
-def _form_of(path: Path) -> str:
-    modules = {name: _module(name) for name in FORMS}
+def _detect_corpus_form(path: Path) -> str:
+    modules = {name: _import_loader_module(name) for name in CORPUS_FORMS}
     for name, module in modules.items():
         if hasattr(module, "fits") and module.fits(path):
             return name
     first = next(
-        (record for file in corpus_files(path) for record in records(file)), None
+        (record for file in list_corpus_files(path) for record in records(file)), None
     )
     for name, module in modules.items():
         if (
@@ -304,6 +314,8 @@ def _form_of(path: Path) -> str:
             and module.fits_record(first)
         ):
             return name
-    raise refusal(
-        "the form of this corpus is not known", path, f"one of {', '.join(FORMS)}"
+    raise make_refusal(
+        "the form of this corpus is not known",
+        path,
+        f"one of {', '.join(CORPUS_FORMS)}",
     )

@@ -12,14 +12,19 @@ from typing import Any
 
 from scoring.metrics.discourse import RULES
 from scoring.offline.arguments import markdown_table, write_lines
-from scoring.tools.baselines.resolution import METHODS, WINDOWS
-from scoring.tools.builders.parts import ALONE, Workers, read_corpus
-from scoring.tools.builders.reading import SENTENCES, digest_of, loader, refusal
+from scoring.tools.baselines.resolution import METHOD_BY_NAME, WORD_WINDOWS
+from scoring.tools.builders.parts import SINGLE_PROCESS, Workers, read_corpus
+from scoring.tools.builders.reading import (
+    FORMS_WITH_SENTENCES,
+    choose_loader,
+    compute_corpus_digest,
+    make_refusal,
+)
 from scoring.tools.builders.season import (
     SeasonFolder,
-    placement,
-    printed_rows,
-    write_sheet,
+    format_published_table,
+    read_published_rows,
+    write_data_sheet,
 )
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.citation_resolution import (
@@ -33,15 +38,22 @@ from tasks.types.ranking.records import section_class
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
 #: The collection has the papers of the corpus, or also all papers that they cite.
-COLLECTIONS = ("papers", "references")
+COLLECTION_KINDS = ("papers", "references")
 
-_SHOWN = ("context_id", "paper_id", "section", "sentence", "before", "after")
+_PUBLIC_CONTEXT_FIELDS = (
+    "context_id",
+    "paper_id",
+    "section",
+    "sentence",
+    "before",
+    "after",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolutionRules:
     fewest_references: int = 8
-    collection: str = COLLECTIONS[0]
+    collection: str = COLLECTION_KINDS[0]
     with_texts: bool = False
     with_inlinks: bool = False
     #: With `tested`, as published, evidence lacks the citations in all tested papers.
@@ -57,14 +69,14 @@ def build_resolution(
     rules: ResolutionRules,
     *,
     form: str = "auto",
-    workers: Workers = ALONE,
+    workers: Workers = SINGLE_PROCESS,
     work: Path | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> dict[str, Any]:
     """Write the gold, the data sheet and the card of the task into the folder of the
     season. ``progress`` is called with the name of each step.
     """
-    name = loader(form, corpus).name
+    name = choose_loader(form, corpus).name
     season.gold.mkdir(parents=True, exist_ok=True)
     groups: Counter[str] = Counter()
     sections: Counter[str] = Counter()
@@ -82,9 +94,9 @@ def build_resolution(
         corpus, name, workers, work, with_texts=rules.with_texts, around=rules.around
     ) as store:
         progress("choosing papers whose references are in the collection")
-        choose(store, rules)
+        choose_references_and_papers(store, rules)
         progress("writing contexts")
-        write_lines(season.gold / CONTEXTS, counted(resolvable(store)))
+        write_lines(season.gold / CONTEXTS, counted(iterate_resolvable_contexts(store)))
         progress("writing references and papers")
         for file, query in (
             (REFERENCES, SQL["resolution: references"]),
@@ -100,17 +112,17 @@ def build_resolution(
             season.gold / CITATIONS, map(dict, store.rows(SQL["resolution: citations"]))
         )
         if rules.with_inlinks:
-            write_lines(season.gold / INLINKS, inlinks_of(store))
+            write_lines(season.gold / INLINKS, iterate_inlinks(store))
         options = {
             name: value
             for name, value in vars(rules).items()
             if name != "inlinks_without"
         }
         facts = {
-            "corpus": {"form": name, **digest_of(corpus), **store.sizes()},
+            "corpus": {"form": name, **compute_corpus_digest(corpus), **store.sizes()},
             "rules": {
                 **options,
-                "sentences": RULES if name not in SENTENCES else "as given",
+                "sentences": RULES if name not in FORMS_WITH_SENTENCES else "as given",
             },
             "papers": store.value("SELECT count(*) FROM tested"),
             "candidates": store.value(
@@ -128,14 +140,14 @@ def build_resolution(
             lines += [f"## {title}", "", *markdown_table(("", ""), value.items())]
         else:
             lines += [f"{title}: {value:,}", ""]
-    write_sheet(season.folder, facts, lines)
+    write_data_sheet(season.folder, facts, lines)
     card = f"{facts['contexts']:,} contexts of {facts['papers']:,} papers that have "
     card += f"{rules.fewest_references} or more references in the collection.\n"
     (season.folder / "card.md").write_text(card, encoding="utf-8")
     return facts
 
 
-def choose(store: Store, rules: ResolutionRules) -> None:
+def choose_references_and_papers(store: Store, rules: ResolutionRules) -> None:
     """Create the database table `internal` of references that are in the collection,
     and the table `tested` of the papers whose citations are tested.
     """
@@ -150,7 +162,7 @@ def choose(store: Store, rules: ResolutionRules) -> None:
     )
 
 
-def inlinks_of(
+def iterate_inlinks(
     store: Store, *, without_tested: bool = True
 ) -> Iterator[dict[str, Any]]:
     return map(
@@ -158,7 +170,7 @@ def inlinks_of(
     )
 
 
-def resolvable(store: Store) -> Iterator[dict[str, Any]]:
+def iterate_resolvable_contexts(store: Store) -> Iterator[dict[str, Any]]:
     """Yield the citation contexts of the tested papers.
 
     The gold of a context consists of those of its cited references that belong to the
@@ -175,7 +187,7 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
         ]:
             zone, shown = (
                 {"zone": row["zone"]} if row["zone"] else {},
-                {key: row[key] for key in _SHOWN},
+                {key: row[key] for key in _PUBLIC_CONTEXT_FIELDS},
             )
             yield {
                 **shown,
@@ -185,10 +197,10 @@ def resolvable(store: Store) -> Iterator[dict[str, Any]]:
             }
 
 
-TABLE = "Table 1"
+PUBLISHED_TABLE_NAME = "Table 1"
 
 
-def _key(name: str) -> str:
+def _normalise_method_name(name: str) -> str:
     return re.sub(r"\band\b|\W", "", name)
 
 
@@ -201,27 +213,33 @@ def placements(published: Path) -> Iterator[str]:
         "of methods and windows",
         "examples/citation-resolution-2014/duma-klein-2014.json",
     )
-    rows = printed_rows(published, TABLE, what, expected)
+    rows = read_published_rows(published, PUBLISHED_TABLE_NAME, what, expected)
     systems, windows = (
         dict.fromkeys(str(row.get(field)) for row in rows)
         for field in ("system", "window")
     )
-    methods = {_key(name): name for name in METHODS}
-    sides = {str(window).replace("-", " "): str(window) for window in WINDOWS}
+    methods = {_normalise_method_name(name): name for name in METHOD_BY_NAME}
+    sides = {str(window).replace("-", " "): str(window) for window in WORD_WINDOWS}
     is_whole = 0 < len(rows) == len(systems) * len(windows)
     if (
         not is_whole
-        or not set(map(_key, systems)) <= set(methods)
+        or not set(map(_normalise_method_name, systems)) <= set(methods)
         or not set(windows) <= set(sides)
     ):
-        raise refusal(f"has no {TABLE} {what}", published, expected)
+        raise make_refusal(f"has no {PUBLISHED_TABLE_NAME} {what}", published, expected)
     for window in windows:
-        named = {name: f"{methods[_key(name)]}, {sides[window]}" for name in systems}
+        named = {
+            name: f"{methods[_normalise_method_name(name)]}, {sides[window]}"
+            for name in systems
+        }
         beside = {
             "rules": "official",
             "metrics": {"accuracy": "success@n"},
             "systems": named,
         }
-        yield placement(
-            beside, table=TABLE, metric="accuracy", where={"window": window}
+        yield format_published_table(
+            beside,
+            table=PUBLISHED_TABLE_NAME,
+            metric="accuracy",
+            where={"window": window},
         )

@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from scoring.tools.baselines import baseline
-from scoring.tools.baselines.resolution import BY_METHOD, QUERIES, possible
-from scoring.tools.builders.reading import refusal
+from scoring.tools.baselines.resolution import (
+    METHOD_BASELINE,
+    QUERY_WINDOW_BY_NAME,
+    list_possible_methods,
+)
+from scoring.tools.builders.reading import make_refusal
 from tasks.types.baselines import Baseline
 from tasks.types.files import open_inputs
 from tasks.types.problems import Unavailable
@@ -22,10 +26,16 @@ _OPENS, _CLOSES = (
     dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
     dt.datetime(2035, 12, 31, 23, 59, 59, tzinfo=dt.UTC),
 )
-TIMES: Mapping[str, Any] = {"opens": _OPENS, "closes": _CLOSES, "runs_per_day": 10}
+DEFAULT_SEASON_TIMES: Mapping[str, Any] = {
+    "opens": _OPENS,
+    "closes": _CLOSES,
+    "runs_per_day": 10,
+}
 
 
-def write_sheet(folder: Path, facts: Mapping[str, Any], lines: Iterable[str]) -> None:
+def write_data_sheet(
+    folder: Path, facts: Mapping[str, Any], lines: Iterable[str]
+) -> None:
     text = json.dumps(facts, ensure_ascii=False, indent=1)
     (folder / "datasheet.json").write_text(f"{text}\n", encoding="utf-8")
     (folder / "datasheet.md").write_text("\n".join(lines), encoding="utf-8")
@@ -94,7 +104,7 @@ class SeasonFolder:
             table("[[tasks.gold]]", {"paths": [GOLD], "reason": "First release."}),
             table(
                 "[[tasks.phases]]",
-                {"slug": "open", "title": "Open evaluation", **TIMES},
+                {"slug": "open", "title": "Open evaluation", **DEFAULT_SEASON_TIMES},
             ),
         ]
         text = "\n".join([*tables, *self.placements, *entries])
@@ -102,17 +112,17 @@ class SeasonFolder:
         return missing
 
 
-def every_method(gold: Path) -> dict[str, Baseline]:
+def make_baselines_of_methods(gold: Path) -> dict[str, Baseline]:
     return {
-        f"{method.name}, {window}": BY_METHOD.with_options(
+        f"{method.name}, {window}": METHOD_BASELINE.with_options(
             {"method": method.name, "window": window}
         )
-        for method in possible(open_inputs([gold]))
-        for window in QUERIES
+        for method in list_possible_methods(open_inputs([gold]))
+        for window in QUERY_WINDOW_BY_NAME
     }
 
 
-def printed_rows(
+def read_published_rows(
     published: Path, table: str, what: str, expected: str
 ) -> list[dict[str, Any]]:
     """Return the rows of one table from a file of published results. Raises
@@ -125,10 +135,10 @@ def printed_rows(
             for row in next(one["rows"] for one in tables if one["id"] == table)
         ]
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as fault:
-        raise refusal(f"has no {table} {what}", published, expected) from fault
+        raise make_refusal(f"has no {table} {what}", published, expected) from fault
 
 
-def placement(recomputed: Mapping[str, Any], **facts: Any) -> str:
+def format_published_table(recomputed: Mapping[str, Any], **facts: Any) -> str:
     """Return text for the season file that shows a published table beside the board."""
     heads = {"[[tasks.published]]": facts, "[tasks.published.recomputed]": recomputed}
     filled = (

@@ -9,7 +9,7 @@ from typing import Any
 from scoring.tools.builders import corpus
 from tasks.types.problems import InputRefused, Problem
 
-_PARTS = (
+_QUERY_FILE_PARTS = (
     Path(__file__)
     .with_name("queries.sql")
     .read_text(encoding="utf-8")
@@ -17,10 +17,10 @@ _PARTS = (
 )
 #: SQL queries by name.
 #: The name of a query begins with the name of the module that uses the query.
-SQL = dict(part.split("\n", 1) for part in _PARTS[1:])
+SQL = dict(part.split("\n", 1) for part in _QUERY_FILE_PARTS[1:])
 
 #: The size of SQLite's page cache in KiB.
-CACHE = 32_768
+CACHE_SIZE_IN_KIB = 32_768
 
 
 class Store:
@@ -37,16 +37,16 @@ class Store:
         *,
         with_texts: bool = False,
         around: int = 1,
-        sentences: str = corpus.BY_RULES,
+        sentences: str = corpus.RULES_SPLITTER_NAME,
     ) -> None:
         self.path = path.resolve()
         self.connection = sqlite3.connect(path)
         self.connection.row_factory = sqlite3.Row
         self.with_texts, self.around = with_texts, around
-        self.sentences: corpus.Splitter = corpus.splitter(sentences)
+        self.sentences: corpus.SentenceSplitter = corpus.choose_splitter(sentences)
         # The database needs no journal, because the builder deletes it after a crash.
         self.connection.executescript(
-            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE};"
+            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_SIZE_IN_KIB};"
             f"PRAGMA temp_store = FILE; {SQL['store: tables']}"
         )
 

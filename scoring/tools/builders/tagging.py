@@ -8,15 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.tools.builders.classes import LengthThresholds, Rules
-from scoring.tools.builders.corpus import PLACEHOLDER, spacy_package
-from scoring.tools.builders.parts import Workers, whole
+from scoring.tools.builders.classes import LengthThresholds, SamplingRules
+from scoring.tools.builders.corpus import PLACEHOLDER, load_spacy_pipeline
+from scoring.tools.builders.parts import Workers, make_unfinished_path
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.problems import Problem
 
 #: Groups of part-of-speech tags from the Penn Treebank.
 #: The last group contains all other tags.
-GROUPS = {
+TAGS_OF_GROUP = {
     "verb": ("VB", "VBD", "VBG", "VBP", "VBZ", "VBN"),
     "noun": ("NN", "NNS", "NNP", "NNPS"),
     "adjective": ("JJ", "JJR", "JJS"),
@@ -24,9 +24,9 @@ GROUPS = {
     "pronoun": ("PRP", "PRP$", "WP", "EX"),
     "preposition": ("IN", "TO"),
 }
-OTHERS = "others"
-BATCH = 64
-_GROUP_OF = {tag: group for group, tags in GROUPS.items() for tag in tags}
+OTHER_TAGS_GROUP = "others"
+TAGGING_BATCH_SIZE = 64
+_GROUP_OF_TAG = {tag: group for group, tags in TAGS_OF_GROUP.items() for tag in tags}
 
 
 class Tagger:
@@ -37,7 +37,7 @@ class Tagger:
     def __init__(self, pipeline: str) -> None:
         # Disable the components that are slow and that tagging does not need.
         self.pipeline, unused = pipeline, ("parser", "ner", "lemmatizer")
-        self._nlp, self.name = spacy_package(
+        self._nlp, self.name = load_spacy_pipeline(
             pipeline, "a tagger (`--tagger none` builds without one)", disable=unused
         )
 
@@ -54,7 +54,7 @@ class Tagger:
             for number, text in sentences
         )
         for document, number in self._nlp.pipe(
-            spaced, as_tuples=True, batch_size=BATCH
+            spaced, as_tuples=True, batch_size=TAGGING_BATCH_SIZE
         ):
             start = document.text.index(PLACEHOLDER)
             words = [
@@ -72,18 +72,20 @@ class Tagger:
             for side, tokens in sides.items():
                 beside[f"word_{side}"] = tokens[0].text if tokens else None
                 beside[f"pos_{side}"] = (
-                    _GROUP_OF.get(tokens[0].tag_, OTHERS) if tokens else None
+                    _GROUP_OF_TAG.get(tokens[0].tag_, OTHER_TAGS_GROUP)
+                    if tokens
+                    else None
                 )
             yield beside
 
 
 #: The number of context ids in a range, whatever the number of processes.
-RANGE = 20_000
+CONTEXTS_PER_RANGE = 20_000
 #: The number of contexts between two calls of the function ``progress``.
-TOLD = 1_000
+CONTEXTS_PER_PROGRESS_REPORT = 1_000
 
 
-class _Range(NamedTuple):
+class _ContextRange(NamedTuple):
     store: Path
     pipeline: str
     is_everything: bool
@@ -94,7 +96,7 @@ class _Range(NamedTuple):
 
 def tag(
     store: Store,
-    rules: Rules,
+    rules: SamplingRules,
     thresholds: LengthThresholds,
     tagger: Tagger,
     workers: Workers,
@@ -108,10 +110,13 @@ def tag(
     contexts.
     """
     highest = store.value("SELECT coalesce(max(number), 0) FROM features")
-    bounds = [(after, after + RANGE) for after in range(0, highest, RANGE)]
+    bounds = [
+        (after, after + CONTEXTS_PER_RANGE)
+        for after in range(0, highest, CONTEXTS_PER_RANGE)
+    ]
     if workers.are_alone and not is_kept:
         for after, last in bounds:
-            tagged = _tagged_contexts(
+            tagged = _iterate_tagged_contexts(
                 store.connection, tagger, after, last, rules.every_context
             )
             store.write(
@@ -124,19 +129,19 @@ def tag(
         thresholds.low,
         thresholds.high,
         rules.location_bounds,
-        RANGE,
+        CONTEXTS_PER_RANGE,
     ]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     folder = store.path.with_name(f"tags-{digest}")
     folder.mkdir(exist_ok=True)
     common = store.path, tagger.pipeline, rules.every_context
     ranges = [
-        _Range(*common, after, last, folder / f"{after:09d}.json")
+        _ContextRange(*common, after, last, folder / f"{after:09d}.json")
         for after, last in bounds
     ]
     # Commit the rows, because other processes see only committed rows.
     store.connection.commit()
-    workers.run(_tag_range, ranges)
+    workers.run(_tag_context_range, ranges)
     for stretch in ranges:
         store.write(
             SQL["tagging: tagged"], json.loads(stretch.out.read_text(encoding="utf-8"))
@@ -147,28 +152,28 @@ def _report_progress(
     tagged: Iterable[dict[str, Any]], highest: int, progress: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
     for index, facts in enumerate(tagged):
-        if index % TOLD == 0:
+        if index % CONTEXTS_PER_PROGRESS_REPORT == 0:
             progress(
                 f"tagging parts of speech: context {facts['number']:,} of {highest:,}"
             )
         yield facts
 
 
-def _tag_range(stretch: _Range) -> list[Problem]:
+def _tag_context_range(stretch: _ContextRange) -> list[Problem]:
     tagger = _tagger(stretch.pipeline)
     with sqlite3.connect(f"{stretch.store.as_uri()}?mode=ro", uri=True) as connection:
         rows = list(
-            _tagged_contexts(
+            _iterate_tagged_contexts(
                 connection, tagger, stretch.after, stretch.last, stretch.is_everything
             )
         )
-    path = whole(stretch.out)
+    path = make_unfinished_path(stretch.out)
     path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     path.replace(stretch.out)
     return []
 
 
-def _tagged_contexts(
+def _iterate_tagged_contexts(
     connection: sqlite3.Connection,
     tagger: Tagger,
     after: int,

@@ -28,13 +28,13 @@ from scoring.metrics.discourse import RULES, sentence_spans
 from scoring.offline.arguments import markdown_table
 from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
 from scoring.tools.builders.reading import (
-    SENTENCES,
-    digest_of,
-    letters,
-    loader,
-    refusal,
+    FORMS_WITH_SENTENCES,
+    choose_loader,
+    compute_corpus_digest,
+    keep_letters_and_digits,
+    make_refusal,
 )
-from scoring.tools.builders.season import write_sheet
+from scoring.tools.builders.season import write_data_sheet
 from scoring.tools.builders.store import SQL, Store
 from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
 from tasks.types.clsumm.pairs import publication_year
@@ -49,7 +49,7 @@ OLDEST, NEWEST, SINGLE, YEAR = (
 )
 
 
-class Texts(Store):
+class StoreWithTexts(Store):
     """A store that also contains the full text of papers, as sentences with headings."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -80,7 +80,7 @@ class TopicRules:
 
 
 @dataclass(frozen=True)
-class Citing:
+class CitingPaper:
     """A paper that cites the reference paper of a topic.
 
     ``is_single`` is True if the paper cites the reference paper at least once outside
@@ -92,9 +92,9 @@ class Citing:
     is_single: bool
 
 
-def choose(
-    store: Texts, rules: TopicRules
-) -> tuple[list[tuple[Any, int, list[Citing]]], Counter[str]]:
+def choose_topics(
+    store: StoreWithTexts, rules: TopicRules
+) -> tuple[list[tuple[Any, int, list[CitingPaper]]], Counter[str]]:
     """Return the topics that meet the criteria in random order, and the number of
     rejected reference papers by reason.
 
@@ -107,7 +107,8 @@ def choose(
         store.rows(SQL["topics: citing"]), key=lambda row: row["cited"]
     ):
         citing = [
-            Citing(row["citing"], row["year"], bool(row["is_single"])) for row in rows
+            CitingPaper(row["citing"], row["year"], bool(row["is_single"]))
+            for row in rows
         ]
         paper = next(store.rows(SQL["topics: paper"], (cited,)))
         citations = (
@@ -118,12 +119,12 @@ def choose(
         else:
             eligible.append((paper, citations, citing))
     return sorted(
-        eligible, key=lambda topic: lot(rules.seed, topic[0]["paper_id"])
+        eligible, key=lambda topic: draw_random_key(rules.seed, topic[0]["paper_id"])
     ), left_out
 
 
 def _rejection_reason(
-    paper: Any, citations: int, citing: Sequence[Citing], rules: TopicRules
+    paper: Any, citations: int, citing: Sequence[CitingPaper], rules: TopicRules
 ) -> str:
     years = [
         citing_paper.year for citing_paper in citing if citing_paper.year is not None
@@ -141,10 +142,12 @@ def _rejection_reason(
     return "" if paper["has_text"] else "no text"
 
 
-def chosen_citing(
-    citing: Sequence[Citing], rules: TopicRules
-) -> Iterator[tuple[Citing, str]]:
-    drawn = sorted(citing, key=lambda paper: lot(rules.seed, paper.paper_id))
+def choose_citing_papers(
+    citing: Sequence[CitingPaper], rules: TopicRules
+) -> Iterator[tuple[CitingPaper, str]]:
+    drawn = sorted(
+        citing, key=lambda paper: draw_random_key(rules.seed, paper.paper_id)
+    )
     dated = [paper for paper in drawn if paper.year is not None]
     year = attrgetter("year")
     ends = {min(dated, key=year): OLDEST, max(dated, key=year): NEWEST}
@@ -161,11 +164,13 @@ def chosen_citing(
             left -= 1
 
 
-def lot(seed: int, name: str) -> str:
+def draw_random_key(seed: int, name: str) -> str:
     return hashlib.sha256(json.dumps([seed, name]).encode()).hexdigest()
 
 
-def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str, Any]:
+def compute_corpus_statistics(
+    inputs: Sequence[InputTopic], gold: Sequence[Topic]
+) -> dict[str, Any]:
     citances = (citance for topic in inputs for citance in topic.citances)
     citing = sum(
         len(citance.offsets) or max(1, len(list(sentence_spans(citance.text))))
@@ -178,16 +183,18 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
     years = [[year for year in topic if year is not None] for topic in dated]
     facts: dict[str, Any] = {
         "topics": len(inputs),
-        "reference_sentences": _spread([len(topic.sentences) for topic in inputs]),
-        "citing_papers": _spread(
+        "reference_sentences": _summarise_counts(
+            [len(topic.sentences) for topic in inputs]
+        ),
+        "citing_papers": _summarise_counts(
             [
                 len({citance.name.citing for citance in topic.citances})
                 for topic in inputs
             ]
         ),
-        "citances": _spread([len(topic.citances) for topic in inputs]),
+        "citances": _summarise_counts([len(topic.citances) for topic in inputs]),
         "citing_sentences": citing,
-        "years_of_citing_papers": _spread(
+        "years_of_citing_papers": _summarise_counts(
             [max(span) - min(span) for span in years if span]
         ),
     }
@@ -208,18 +215,18 @@ def statistics(inputs: Sequence[InputTopic], gold: Sequence[Topic]) -> dict[str,
     return {
         **facts,
         "annotated_citances": len(annotated),
-        "sentences_a_citance": _spread(counts),
+        "sentences_a_citance": _summarise_counts(counts),
         "sentences_a_citing_sentence": sum(counts) / by_one if by_one else None,
-        "spans_a_citance": _spread(
+        "spans_a_citance": _summarise_counts(
             [spans(sentences, topic.order) for topic, sentences in named]
         ),
         "citances_by_sentences": dict(sorted(Counter(counts).items())),
         "citances_by_facet": dict(sorted(facets.items())),
-        "annotators": _spread([len(topic.files) for topic in gold]),
+        "annotators": _summarise_counts([len(topic.files) for topic in gold]),
     }
 
 
-def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def format_statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in facts.items():
         if value is None:
             words = ""
@@ -233,7 +240,7 @@ def statistics_rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), words
 
 
-def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
+def _summarise_counts(counts: Sequence[int]) -> dict[str, float | int] | None:
     if not counts:
         return None
     sums = {"sum": sum(counts), "mean": fmean(counts), "deviation": pstdev(counts)}
@@ -243,11 +250,11 @@ def _spread(counts: Sequence[int]) -> dict[str, float | int] | None:
 ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
 #: Placeholders for citation marks whose printed form is unknown.
 MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
-_ODD = re.compile(r"[^A-Za-z0-9-]+")
+_UNSAFE_FILE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9-]+")
 
 
 @dataclass
-class Written:
+class TopicPaper:
     """The content of a paper that the builder writes to a file of a topic.
 
     ``sentences`` has a pair of section heading and sentence for each sentence.
@@ -265,7 +272,7 @@ class Written:
         is 1.
         """
         self.sentences.append((section, sentence))
-        for key in (_letters(sentence), _letters(unmarked)):
+        for key in (_normalise_to_letters(sentence), _normalise_to_letters(unmarked)):
             self.places.setdefault(key, len(self.sentences))
         return len(self.sentences)
 
@@ -280,7 +287,7 @@ class Written:
         )
         if (
             sid := self.places.get(
-                _letters(context["sentence"].replace(PLACEHOLDER, OTHER))
+                _normalise_to_letters(context["sentence"].replace(PLACEHOLDER, OTHER))
             )
         ) is None:
             for sentence in (context["before"], shown, context["after"]):
@@ -291,7 +298,7 @@ class Written:
         return sid, self.sentences[sid - 1][1]
 
     def xml(self) -> str:
-        lines = ["<PAPER>", element(0, 0, self.title)]
+        lines = ["<PAPER>", format_sentence_element(0, 0, self.title)]
         sid = 0
         for number, (section, group) in enumerate(
             groupby(self.sentences, key=itemgetter(0)), start=1
@@ -305,12 +312,12 @@ class Written:
             )
             for position, (_, sentence) in enumerate(group, start=1):
                 sid += 1
-                lines.append(element(sid, position, sentence))
+                lines.append(format_sentence_element(sid, position, sentence))
             lines.append("</ABSTRACT>" if is_abstract else "</SECTION>")
         return "\n".join([*lines, "</PAPER>", ""])
 
 
-def file_names(ids: Sequence[str]) -> dict[str, str]:
+def make_file_names(ids: Sequence[str]) -> dict[str, str]:
     """Return a file name for each id of a paper.
 
     File names contain no dots and no slashes, because the name of a run ends at its
@@ -318,7 +325,7 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for paper_id in ids:
-        plain = _ODD.sub("-", paper_id).strip("-") or "paper"
+        plain = _UNSAFE_FILE_NAME_CHARACTERS.sub("-", paper_id).strip("-") or "paper"
         name, number = plain, 1
         while name in names.values():
             number += 1
@@ -328,7 +335,11 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
 
 
 def write_topic(
-    store: Texts, cited: str, citing: Iterable[str], names: Mapping[str, str], out: Path
+    store: StoreWithTexts,
+    cited: str,
+    citing: Iterable[str],
+    names: Mapping[str, str],
+    out: Path,
 ) -> None:
     name = names[cited]
     files = {
@@ -337,13 +348,13 @@ def write_topic(
     }
     for folder in files.values():
         folder.mkdir(parents=True, exist_ok=True)
-    paper = written(store, cited)
+    paper = collect_paper_content(store, cited)
     (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
     abstract = [
         sentence for section, sentence in paper.sentences if section == ABSTRACT
     ]
     lines = [
-        element(sid, sid, sentence)
+        format_sentence_element(sid, sid, sentence)
         for sid, sentence in enumerate([paper.title, *abstract])
     ]
     (files["summary"] / f"{name}.abstract.txt").write_text(
@@ -351,7 +362,7 @@ def write_topic(
     )
     citances: list[str] = []
     for paper_id in citing:
-        citing_paper = written(store, paper_id)
+        citing_paper = collect_paper_content(store, paper_id)
         for context in store.rows(SQL["topics: contexts"], (paper_id, cited)):
             sid, text = citing_paper.place_of(context)
             values = {
@@ -363,7 +374,7 @@ def write_topic(
                     " ".join((context["marker"] or MARK).split())
                 ),
                 "Citation Offset": f"['{sid}']",
-                "Citation Text": element(sid, sid, text),
+                "Citation Text": format_sentence_element(sid, sid, text),
                 "Reference Offset": "[]",
                 **dict.fromkeys(("Reference Text", "Discourse Facet", "Annotator"), ""),
             }
@@ -380,14 +391,14 @@ def write_topic(
     )
 
 
-def written(store: Texts, paper_id: str) -> Written:
+def collect_paper_content(store: StoreWithTexts, paper_id: str) -> TopicPaper:
     """Return the content of a paper with its title, abstract and text.
 
     If the store has no text of the paper, the content has the sentences of its citation
     contexts.
     """
     paper = next(store.rows("SELECT * FROM papers WHERE paper_id = ?", (paper_id,)))
-    result = Written(paper["title"] or paper_id)
+    result = TopicPaper(paper["title"] or paper_id)
     rows = list(
         store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,))
     )
@@ -404,16 +415,16 @@ def written(store: Texts, paper_id: str) -> Written:
     return result
 
 
-def element(sid: int, ssid: int | None, sentence: str) -> str:
+def format_sentence_element(sid: int, ssid: int | None, sentence: str) -> str:
     place = "" if ssid is None else f' ssid="{ssid}"'
     return f'<S sid="{sid}"{place}>{escape(" ".join(sentence.split()))}</S>'
 
 
-def _letters(sentence: str) -> str:
-    return letters(sentence.replace(PLACEHOLDER, "").replace(OTHER, ""))
+def _normalise_to_letters(sentence: str) -> str:
+    return keep_letters_and_digits(sentence.replace(PLACEHOLDER, "").replace(OTHER, ""))
 
 
-TOPICS = "topics"
+TOPICS_FOLDER = "topics"
 
 
 def build_topics(
@@ -427,32 +438,36 @@ def build_topics(
     """Write CL-Summ topics and their data sheet into a folder. ``progress`` is called
     with the name of each step.
     """
-    read = loader(form, corpus)
-    if (out / TOPICS).exists():
-        raise refusal("it is there already", out / TOPICS, "a new folder")
+    read = choose_loader(form, corpus)
+    if (out / TOPICS_FOLDER).exists():
+        raise make_refusal("it is there already", out / TOPICS_FOLDER, "a new folder")
     with (
         TemporaryDirectory(prefix="citeboard-topics-") as folder,
-        closing(Texts(Path(folder) / "corpus")) as store,
+        closing(StoreWithTexts(Path(folder) / "corpus")) as store,
     ):
         progress("reading the corpus")
         read.load(corpus, store)
         progress("choosing papers that can be topics")
-        eligible, left_out = choose(store, rules)
+        eligible, left_out = choose_topics(store, rules)
         taken = eligible[: rules.topics]
         chosen = [
-            (paper, count, list(chosen_citing(citing, rules)))
+            (paper, count, list(choose_citing_papers(citing, rules)))
             for paper, count, citing in taken
         ]
         papers = [paper["paper_id"] for paper, *_ in chosen]
         papers += [one.paper_id for *_, citing in chosen for one, _ in citing]
-        names = file_names(list(dict.fromkeys(papers)))
+        names = make_file_names(list(dict.fromkeys(papers)))
         progress(f"writing {len(chosen):,} topics")
-        (out / TOPICS).mkdir(parents=True)
+        (out / TOPICS_FOLDER).mkdir(parents=True)
         topics = []
         for paper, citations, citing in chosen:
             cited = paper["paper_id"]
             write_topic(
-                store, cited, [one.paper_id for one, _ in citing], names, out / TOPICS
+                store,
+                cited,
+                [one.paper_id for one, _ in citing],
+                names,
+                out / TOPICS_FOLDER,
             )
             citing_papers = [
                 {
@@ -471,10 +486,14 @@ def build_topics(
             }
             topics.append({**facts, "citations": citations, "citing": citing_papers})
         facts = {
-            "corpus": {"form": read.name, **digest_of(corpus), **store.sizes()},
+            "corpus": {
+                "form": read.name,
+                **compute_corpus_digest(corpus),
+                **store.sizes(),
+            },
             "rules": {
                 **asdict(rules),
-                "sentences": "as given" if read.name in SENTENCES else RULES,
+                "sentences": "as given" if read.name in FORMS_WITH_SENTENCES else RULES,
             },
             "cited_papers": len(eligible) + left_out.total(),
             "left_out": dict(sorted(left_out.items())),
@@ -482,13 +501,15 @@ def build_topics(
             "topics": topics,
         }
     if topics:
-        inputs = read_input_topics(open_inputs([out / TOPICS]), {"annotation": "auto"})
-        facts["statistics"] = statistics(inputs, [])
-    write_sheet(out, facts, _sheet(facts))
+        inputs = read_input_topics(
+            open_inputs([out / TOPICS_FOLDER]), {"annotation": "auto"}
+        )
+        facts["statistics"] = compute_corpus_statistics(inputs, [])
+    write_data_sheet(out, facts, _write_data_sheet_lines(facts))
     return facts
 
 
-def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
+def _write_data_sheet_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     built, eligible = len(facts["topics"]), facts["eligible"]
     yield f"# Data sheet\n\n{built:,} topics of {eligible:,} papers that could be one.\n"
     for title in ("Corpus", "Rules", "Left out"):
@@ -512,4 +533,4 @@ def _sheet(facts: Mapping[str, Any]) -> Iterator[str]:
     )
     if "statistics" in facts:
         yield "## Statistics\n"
-        yield from markdown_table(("", ""), statistics_rows(facts["statistics"]))
+        yield from markdown_table(("", ""), format_statistics_rows(facts["statistics"]))

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from scoring.tools.builders.contexts import add_article
+from scoring.tools.builders.contexts import add_article_contexts
 from scoring.tools.builders.corpus import Article
-from scoring.tools.builders.reading import refusal
+from scoring.tools.builders.reading import make_refusal
 from scoring.tools.builders.store import Store
 from tasks.types.problems import InputRefused, Problem, quoted, refuse
 
 #: Minimum number of words of a title that is searched in the text of a reference.
 #: If the file marks the title of a reference, only the marked title is compared.
 MIN_TITLE_WORDS = 4
-_ENTITY = re.compile(r"&([A-Za-z]\w*);")
+_NAMED_ENTITY_PATTERN = re.compile(r"&([A-Za-z]\w*);")
 
 
 def xml_files(path: Path) -> list[Path]:
@@ -25,13 +25,13 @@ def xml_files(path: Path) -> list[Path]:
     return [file for file in files if file.suffix.lower() == ".xml" and file.is_file()]
 
 
-def parsed(file: Path) -> ET.Element:
+def parse_xml_file(file: Path) -> ET.Element:
     """Return the root element. Raises InputRefused if the file is not XML or declares
     entities of its own.
     """
     text = file.read_bytes().decode("utf-8-sig", errors="replace")
     if "<!ENTITY" in text:
-        raise refusal("the file declares entities of its own", file)
+        raise make_refusal("the file declares entities of its own", file)
 
     def character(entity: re.Match[str]) -> str:
         if entity[1] in ("lt", "gt", "amp", "quot", "apos"):
@@ -39,7 +39,9 @@ def parsed(file: Path) -> ET.Element:
         plain = html.unescape(entity[0])
         return plain if plain != entity[0] else f"&amp;{entity[1]};"
 
-    content = re.sub(r"^\s*<\?xml[^>]*\?>", "", _ENTITY.sub(character, text), count=1)
+    content = re.sub(
+        r"^\s*<\?xml[^>]*\?>", "", _NAMED_ENTITY_PATTERN.sub(character, text), count=1
+    )
     try:
         root: ET.Element = ET.fromstring(content)  # noqa: S314  (no entities)
     except (ET.ParseError, RecursionError) as fault:
@@ -61,28 +63,28 @@ def load_papers(
     path: Path,
     store: Store,
     named: Callable[[Path], tuple[str, str]],
-    article_of: Callable[[Path, "Titles"], Article],
+    article_of: Callable[[Path, "TitleIndex"], Article],
 ) -> None:
     """Add the paper in each XML file of a collection to the store. Raises InputRefused.
 
     ``named`` returns the id and title of a file's paper.
     """
     if not (files := xml_files(path)):
-        raise refusal(
+        raise make_refusal(
             "no corpus was found", path, "files that end in .xml, one for each paper"
         )
-    titles = Titles(files, named)
+    titles = TitleIndex(files, named)
     for file in files:
         try:
             article = article_of(file, titles)
         except RecursionError as fault:
-            raise refusal(
+            raise make_refusal(
                 "its elements stand in each other too deeply to be read", file
             ) from fault
-        add_article(article, store)
+        add_article_contexts(article, store)
 
 
-class Titles:
+class TitleIndex:
     """An index that finds papers by the words of their titles. The index leaves out
     titles that several papers share.
 
@@ -112,7 +114,7 @@ class Titles:
                     )
                 )
             seen[name] = file
-            names.setdefault(words_of(title), []).append(name)
+            names.setdefault(split_title_words(title), []).append(name)
         refuse(problems)
         self.papers = {
             words: of[0] for words, of in names.items() if words and len(of) == 1
@@ -130,8 +132,8 @@ class Titles:
         title that the text of the reference contains.
         """
         if title:
-            return self.papers.get(words_of(title))
-        words = words_of(raw)
+            return self.papers.get(split_title_words(title))
+        words = split_title_words(raw)
         fitting: list[tuple[str, ...]] = []
         for place in range(len(words)):
             near = self.by_start.get(words[place : place + MIN_TITLE_WORDS], ())
@@ -139,9 +141,9 @@ class Titles:
         return self.papers[max(fitting, key=len)] if fitting else None
 
 
-def words_of(title: str) -> tuple[str, ...]:
+def split_title_words(title: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", title.lower()))
 
 
-def text_of(element: ET.Element | None) -> str:
+def join_element_text(element: ET.Element | None) -> str:
     return "" if element is None else " ".join("".join(element.itertext()).split())

@@ -11,18 +11,22 @@ from django.db import transaction
 from django.utils import timezone
 
 from citeboard.core.audit import as_json
-from citeboard.core.instants import as_told
+from citeboard.core.instants import setting_value_for_api
 from citeboard.teams.models import Membership, Team, User
 from tasks import models
-from tasks.delivery.notifications.reading import channels
-from tasks.delivery.webhooks.services import due_at, holding, queue_event
+from tasks.delivery.notifications.reading import channels_by_person
+from tasks.delivery.webhooks.services import (
+    hold_messages,
+    message_due_at,
+    queue_webhook_event,
+)
 from tasks.models.notifications import Channel, Kind
 from tasks.models.registrations import name_to_others
 
-OF_DATES = (Kind.DEADLINE, Kind.MOVED)
+DATE_KINDS = (Kind.DEADLINE, Kind.MOVED)
 
 
-def notify(
+def notify_people(
     kind: Kind,
     event: str,
     people: Iterable[int],
@@ -41,7 +45,7 @@ def notify(
     already = models.Notification.objects.filter(event=event).values_list(
         "user", flat=True
     )
-    told = channels(sorted(set(people).difference(already)), kind)
+    told = channels_by_person(sorted(set(people).difference(already)), kind)
     now = timezone.now()
     place = season.pk if season else phase.task.season_id if phase else None
     columns: dict[str, Any] = {
@@ -54,11 +58,11 @@ def notify(
     columns |= {"submission": submission, "facts": dict(facts or {}), "created_at": now}
     mails = [person for person, channel in told.items() if channel == Channel.MAIL]
     with transaction.atomic():
-        due = now if kind in OF_DATES else due_at(event, now)
+        due = now if kind in DATE_KINDS else message_due_at(event, now)
         jobs = dict(
             zip(
                 mails,
-                models.Job.to_post(models.Job.Kind.MAIL, len(mails), now, due),
+                models.Job.create_post_jobs(models.Job.Kind.MAIL, len(mails), now, due),
                 strict=True,
             )
         )
@@ -71,26 +75,26 @@ def notify(
     return len(rows)
 
 
-def forget(event: str, **of: int) -> None:
+def delete_notifications(event: str, **of: int) -> None:
     models.Notification.objects.filter(event=event, **of).delete()
 
 
-def members_of(team: Team) -> list[int]:
+def member_ids_of(team: Team) -> list[int]:
     return list(Membership.objects.filter(team=team).values_list("user_id", flat=True))
 
 
-def leads_of(team: Team) -> list[int]:
+def lead_ids_of(team: Team) -> list[int]:
     lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     return list(lead.values_list("user_id", flat=True))
 
 
-def runners_of(season: models.Season) -> list[int]:
+def organiser_ids_of(season: models.Season) -> list[int]:
     return list(
         models.Organiser.objects.filter(season=season).values_list("user_id", flat=True)
     )
 
 
-def participants_of(season: models.Season) -> list[int]:
+def participant_ids_of(season: models.Season) -> list[int]:
     entries = models.Registration.objects.filter(season=season).not_refused()
     teams = Membership.objects.filter(
         team__in=entries.values("team"), user__is_active=True
@@ -98,18 +102,18 @@ def participants_of(season: models.Season) -> list[int]:
     return list(teams.values_list("user_id", flat=True))
 
 
-def without(people: Iterable[int], person: User | None) -> list[int]:
+def exclude_person(people: Iterable[int], person: User | None) -> list[int]:
     return [own for own in people if person is None or own != person.pk]
 
 
 Status = models.Submission.Status
 
 
-def tell_scored(job: models.Job, *, is_first: bool) -> None:
-    if (run := _run_of(job)) is None:
+def notify_run_scored(job: models.Job, *, is_first: bool) -> None:
+    if (run := _team_run_of_job(job)) is None:
         return
     if is_first:
-        _post(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
+        _queue_run_webhook(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
     if run.phase.own_runs_show == models.Phase.OwnRuns.NOTHING:
         return
     if is_first:
@@ -119,11 +123,11 @@ def tell_scored(job: models.Job, *, is_first: bool) -> None:
         event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
         facts = {"gold": job.gold.number, "changed": _rescoring_cause(job)}
         event += f"-{job.rules}" if facts["changed"] == "rules" else ""
-        with holding(job.gold.created_at):
-            notify(
+        with hold_messages(job.gold.created_at):
+            notify_people(
                 Kind.RESCORED,
                 event,
-                members_of(run.team),
+                member_ids_of(run.team),
                 phase=run.phase,
                 team=run.team,
                 facts=facts,
@@ -146,24 +150,24 @@ def _rescoring_cause(job: models.Job) -> str:
     )
 
 
-def tell_failed(job: models.Job, *, has_problems: bool) -> None:
-    run = _run_of(job)
+def notify_run_failed(job: models.Job, *, has_problems: bool) -> None:
+    run = _team_run_of_job(job)
     if run is not None and run.status == Status.FAILED:
         attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
         kind, event = (
             Kind.REFUSED if has_problems else Kind.FAILED,
             f"run-{run.pk}-failed-{job.pk}{attempt}",
         )
-        _post(kind, event, run)
+        _queue_run_webhook(kind, event, run)
         _notify_members(kind, event, run)
 
 
-def tell_tries(given: models.ExtraTries) -> None:
+def notify_extra_tries(given: models.ExtraTries) -> None:
     people, facts = (
-        members_of(given.team),
+        member_ids_of(given.team),
         {"tries": given.tries, "reason": given.reason},
     )
-    notify(
+    notify_people(
         Kind.TRIES,
         f"tries-{given.pk}",
         people,
@@ -173,7 +177,7 @@ def tell_tries(given: models.ExtraTries) -> None:
     )
 
 
-def tell_excluded(
+def notify_run_excluded(
     run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime
 ) -> None:
     _notify_members(
@@ -185,21 +189,21 @@ def tell_excluded(
     )
 
 
-def _run_of(job: models.Job) -> models.Submission | None:
+def _team_run_of_job(job: models.Job) -> models.Submission | None:
     if not job.sets_status:
         return None
     runs = models.Submission.objects.select_related("phase__task", "team")
     return runs.filter(pk=job.submission.pk, team__isnull=False).first()
 
 
-def _post(kind: Kind, event: str, run: models.Submission) -> None:
+def _queue_run_webhook(kind: Kind, event: str, run: models.Submission) -> None:
     assert run.team is not None
     where = {
         "task": run.phase.task.slug,
         "phase": run.phase.slug,
         "team": run.team.slug,
     }
-    queue_event(
+    queue_webhook_event(
         kind, event, run.phase.task.season_id, run=run.pk, number=run.number, **where
     )
 
@@ -208,23 +212,25 @@ def _notify_members(
     kind: Kind, event: str, run: models.Submission, **facts: str
 ) -> None:
     assert run.team is not None
-    notify(kind, event, members_of(run.team), submission=run, facts=facts)
+    notify_people(kind, event, member_ids_of(run.team), submission=run, facts=facts)
 
 
-def tell_question(question: models.Question, *, by: User) -> None:
+def notify_question_asked(question: models.Question, *, by: User) -> None:
     season, event = question.season, f"question-{question.pk}"
-    queue_event(Kind.QUESTION, event, season, question=question.pk)
-    people = without(runners_of(season), by)
-    notify(Kind.QUESTION, event, people, season=season, facts={"text": question.text})
+    queue_webhook_event(Kind.QUESTION, event, season, question=question.pk)
+    people = exclude_person(organiser_ids_of(season), by)
+    notify_people(
+        Kind.QUESTION, event, people, season=season, facts={"text": question.text}
+    )
 
 
-def tell_answered(question: models.Question) -> None:
+def notify_question_answered(question: models.Question) -> None:
     """Notify the person who asked a question. An edited answer is a new event."""
     if question.asked_by_id is None:
         return
     event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
     facts = {"question": question.text, "answer": question.answer}
-    notify(
+    notify_people(
         Kind.ANSWERED,
         event,
         [question.asked_by_id],
@@ -233,15 +239,15 @@ def tell_answered(question: models.Question) -> None:
     )
 
 
-def tell_report(report: models.Report) -> None:
+def notify_abuse_report(report: models.Report) -> None:
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
         "pk", flat=True
     )
     facts = {"text": report.text, "address": report.address}
-    notify(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
+    notify_people(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
-def tell_shared(season: models.Season, other: int) -> None:
+def notify_shared_texts(season: models.Season, other: int) -> None:
     """Notify a season's organisers once that another organiser's season contains many
     of the same texts. The text of the notification does not name the other season.
     """
@@ -250,34 +256,36 @@ def tell_shared(season: models.Season, other: int) -> None:
         season=season, role=models.Organiser.Role.ORGANISER
     )
     readers = people.exclude(user__in=theirs).values_list("user_id", flat=True)
-    notify(Kind.SHARED, f"season-{season.pk}-shares-{other}", readers, season=season)
+    notify_people(
+        Kind.SHARED, f"season-{season.pk}-shares-{other}", readers, season=season
+    )
 
 
-def tell_claim(claim: models.Claim) -> None:
+def notify_claim_made(claim: models.Claim) -> None:
     """Notify the organisers of both seasons of a claim, without naming the other
     season. Site staff are also notified, since staff decide on the claim.
     """
-    _tell_claim(claim, "made")
+    _notify_claim_organisers(claim, "made")
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
         "pk", flat=True
     )
     facts = {"season": claim.season.title, "later": claim.later.title}
-    notify(Kind.CLAIM, f"claim-{claim.pk}", staff, facts=facts)
+    notify_people(Kind.CLAIM, f"claim-{claim.pk}", staff, facts=facts)
 
 
-def tell_decided_claim(claim: models.Claim) -> None:
+def notify_claim_decided(claim: models.Claim) -> None:
     assert claim.decided_at is not None
-    _tell_claim(claim, f"decided-{claim.decided_at.timestamp()}")
+    _notify_claim_organisers(claim, f"decided-{claim.decided_at.timestamp()}")
 
 
-def _tell_claim(claim: models.Claim, what: str) -> None:
+def _notify_claim_organisers(claim: models.Claim, what: str) -> None:
     for side, season in (("earlier", claim.season), ("later", claim.later)):
         people = models.Organiser.objects.filter(
             season=season, role=models.Organiser.Role.ORGANISER
         )
         facts = {"side": side, "state": str(claim.state), "reason": claim.reason}
         event = f"claim-{claim.pk}-{side}-{what}"
-        notify(
+        notify_people(
             Kind.SHARED,
             event,
             people.values_list("user_id", flat=True),
@@ -286,7 +294,7 @@ def _tell_claim(claim: models.Claim, what: str) -> None:
         )
 
 
-def tell_to_confirm(
+def notify_results_to_confirm(
     phase: models.Phase,
     runs: Mapping[Team, list[models.Submission]],
     *,
@@ -296,19 +304,22 @@ def tell_to_confirm(
     """Notify the leads of teams whose runs have results that a lead must confirm.
     Return the number of notified leads.
     """
-    event = f"{_prefix(phase)}{phase.confirmation_reopened}-{phase.closes.timestamp()}-{gold}"
+    prefix = f"{_confirmation_event_prefix(phase)}{phase.confirmation_reopened}"
+    event = f"{prefix}-{phase.closes.timestamp()}-{gold}"
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None
     season = phase.task.season
     sent = models.Notification.objects.filter(event__startswith=f"{event}-")
     known = set(sent.values_list("event", flat=True))
     if not known:
-        queue_event(Kind.CONFIRM, event, season, **where, is_reopened=is_reopened)
+        queue_webhook_event(
+            Kind.CONFIRM, event, season, **where, is_reopened=is_reopened
+        )
     return sum(
-        notify(
+        notify_people(
             Kind.CONFIRM,
             f"{event}-{team.pk}",
-            without(leads_of(team), by),
+            exclude_person(lead_ids_of(team), by),
             phase=phase,
             team=team,
             facts={
@@ -321,22 +332,22 @@ def tell_to_confirm(
     )
 
 
-def forget_to_confirm(phase: models.Phase) -> None:
+def delete_confirmation_requests(phase: models.Phase) -> None:
     models.Notification.objects.filter(
-        kind=Kind.CONFIRM, event__startswith=_prefix(phase)
+        kind=Kind.CONFIRM, event__startswith=_confirmation_event_prefix(phase)
     ).delete()
 
 
-def _prefix(phase: models.Phase) -> str:
+def _confirmation_event_prefix(phase: models.Phase) -> str:
     return f"phase-{phase.pk}-confirm-"
 
 
-#: Participants get a reminder `AHEAD` before the end of a phase.
-AHEAD = dt.timedelta(hours=48)
+#: Participants get a reminder `REMINDER_LEAD_TIME` before the end of a phase.
+REMINDER_LEAD_TIME = dt.timedelta(hours=48)
 
 
 @dataclass(frozen=True)
-class PhaseFacts:
+class PhaseDeadlineAndLimits:
     closes: dt.datetime
     runs_per_day: int | None
     runs_in_total: int | None
@@ -350,8 +361,12 @@ class PhaseFacts:
         return self.runs_per_day, self.runs_in_total
 
 
-def tell_changed_phase(
-    phase: models.Phase, before: PhaseFacts, *, at: dt.datetime, by: User | None
+def notify_phase_changed(
+    phase: models.Phase,
+    before: PhaseDeadlineAndLimits,
+    *,
+    at: dt.datetime,
+    by: User | None,
 ) -> None:
     season = phase.task.season
     if not season.is_public:
@@ -359,18 +374,24 @@ def tell_changed_phase(
     if phase.closes != before.closes and max(phase.closes, before.closes) > at:
         facts = {"before": as_json(before.closes), "after": as_json(phase.closes)}
         event = f"phase-{phase.pk}-moved-{at.timestamp()}"
-        ends = {name: as_told("closes", end) for name, end in facts.items()}
-        queue_event(
+        ends = {
+            name: setting_value_for_api("closes", end) for name, end in facts.items()
+        }
+        queue_webhook_event(
             Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **ends
         )
-        people = without(participants_of(season), by)
-        notify(Kind.MOVED, event, people, season=season, phase=phase, facts=facts)
-    after = PhaseFacts.of(phase).limits
+        people = exclude_person(participant_ids_of(season), by)
+        notify_people(
+            Kind.MOVED, event, people, season=season, phase=phase, facts=facts
+        )
+    after = PhaseDeadlineAndLimits.of(phase).limits
     if after != before.limits and phase.closes > at:
         event = f"phase-{phase.pk}-limits-{at.timestamp()}"
         limits = {"before": list(before.limits), "after": list(after)}
-        people = without(participants_of(season), by)
-        notify(Kind.LIMITS, event, people, season=season, phase=phase, facts=limits)
+        people = exclude_person(participant_ids_of(season), by)
+        notify_people(
+            Kind.LIMITS, event, people, season=season, phase=phase, facts=limits
+        )
 
 
 def remind_of_deadlines(at: dt.datetime | None = None) -> int:
@@ -379,7 +400,7 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     """
     at = at or timezone.now()
     soon = models.Phase.objects.open(at).filter(
-        closes__lte=at + AHEAD,
+        closes__lte=at + REMINDER_LEAD_TIME,
         task__season__is_public=True,
         task__is_reported_only=False,
     )
@@ -387,8 +408,8 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     for phase in soon.select_related("task__season"):
         event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
         if not models.Notification.objects.filter(event=event).exists():
-            people = participants_of(phase.task.season)
-            told += notify(
+            people = participant_ids_of(phase.task.season)
+            told += notify_people(
                 Kind.DEADLINE,
                 event,
                 people,
@@ -398,24 +419,28 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     return told
 
 
-def tell_announced(
+def notify_announcement(
     season: models.Season, announcement: models.Announcement, *, by: User | None
 ) -> None:
-    people = without([*participants_of(season), *runners_of(season)], by)
-    notify(
+    people = exclude_person(
+        [*participant_ids_of(season), *organiser_ids_of(season)], by
+    )
+    notify_people(
         Kind.ANNOUNCED,
         announcement.event,
         people,
         season=season,
         facts={"text": announcement.text},
     )
-    queue_event(Kind.ANNOUNCED, announcement.event, season, text=announcement.text)
+    queue_webhook_event(
+        Kind.ANNOUNCED, announcement.event, season, text=announcement.text
+    )
 
 
-def tell_mailed(
+def notify_group_mail(
     season: models.Season, number: int, people: Iterable[int], **facts: str
 ) -> None:
-    notify(
+    notify_people(
         Kind.MAILED,
         f"season-{season.pk}-mailed-{number}",
         people,
@@ -424,42 +449,49 @@ def tell_mailed(
     )
 
 
-def reword_announced(announcement: models.Announcement) -> None:
+def update_announcement_text(announcement: models.Announcement) -> None:
     models.Notification.objects.filter(event=announcement.event).update(
         facts={"text": announcement.text}
     )
 
 
-def tell_terms(terms: models.Terms, *, by: User | None) -> None:
+def notify_new_terms(terms: models.Terms, *, by: User | None) -> None:
     season = terms.season
     if season.is_public:
         facts = {
             "version": terms.number,
             "counts_from": terms.counts_from and as_json(terms.counts_from),
         }
-        people = without(participants_of(season), by)
-        notify(Kind.TERMS, f"terms-{terms.pk}", people, season=season, facts=facts)
+        people = exclude_person(participant_ids_of(season), by)
+        notify_people(
+            Kind.TERMS, f"terms-{terms.pk}", people, season=season, facts=facts
+        )
 
 
-def tell_asked(registration: models.Registration, *, by: User | None) -> None:
+def notify_entry_requested(
+    registration: models.Registration, *, by: User | None
+) -> None:
     season, event = registration.season, f"registration-{registration.pk}-asked"
-    queue_event(Kind.ASKED, event, season, team=registration.team.slug)
-    people, facts = without(runners_of(season), by), {"message": registration.message}
-    notify(
+    queue_webhook_event(Kind.ASKED, event, season, team=registration.team.slug)
+    people, facts = (
+        exclude_person(organiser_ids_of(season), by),
+        {"message": registration.message},
+    )
+    notify_people(
         Kind.ASKED, event, people, season=season, team=registration.team, facts=facts
     )
 
 
-def tell_decided(registration: models.Registration) -> None:
+def notify_entry_decided(registration: models.Registration) -> None:
     assert registration.decided_at is not None
     event = (
         f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
     )
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
-    queue_event(Kind.DECIDED, event, registration.season, **decided)
-    people = members_of(registration.team)
+    queue_webhook_event(Kind.DECIDED, event, registration.season, **decided)
+    people = member_ids_of(registration.team)
     facts = {"is_approved": registration.is_approved, "reason": registration.reason}
-    notify(
+    notify_people(
         Kind.DECIDED,
         event,
         people,
@@ -469,12 +501,16 @@ def tell_decided(registration: models.Registration) -> None:
     )
 
 
-def tell_role(
+def notify_role_changed(
     season: models.Season, user: User, role: str, *, at: dt.datetime, by: User | None
 ) -> None:
     event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
-    notify(
-        Kind.ROLE, event, without([user.pk], by), season=season, facts={"role": role}
+    notify_people(
+        Kind.ROLE,
+        event,
+        exclude_person([user.pk], by),
+        season=season,
+        facts={"role": role},
     )
 
 
@@ -482,19 +518,19 @@ def sheet_event(sheet: int) -> str:
     return f"sheet-{sheet}"
 
 
-def tell_sheet(
+def notify_sheet_assigned(
     sheet: int, phase: models.Phase, person: int, *, has_pairs: bool = False
 ) -> None:
     facts = {"sheet": sheet, **({"pairs": True} if has_pairs else {})}
-    notify(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts=facts)
+    notify_people(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts=facts)
 
 
-def tell_join_asked(asked: models.JoinRequest) -> None:
+def notify_join_requested(asked: models.JoinRequest) -> None:
     people, facts = (
-        members_of(asked.team),
+        member_ids_of(asked.team),
         {"person": str(asked.user), "message": asked.message},
     )
-    notify(
+    notify_people(
         Kind.JOIN_ASKED,
         asked.event,
         people,
@@ -504,9 +540,9 @@ def tell_join_asked(asked: models.JoinRequest) -> None:
     )
 
 
-def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
+def notify_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
     event, facts = f"{asked.event}-decided", {"is_accepted": is_accepted}
-    notify(
+    notify_people(
         Kind.JOIN_DECIDED,
         event,
         [asked.user_id],
@@ -516,24 +552,26 @@ def tell_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
     )
 
 
-def tell_merge_asked(proposal: models.MergeProposal) -> None:
+def notify_merge_proposed(proposal: models.MergeProposal) -> None:
     into, facts = (
         proposal.into,
         {"other": name_to_others(proposal.season, proposal.team)},
     )
-    notify(
+    notify_people(
         Kind.MERGE_ASKED,
         proposal.event,
-        leads_of(into),
+        lead_ids_of(into),
         season=proposal.season,
         team=into,
         facts=facts,
     )
 
 
-def tell_merged(
+def notify_teams_merged(
     season: models.Season, team: Team, into: Team, *, at: dt.datetime, reason: str
 ) -> None:
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
-    notify(Kind.MERGED, event, members_of(into), season=season, team=into, facts=facts)
+    notify_people(
+        Kind.MERGED, event, member_ids_of(into), season=season, team=into, facts=facts
+    )

@@ -7,17 +7,17 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
-from citeboard.teams.membership import invitations_for
+from citeboard.teams.membership import waiting_invitations_for
 from citeboard.teams.models import MailedInvitation, User
 from tasks.models import Notification, NotificationChoice
 from tasks.models.notifications import Channel, Kind, NotificationQuerySet
 
-_KEPT = "_citeboard_unread"
-_TABLES = {
+_UNREAD_COUNT_ATTRIBUTE = "_citeboard_unread"
+_QUOTED_TABLE_NAMES = {
     model.__name__.lower(): connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001  (public by name)
     for model in (EmailAddress, MailedInvitation, Notification)
 }
-_MAY_HAVE = """
+_UNREAD_AND_INVITATIONS_SQL = """
 SELECT EXISTS (SELECT 1 FROM {notification} n WHERE n.user_id = %(user)s AND n.read_at IS NULL),
 EXISTS (
     SELECT 1 FROM {mailedinvitation} i JOIN {emailaddress} a ON LOWER(a.email) = i.address
@@ -38,21 +38,21 @@ def mark_read(*, user: User, ids: Iterable[int] | None = None) -> int:
     return own.update(read_at=timezone.now())
 
 
-def unread(request: HttpRequest) -> int:
+def count_unread(request: HttpRequest) -> int:
     if not isinstance(request.user, User):
         return 0
-    found: int | None = getattr(request, _KEPT, None)
+    found: int | None = getattr(request, _UNREAD_COUNT_ATTRIBUTE, None)
     if found is None:
-        has_notifications, has_invitations = _may_have(request.user)
+        has_notifications, has_invitations = _has_unread_and_invitations(request.user)
         found = (
             notifications_of(request.user).unread().count() if has_notifications else 0
         )
-        found += invitations_for(request.user).count() if has_invitations else 0
-        setattr(request, _KEPT, found)
+        found += waiting_invitations_for(request.user).count() if has_invitations else 0
+        setattr(request, _UNREAD_COUNT_ATTRIBUTE, found)
     return found
 
 
-def _may_have(user: User) -> tuple[bool, bool]:
+def _has_unread_and_invitations(user: User) -> tuple[bool, bool]:
     """Return one truth value for unread notifications of the user, and one for waiting
     invitations.
     """
@@ -61,29 +61,31 @@ def _may_have(user: User) -> tuple[bool, bool]:
         "waiting": MailedInvitation.State.WAITING.value,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_MAY_HAVE.format(**_TABLES), values)
+        cursor.execute(
+            _UNREAD_AND_INVITATIONS_SQL.format(**_QUOTED_TABLE_NAMES), values
+        )
         notifications, invitations = cursor.fetchone()
     return bool(notifications), bool(invitations)
 
 
-def unread_messages(request: HttpRequest) -> dict[str, Any]:
-    return {"unread_messages": lambda: unread(request)}
+def unread_messages_context(request: HttpRequest) -> dict[str, Any]:
+    return {"unread_messages": lambda: count_unread(request)}
 
 
-#: By default, users get no e-mails about the frequent events in `_WITHOUT_MAIL`.
-_WITHOUT_MAIL = (Kind.SCORED,)
-_SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
+#: By default, users get no e-mails about the frequent events in `_KINDS_WITHOUT_MAIL`.
+_KINDS_WITHOUT_MAIL = (Kind.SCORED,)
+_UNSUBSCRIBE_SIGNER = Signer(salt="tasks.notifications.unsubscribe", sep=".")
 
 
-class LinkNotValid(Exception):
+class InvalidUnsubscribeLink(Exception):
     pass
 
 
 def default_channel(kind: str) -> Channel:
-    return Channel.SITE if kind in _WITHOUT_MAIL else Channel.MAIL
+    return Channel.SITE if kind in _KINDS_WITHOUT_MAIL else Channel.MAIL
 
 
-def channels(people: Iterable[int], kind: str) -> dict[int, Channel]:
+def channels_by_person(people: Iterable[int], kind: str) -> dict[int, Channel]:
     chosen = NotificationChoice.objects.filter(user__in=list(people), kind=kind)
     by_person = {
         person: Channel(channel)
@@ -92,14 +94,14 @@ def channels(people: Iterable[int], kind: str) -> dict[int, Channel]:
     return {person: by_person.get(person, default_channel(kind)) for person in people}
 
 
-def choices_of(user: User) -> dict[Kind, Channel]:
+def channels_by_kind(user: User) -> dict[Kind, Channel]:
     chosen = dict(
         NotificationChoice.objects.filter(user=user).values_list("kind", "channel")
     )
     return {kind: Channel(chosen.get(kind, default_channel(kind))) for kind in Kind}
 
 
-def choose(*, user: User, wanted: Mapping[str, str]) -> None:
+def set_channels(*, user: User, wanted: Mapping[str, str]) -> None:
     for kind, channel in wanted.items():
         chosen = {"channel": Channel(channel)}
         NotificationChoice.objects.update_or_create(
@@ -111,17 +113,17 @@ def unsubscribe_secret(user: User, kind: str) -> str:
     """Return the secret of an unsubscribe link. The link ends e-mails about one kind of
     event to one user.
     """
-    return _SIGNER.sign(f"{user.pk}-{kind}")
+    return _UNSUBSCRIBE_SIGNER.sign(f"{user.pk}-{kind}")
 
 
-def subscription_of(secret: str) -> tuple[User, Kind]:
+def subscription_in_link(secret: str) -> tuple[User, Kind]:
     try:
-        number, _, kind = _SIGNER.unsign(secret).partition("-")
+        number, _, kind = _UNSUBSCRIBE_SIGNER.unsign(secret).partition("-")
         return User.objects.get(pk=int(number)), Kind(kind)
     except (BadSignature, ValueError, User.DoesNotExist) as unknown:
-        raise LinkNotValid from unknown
+        raise InvalidUnsubscribeLink from unknown
 
 
-def unsubscribe(user: User, kind: Kind) -> None:
-    if choices_of(user)[kind] == Channel.MAIL:
-        choose(user=user, wanted={kind: Channel.SITE})
+def end_mails_of_kind(user: User, kind: Kind) -> None:
+    if channels_by_kind(user)[kind] == Channel.MAIL:
+        set_channels(user=user, wanted={kind: Channel.SITE})

@@ -10,61 +10,61 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.instants import day_and_time, is_no_end
-from citeboard.core.words import counted, listed, thousands
+from citeboard.core.instants import format_day_and_time, is_no_end
+from citeboard.core.words import count_with_noun, format_thousands, join_names
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
 from tasks.models.notifications import Kind
 
-#: `AOE` is Anywhere on Earth, the time zone in which each day ends last.
-AOE = dt.timezone(dt.timedelta(hours=-12), "AoE")
+#: `AOE_ZONE` is Anywhere on Earth, the time zone in which each day ends last.
+AOE_ZONE = dt.timezone(dt.timedelta(hours=-12), "AoE")
 
 
 @dataclass(frozen=True)
-class Words:
+class NotificationText:
     title: str
     text: str
     path: str
 
 
-def words_of(told: Notification) -> Words:
+def write_notification_text(told: Notification) -> NotificationText:
     return _WRITERS[Kind(told.kind)](told)
 
 
-def _scored(told: Notification) -> Words:
-    title = _("%(run)s was scored") % {"run": _run(told)}
+def _scored(told: Notification) -> NotificationText:
+    title = _("%(run)s was scored") % {"run": _run_name(told)}
     text = _(
         "Every answer was compared with the gold of %(phase)s. The page of the run "
         "shows the scores that you may see."
     )
-    return Words(title, text % {"phase": _phase(told)}, _page_of_run(told))
+    return NotificationText(title, text % {"phase": _phase_name(told)}, _run_url(told))
 
 
-def _failed(notification: Notification) -> Words:
+def _failed(notification: Notification) -> NotificationText:
     reason = notification.submission.reason if notification.submission else ""
     text = "\n\n".join(
         filter(None, (reason, _("The page of the run says what you can do.")))
     )
-    return Words(
-        _("%(run)s could not be scored") % {"run": _run(notification)},
+    return NotificationText(
+        _("%(run)s could not be scored") % {"run": _run_name(notification)},
         text,
-        _page_of_run(notification),
+        _run_url(notification),
     )
 
 
-def _refused(notification: Notification) -> Words:
+def _refused(notification: Notification) -> NotificationText:
     text = _(
         "The file was checked after it was submitted, and cannot be scored as it is. "
         "The page of the run lists every problem by line. It has not used up a try."
     )
-    return Words(
-        _("%(run)s was refused") % {"run": _run(notification)},
+    return NotificationText(
+        _("%(run)s was refused") % {"run": _run_name(notification)},
         text,
-        _page_of_run(notification),
+        _run_url(notification),
     )
 
 
-def _rescored(notification: Notification) -> Words:
+def _rescored(notification: Notification) -> NotificationText:
     title = _("Runs of %(team)s in %(phase)s were rescored")
     texts = {
         "gold": _(
@@ -86,19 +86,24 @@ def _rescored(notification: Notification) -> Words:
         notification.facts.get("changed")
         or ("gold" if notification.facts.get("is_of_gold", True) else "options")
     ]
-    title %= {"team": notification.team, "phase": _phase(notification)}
-    return Words(
+    title %= {"team": notification.team, "phase": _phase_name(notification)}
+    return NotificationText(
         title, text % {"version": notification.facts["gold"]}, reverse("own-runs")
     )
 
 
-def _deadline(told: Notification) -> Words:
+def _deadline(told: Notification) -> NotificationText:
     title = _("%(phase)s closes at %(instant)s")
-    title %= {"phase": _phase(told), "instant": _instant(told.facts["closes"])}
-    return Words(title, _("Runs whose upload begins before that count."), _board(told))
+    title %= {
+        "phase": _phase_name(told),
+        "instant": _format_instant(told.facts["closes"]),
+    }
+    return NotificationText(
+        title, _("Runs whose upload begins before that count."), _board_url(told)
+    )
 
 
-def _moved(told: Notification) -> Words:
+def _moved(told: Notification) -> NotificationText:
     before, after = told.facts["before"], told.facts["after"]
     has_end = not is_no_end("closes", after)
     name = (
@@ -106,29 +111,29 @@ def _moved(told: Notification) -> Words:
         if has_end
         else _("%(phase)s has no end now")
     )
-    name %= {"phase": _phase(told), "instant": _instant(after)}
+    name %= {"phase": _phase_name(told), "instant": _format_instant(after)}
     text = (
         _("Before, it had no end.")
         if is_no_end("closes", before)
         else _("Before, it was %(instant)s.")
     )
-    text %= {"instant": _instant(before)}
-    return Words(name, text, _board(told))
+    text %= {"instant": _format_instant(before)}
+    return NotificationText(name, text, _board_url(told))
 
 
-def _limits(told: Notification) -> Words:
+def _limits(told: Notification) -> NotificationText:
     text = _("It was %(before)s; it is %(after)s now.")
     text %= {
-        "before": _limit(told.facts["before"]),
-        "after": _limit(told.facts["after"]),
+        "before": _limits_text(told.facts["before"]),
+        "after": _limits_text(told.facts["after"]),
     }
     title = _("How many runs a team may submit to %(phase)s was changed") % {
-        "phase": _phase(told)
+        "phase": _phase_name(told)
     }
-    return Words(title, text, _board(told))
+    return NotificationText(title, text, _board_url(told))
 
 
-def _tries(notification: Notification) -> Words:
+def _tries(notification: Notification) -> NotificationText:
     tries = notification.facts["tries"]
     title = ngettext(
         "%(team)s may submit %(number)s more run to %(phase)s",
@@ -136,29 +141,35 @@ def _tries(notification: Notification) -> Words:
         tries,
     ) % {
         "team": notification.team,
-        "number": thousands(tries),
-        "phase": _phase(notification),
+        "number": format_thousands(tries),
+        "phase": _phase_name(notification),
     }
-    return Words(
-        title, _organisers_say(notification.facts["reason"]), _board(notification)
+    return NotificationText(
+        title,
+        _organisers_reason_text(notification.facts["reason"]),
+        _board_url(notification),
     )
 
 
-def _excluded(notification: Notification) -> Words:
+def _excluded(notification: Notification) -> NotificationText:
     exclusion, reason = notification.facts["exclusion"], notification.facts["reason"]
     if exclusion:
         title = _("%(run)s was %(exclusion)s")
         title %= {
-            "run": _run(notification),
+            "run": _run_name(notification),
             "exclusion": Submission.Exclusion(exclusion).label,
         }
     else:
-        title = _("%(run)s was reinstated") % {"run": _run(notification)}
-    text = _organisers_say(reason) if reason else _("The organisers have decided so.")
-    return Words(title, text, _page_of_run(notification))
+        title = _("%(run)s was reinstated") % {"run": _run_name(notification)}
+    text = (
+        _organisers_reason_text(reason)
+        if reason
+        else _("The organisers have decided so.")
+    )
+    return NotificationText(title, text, _run_url(notification))
 
 
-def _confirm(notification: Notification) -> Words:
+def _confirm(notification: Notification) -> NotificationText:
     phase = notification.phase
     assert phase is not None
     shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()
@@ -166,7 +177,7 @@ def _confirm(notification: Notification) -> Words:
     asked = _(
         "Its lead confirms each result that counts, or contests it, on the page of the run."
     )
-    numbers = listed(list(runs))
+    numbers = join_names(list(runs))
     which = ngettext(
         "It is run %(numbers)s.", "They are runs %(numbers)s.", len(runs)
     ) % {"numbers": numbers}
@@ -184,31 +195,31 @@ def _confirm(notification: Notification) -> Words:
         if runs
         else reverse("own-runs")
     )
-    return Words(
-        title % {"team": notification.team, "phase": _phase(notification)},
+    return NotificationText(
+        title % {"team": notification.team, "phase": _phase_name(notification)},
         " ".join(parts),
         path,
     )
 
 
-def _announced(notification: Notification) -> Words:
-    return Words(
+def _announced(notification: Notification) -> NotificationText:
+    return NotificationText(
         _("Announcement of %(season)s") % {"season": notification.season},
         notification.facts["text"],
-        _season(notification),
+        _season_url(notification),
     )
 
 
-def _mailed(notification: Notification) -> Words:
+def _mailed(notification: Notification) -> NotificationText:
     named = {"season": notification.season, "subject": notification.facts["subject"]}
-    return Words(
+    return NotificationText(
         _("Organisers of %(season)s: %(subject)s") % named,
         notification.facts["text"],
-        _season(notification),
+        _season_url(notification),
     )
 
 
-def _terms(told: Notification) -> Words:
+def _terms(told: Notification) -> NotificationText:
     since = told.facts["counts_from"]
     text = _(
         "It applies at once: people who have not accepted it get no data and cannot "
@@ -219,13 +230,15 @@ def _terms(told: Notification) -> Words:
             "It applies from %(instant)s: people who have not accepted it then get no "
             "data and cannot submit runs."
         )
-        text %= {"instant": _instant(since)}
+        text %= {"instant": _format_instant(since)}
     title = _("Version %(version)s of the terms of %(season)s")
     named = {"version": told.facts["version"], "season": told.season}
-    return Words(title % named, text, reverse("terms", args=[_slug(told)]))
+    return NotificationText(
+        title % named, text, reverse("terms", args=[_season_slug(told)])
+    )
 
 
-def _decided(told: Notification) -> Words:
+def _decided(told: Notification) -> NotificationText:
     takes, refused = (
         _("%(team)s takes part in %(season)s"),
         _("%(team)s does not take part in %(season)s"),
@@ -233,20 +246,20 @@ def _decided(told: Notification) -> Words:
     title = takes if told.facts["is_approved"] else refused
     reason = told.facts["reason"]
     text = _("An organiser has decided.") + (
-        f" {_organisers_say(reason)}" if reason else ""
+        f" {_organisers_reason_text(reason)}" if reason else ""
     )
-    return Words(
-        title % {"team": told.team, "season": told.season}, text, _season(told)
+    return NotificationText(
+        title % {"team": told.team, "season": told.season}, text, _season_url(told)
     )
 
 
-def _role(notification: Notification) -> Words:
+def _role(notification: Notification) -> NotificationText:
     if not notification.facts["role"]:
         title = _("You do not organise %(season)s any more") % {
             "season": notification.season
         }
         text = _("Its pages for organisers are closed to you.")
-        return Words(title, text, _season(notification))
+        return NotificationText(title, text, _season_url(notification))
     organises, helps = (
         _("You are an organiser of %(season)s now"),
         _("You are a helper of %(season)s now"),
@@ -255,46 +268,50 @@ def _role(notification: Notification) -> Words:
         organises if notification.facts["role"] == Organiser.Role.ORGANISER else helps
     )
     text = _("Its pages for organisers are open to you.")
-    return Words(
+    return NotificationText(
         title % {"season": notification.season},
         text,
-        reverse("organise", args=[_slug(notification)]),
+        reverse("organise", args=[_season_slug(notification)]),
     )
 
 
-def _sheet(notification: Notification) -> Words:
+def _sheet(notification: Notification) -> NotificationText:
     if notification.facts.get("pairs"):
         text = _(
             "You see two texts without the names of the systems that wrote them, and choose the better one."
         )
         title = _("Pairs of texts of %(phase)s wait for you") % {
-            "phase": _phase(notification)
+            "phase": _phase_name(notification)
         }
-        return Words(title, text, reverse("judge", args=[notification.facts["sheet"]]))
+        return NotificationText(
+            title, text, reverse("judge", args=[notification.facts["sheet"]])
+        )
     text = _(
         "You see texts without the names of the systems that wrote them, and rate each."
     )
     title = _("Texts of %(phase)s wait for your ratings") % {
-        "phase": _phase(notification)
+        "phase": _phase_name(notification)
     }
-    return Words(title, text, reverse("annotate", args=[notification.facts["sheet"]]))
+    return NotificationText(
+        title, text, reverse("annotate", args=[notification.facts["sheet"]])
+    )
 
 
-def _asked(told: Notification) -> Words:
+def _asked(told: Notification) -> NotificationText:
     says, says_nothing = (
         _("It says: %(message)s"),
         _("It submits no runs until somebody approves it."),
     )
     text = (says if told.facts["message"] else says_nothing) % told.facts
-    address = reverse("organise-teams", args=[_slug(told)])
+    address = reverse("organise-teams", args=[_season_slug(told)])
     title = _("%(team)s asks to take part in %(season)s") % {
         "team": told.team,
         "season": told.season,
     }
-    return Words(title, text, address)
+    return NotificationText(title, text, address)
 
 
-def _join_asked(notification: Notification) -> Words:
+def _join_asked(notification: Notification) -> NotificationText:
     says, says_nothing = (
         _("They say: %(message)s"),
         _("Any member of the team can accept or decline."),
@@ -302,86 +319,88 @@ def _join_asked(notification: Notification) -> Words:
     text = (
         says if notification.facts["message"] else says_nothing
     ) % notification.facts
-    address = f"{reverse('team', args=[_team(notification).slug])}#members"
+    address = f"{reverse('team', args=[_team_or_error(notification).slug])}#members"
     title = _("%(person)s asks to join %(team)s") % {
         "person": notification.facts["person"],
         "team": notification.team,
     }
-    return Words(title, text, address)
+    return NotificationText(title, text, address)
 
 
-def _join_decided(notification: Notification) -> Words:
+def _join_decided(notification: Notification) -> NotificationText:
     if notification.facts["is_accepted"]:
         title = _("You are in %(team)s now") % {"team": notification.team}
-        path = reverse("team", args=[_team(notification).slug])
-        return Words(title, _("A member of the team has accepted you."), path)
+        path = reverse("team", args=[_team_or_error(notification).slug])
+        return NotificationText(
+            title, _("A member of the team has accepted you."), path
+        )
     title = _("%(team)s has declined that you join") % {"team": notification.team}
-    return Words(
+    return NotificationText(
         title,
         _("You can enter the season with a team of your own, or ask another."),
-        _season(notification),
+        _season_url(notification),
     )
 
 
-def _merge_asked(notification: Notification) -> Words:
+def _merge_asked(notification: Notification) -> NotificationText:
     text = _(
         "If you accept, its members come into your team, and its runs and tries in %(season)s become yours. "
         "You can decline."
     ) % {"season": notification.season}
-    address = f"{reverse('team', args=[_team(notification).slug])}#merge"
+    address = f"{reverse('team', args=[_team_or_error(notification).slug])}#merge"
     title = _("%(other)s asks to merge into %(team)s") % {
         "other": notification.facts["other"],
         "team": notification.team,
     }
-    return Words(title, text, address)
+    return NotificationText(title, text, address)
 
 
-def _merged(notification: Notification) -> Words:
+def _merged(notification: Notification) -> NotificationText:
     reason = notification.facts["reason"]
     text = _(
         "Members, runs and tries in %(season)s are those of one team now, called %(team)s."
     )
     text %= {"season": notification.season, "team": notification.team}
-    text += f"\n\n{_organisers_say(reason)}" if reason else ""
-    path = reverse("team", args=[_team(notification).slug])
+    text += f"\n\n{_organisers_reason_text(reason)}" if reason else ""
+    path = reverse("team", args=[_team_or_error(notification).slug])
     title = _("%(other)s was merged into %(team)s") % {
         "other": notification.facts["other"],
         "team": notification.team,
     }
-    return Words(title, text, path)
+    return NotificationText(title, text, path)
 
 
-def _question(notification: Notification) -> Words:
-    address = reverse("organise-questions", args=[_slug(notification)])
-    return Words(
+def _question(notification: Notification) -> NotificationText:
+    address = reverse("organise-questions", args=[_season_slug(notification)])
+    return NotificationText(
         _("A question on %(season)s") % {"season": notification.season},
         notification.facts["text"],
         address,
     )
 
 
-def _answered(told: Notification) -> Words:
+def _answered(told: Notification) -> NotificationText:
     asked, answered = told.facts["question"], told.facts["answer"]
     text = "\n\n".join((_("You asked:"), asked, _("The organisers say:"), answered))
-    address = reverse("questions", args=[_slug(told)])
-    return Words(
+    address = reverse("questions", args=[_season_slug(told)])
+    return NotificationText(
         _("Your question on %(season)s was answered") % {"season": told.season},
         text,
         address,
     )
 
 
-def _reported(notification: Notification) -> Words:
+def _reported(notification: Notification) -> NotificationText:
     about = notification.facts["address"]
     first = _("About %(address)s.") % {"address": about} + "\n\n" if about else ""
-    return Words(
+    return NotificationText(
         _("Abuse is reported"),
         f"{first}{notification.facts['text']}",
         reverse("operate-reports"),
     )
 
 
-_CLAIMED = {
+_CLAIM_STATE_TEXTS = {
     ("earlier", "open"): gettext_lazy(
         "That season came later, and nothing follows from it until they decide."
     ),
@@ -403,26 +422,28 @@ _CLAIMED = {
 }
 
 
-def _shared(notification: Notification) -> Words:
+def _shared(notification: Notification) -> NotificationText:
     title = _("%(season)s and another season show the same texts") % {
         "season": notification.season
     }
     text = _("It shares texts with a season of another organiser; staff can say more.")
     if notification.facts:
-        text += f" {_CLAIMED[notification.facts['side'], notification.facts['state']]}"
+        text += f" {_CLAIM_STATE_TEXTS[notification.facts['side'], notification.facts['state']]}"
         reason = notification.facts["reason"]
         text += (
             "\n\n" + _("They say: %(message)s") % {"message": reason} if reason else ""
         )
-    return Words(title, text, reverse("organise-gold", args=[_slug(notification)]))
+    return NotificationText(
+        title, text, reverse("organise-gold", args=[_season_slug(notification)])
+    )
 
 
-def _claim(notification: Notification) -> Words:
+def _claim(notification: Notification) -> NotificationText:
     text = _(
         "%(later)s came after %(season)s and shows many of its texts. You decide "
         "whether it follows what that one withholds."
     )
-    return Words(
+    return NotificationText(
         _("Seasons with the same texts wait for your decision"),
         text % notification.facts,
         reverse("operate-claims"),
@@ -430,12 +451,12 @@ def _claim(notification: Notification) -> Words:
 
 
 #: `_WRITERS` maps each kind of notification to the function with the name of the kind.
-_WRITERS: dict[Kind, Callable[[Notification], Words]] = {
+_WRITERS: dict[Kind, Callable[[Notification], NotificationText]] = {
     kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
 }
 
 
-def _run(told: Notification) -> str:
+def _run_name(told: Notification) -> str:
     run = told.submission
     if run is None:
         return _("A run of %(team)s") % {"team": told.team}
@@ -443,53 +464,55 @@ def _run(told: Notification) -> str:
     return message % {"number": run.number, "system": run.system, "team": told.team}
 
 
-def _organisers_say(reason: str) -> str:
+def _organisers_reason_text(reason: str) -> str:
     return _("The organisers say: %(reason)s") % {"reason": reason}
 
 
-def _page_of_run(notification: Notification) -> str:
+def _run_url(notification: Notification) -> str:
     return reverse("submission", args=[notification.submission_id])
 
 
-def _phase(notification: Notification) -> str:
+def _phase_name(notification: Notification) -> str:
     assert notification.phase is not None
     return f"{notification.phase.task}, {notification.phase}"
 
 
-def _board(told: Notification) -> str:
+def _board_url(told: Notification) -> str:
     assert told.phase is not None
-    return reverse("board", args=[_slug(told), told.phase.task.slug, told.phase.slug])
+    return reverse(
+        "board", args=[_season_slug(told), told.phase.task.slug, told.phase.slug]
+    )
 
 
-def _season(told: Notification) -> str:
-    return reverse("season", args=[_slug(told)])
+def _season_url(told: Notification) -> str:
+    return reverse("season", args=[_season_slug(told)])
 
 
-def _instant(written: str) -> str:
+def _format_instant(written: str) -> str:
     at = dt.datetime.fromisoformat(written)
-    return f"{day_and_time(at)} UTC ({day_and_time(at, AOE)} AoE)"
+    return f"{format_day_and_time(at)} UTC ({format_day_and_time(at, AOE_ZONE)} AoE)"
 
 
-def _limit(limits: list[Any]) -> str:
+def _limits_text(limits: list[Any]) -> str:
     a_day, in_total = limits
     parts = (
-        [_("%(runs)s a day") % {"runs": counted(a_day, "run")}]
+        [_("%(runs)s a day") % {"runs": count_with_noun(a_day, "run")}]
         if a_day is not None
         else []
     )
     parts += (
-        [_("%(runs)s in total") % {"runs": counted(in_total, "run")}]
+        [_("%(runs)s in total") % {"runs": count_with_noun(in_total, "run")}]
         if in_total is not None
         else []
     )
-    return listed(parts) or _("any number")
+    return join_names(parts) or _("any number")
 
 
-def _team(told: Notification) -> Team:
+def _team_or_error(told: Notification) -> Team:
     assert told.team is not None
     return told.team
 
 
-def _slug(told: Notification) -> str:
+def _season_slug(told: Notification) -> str:
     assert told.season is not None
     return told.season.slug

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.refusals import Refused
 
 #: Maximum duration of a request in seconds, however slowly the server responds.
-TIMEOUT = 10
+TIMEOUT_SECONDS = 10
 SIGNATURE, TIMESTAMP = "Citeboard-Signature", "Citeboard-Timestamp"
 
 
@@ -34,20 +34,20 @@ def signature_of(secret: str, timestamp: int, body: bytes) -> str:
     return f"sha256={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
 
 
-def body_of(payload: dict[str, Any]) -> bytes:
+def encode_payload(payload: dict[str, Any]) -> bytes:
     return json.dumps(
         payload, ensure_ascii=False, sort_keys=True, separators=(",", ":")
     ).encode()
 
 
-def post(
-    target: "Target", *, body: bytes, secret: str, timestamp: int, delivery: int
+def post_delivery(
+    target: "WebhookTarget", *, body: bytes, secret: str, timestamp: int, delivery: int
 ) -> int:
     """Post a webhook's delivery and return the HTTP status of the response. The body of
     the response is not read. Raises OSError or HTTPException.
     """
-    connection = _Pinned(target)
-    limit = threading.Timer(TIMEOUT, connection.cut)
+    connection = _PinnedConnection(target)
+    limit = threading.Timer(TIMEOUT_SECONDS, connection.cut)
     limit.daemon = True
     headers = {
         "Host": target.host
@@ -68,18 +68,18 @@ def post(
         connection.close()
 
 
-class _Pinned(http.client.HTTPConnection):
+class _PinnedConnection(http.client.HTTPConnection):
     """An HTTP connection to an IP address that was checked to be public. The connection
     uses the host name only to verify the certificate.
     """
 
-    def __init__(self, target: "Target") -> None:
-        super().__init__(target.host, target.port, timeout=TIMEOUT)
+    def __init__(self, target: "WebhookTarget") -> None:
+        super().__init__(target.host, target.port, timeout=TIMEOUT_SECONDS)
         self.target = target
 
     def connect(self) -> None:
         self.sock = socket.create_connection(
-            (self.target.number, self.target.port), timeout=TIMEOUT
+            (self.target.number, self.target.port), timeout=TIMEOUT_SECONDS
         )
         if self.target.scheme == "https":
             self.sock = ssl.create_default_context().wrap_socket(
@@ -94,8 +94,8 @@ class _Pinned(http.client.HTTPConnection):
 
 #: `LOOKUP_SECONDS` is the timeout of a DNS lookup.
 LOOKUP_SECONDS = 5
-#: Routers translate addresses in `_TRANSLATED` to IPv4 addresses that may be private.
-_TRANSLATED = tuple(
+#: Routers translate addresses in `_TRANSLATED_NETWORKS` to IPv4 addresses that may be private.
+_TRANSLATED_NETWORKS = tuple(
     map(
         ipaddress.ip_network,
         ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
@@ -108,7 +108,7 @@ class AddressRefused(Refused):
 
 
 @dataclass(frozen=True)
-class Target:
+class WebhookTarget:
     scheme: str
     host: str
     port: int
@@ -116,7 +116,7 @@ class Target:
     number: str
 
 
-def checked_url(url: str) -> str:
+def validate_webhook_url(url: str) -> str:
     url = url.strip()
     try:
         parts = urlsplit(url)
@@ -144,11 +144,11 @@ def checked_url(url: str) -> str:
     return url
 
 
-def target_of(url: str) -> Target:
+def resolve_webhook_target(url: str) -> WebhookTarget:
     """Resolve the host name of a webhook once. Raises AddressRefused if any IP address
     of the host is private.
     """
-    parts = urlsplit(checked_url(url))
+    parts = urlsplit(validate_webhook_url(url))
     host, scheme = parts.hostname or "", parts.scheme
     port = parts.port or (443 if scheme == "https" else 80)
     try:
@@ -156,24 +156,24 @@ def target_of(url: str) -> Target:
     except (OSError, UnicodeError) as unknown:
         raise AddressRefused("the host cannot be found") from unknown
     numbers = [str(entry[4][0]) for entry in found]
-    if host not in settings.WEBHOOK_HOSTS and not all(map(is_public, numbers)):
+    if host not in settings.WEBHOOK_HOSTS and not all(map(is_public_address, numbers)):
         raise AddressRefused(
             "the host is on a private network, which the site does not post to"
         )
     path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-    return Target(scheme, host, port, path, numbers[0])
+    return WebhookTarget(scheme, host, port, path, numbers[0])
 
 
 def _addresses_of_host(host: str, port: int) -> list[Any]:
     answers: Queue[list[Any] | Exception] = Queue()
 
-    def ask() -> None:
+    def look_up_addresses() -> None:
         try:
             answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as unknown:
             answers.put(unknown)
 
-    threading.Thread(target=ask, name="lookup", daemon=True).start()
+    threading.Thread(target=look_up_addresses, name="lookup", daemon=True).start()
     try:
         answer = answers.get(timeout=LOOKUP_SECONDS)
     except Empty as late:
@@ -183,7 +183,7 @@ def _addresses_of_host(host: str, port: int) -> list[Any]:
     return answer
 
 
-def is_public(number: str) -> bool:
+def is_public_address(number: str) -> bool:
     try:
         address = ipaddress.ip_address(number.partition("%")[0])
     except ValueError:
@@ -191,6 +191,6 @@ def is_public(number: str) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             address = address.ipv4_mapped
-        elif any(address in network for network in _TRANSLATED):
+        elif any(address in network for network in _TRANSLATED_NETWORKS):
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved

@@ -19,20 +19,20 @@ from citeboard.core import audit
 from citeboard.core.audit import as_json
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
-from tasks.delivery.webhooks.posting import checked_url
+from tasks.delivery.webhooks.posting import validate_webhook_url
 from tasks.models import Delivery, Job, Season, Webhook
 
-MAX_A_SEASON = 10
-#: Organisers can undo an action within `TO_TAKE_BACK`.
-#: E-mails and webhooks about an action are sent `TO_TAKE_BACK` after the action.
-TO_TAKE_BACK = dt.timedelta(minutes=10)
+MAX_WEBHOOKS_PER_SEASON = 10
+#: Organisers can undo an action within `UNDO_PERIOD`.
+#: E-mails and webhooks about an action are sent `UNDO_PERIOD` after the action.
+UNDO_PERIOD = dt.timedelta(minutes=10)
 _held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
     "held", default=None
 )
 
 
 @contextmanager
-def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
+def hold_messages(since: dt.datetime | None = None) -> Iterator[list[str]]:
     """Delay the e-mails and webhooks that the block creates until the user can no
     longer undo the action. Yield a list to which the event names of the block's e-mails
     and webhooks are appended.
@@ -47,14 +47,14 @@ def holding(since: dt.datetime | None = None) -> Iterator[list[str]]:
         _held.reset(token)
 
 
-def due_at(event: str, at: dt.datetime) -> dt.datetime:
+def message_due_at(event: str, at: dt.datetime) -> dt.datetime:
     """Return the time at which e-mails and webhooks about an event are sent."""
     held = _held.get()
     if held is None:
         return at
     events, since = held
     events.append(event)
-    return max(at, (since or at) + TO_TAKE_BACK)
+    return max(at, (since or at) + UNDO_PERIOD)
 
 
 def secret_of(webhook: Webhook) -> str:
@@ -64,15 +64,15 @@ def secret_of(webhook: Webhook) -> str:
 
 
 def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
-    url = checked_url(url)
+    url = validate_webhook_url(url)
     try:
         with transaction.atomic():
             season = Season.objects.select_for_update().get(pk=season.pk)
-            if season.webhooks.count() >= MAX_A_SEASON:
+            if season.webhooks.count() >= MAX_WEBHOOKS_PER_SEASON:
                 message = _(
                     "a season has %(number)s webhooks at most; remove one first"
                 )
-                raise Refused(message % {"number": MAX_A_SEASON})
+                raise Refused(message % {"number": MAX_WEBHOOKS_PER_SEASON})
             webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
@@ -129,7 +129,9 @@ def _record_in_history(
     )
 
 
-def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> None:
+def queue_webhook_event(
+    kind: str, event: str, season: Season | int, **facts: Any
+) -> None:
     """Queue one delivery of an event for each active webhook. Repeated calls for an
     event add no deliveries.
     """
@@ -142,7 +144,9 @@ def queue_event(kind: str, event: str, season: Season | int, **facts: Any) -> No
     columns: dict[str, Any] = {"event": event, "kind": kind, "created_at": now}
     payload = {"kind": kind, "event": event, "at": as_json(now), **facts}
     with transaction.atomic():
-        jobs = Job.to_post(Job.Kind.WEBHOOK, len(webhooks), now, due_at(event, now))
+        jobs = Job.create_post_jobs(
+            Job.Kind.WEBHOOK, len(webhooks), now, message_due_at(event, now)
+        )
         rows = [
             Delivery(
                 webhook=hook,

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from tasks.management.problems import problems_told, season_named
-from tasks.seasons.presets import A_YEAR, clone_season
+from tasks.seasons.presets import YEAR_OF_WEEKS_DAYS, clone_season
 
 
 class Command(BaseCommand):
@@ -17,9 +17,9 @@ class Command(BaseCommand):
         parser.add_argument("season", metavar="SLUG")
         parser.add_argument("new", metavar="NEW", help="the slug of the new season")
         parser.add_argument("--title", required=True, metavar="TEXT")
-        message = f"by how many its phases are later; {A_YEAR}"
+        message = f"by how many its phases are later; {YEAR_OF_WEEKS_DAYS}"
         parser.add_argument(
-            "--days", type=int, default=A_YEAR, metavar="N", help=message
+            "--days", type=int, default=YEAR_OF_WEEKS_DAYS, metavar="N", help=message
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,5 +33,5 @@ class Command(BaseCommand):
                 by=None,
             )
         self.stdout.write(
-            f"season {made.slug}: a draft with {counted(made.tasks.count(), 'task')}"
+            f"season {made.slug}: a draft with {count_with_noun(made.tasks.count(), 'task')}"
         )

@@ -7,18 +7,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import audit
-from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
+from tasks.gold.early import EmbargoBreach, UnequalPublicParts, confirm_disclosure
 from tasks.gold.gold_files import (
-    EarlierGold,
+    EqualsCorrectedGold,
     gold_change,
-    kit_of,
+    kit_checksums_of,
     load_gold,
-    note_kit,
+    record_kit_change,
 )
-from tasks.jobs.leases import rescore
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.management.problems import LET_OUT, problems_told, refusing
 from tasks.models import Gold
-from tasks.seasons.access import NoSuchPlace, task_at
+from tasks.seasons.access import AddressNotFound, find_task_by_address
 
 
 class Command(BaseCommand):
@@ -47,8 +47,8 @@ class Command(BaseCommand):
             raise CommandError(
                 "--reason is empty; say what is new or what was corrected"
             )
-        with refusing(NoSuchPlace):
-            task = task_at(options["task"])
+        with refusing(AddressNotFound):
+            task = find_task_by_address(options["task"])
         phases = list(task.phases.all())
         splits = sorted({phase.split for phase in phases})
         split = options["split"] or (splits[0] if len(splits) == 1 else None)
@@ -59,12 +59,12 @@ class Command(BaseCommand):
             before = (
                 Gold.objects.filter(task=task, split=split).order_by("-number").first()
             )
-            kit = kit_of(before) if before is not None else {}
+            kit = kit_checksums_of(before) if before is not None else {}
             with (
                 refusing(EmbargoBreach, words="{}, by --let-out and --reason"),
-                refusing(UnequalPart),
-                refusing(EarlierGold, words="{}, by --again"),
-                going_on(options["let_out"], reason),
+                refusing(UnequalPublicParts),
+                refusing(EqualsCorrectedGold, words="{}, by --again"),
+                confirm_disclosure(options["let_out"], reason),
             ):
                 gold, is_new = load_gold(
                     task=task,
@@ -85,12 +85,12 @@ class Command(BaseCommand):
                 changes=changes,
             )
         if before is not None:
-            note_kit(gold, kit, None)
+            record_kit_change(gold, kit, None)
         known = "" if is_new else ", as it was"
         rows = "" if gold.rows is None else f" from {gold.rows} rows"
         self.stdout.write(
             f"split {split}: version {gold.number}, {gold.instances} instances{rows}{known}"
         )
         for phase in phases:
-            if phase.split == split and (jobs := rescore(phase)):
+            if phase.split == split and (jobs := queue_missing_scorings(phase)):
                 self.stdout.write(f"{len(jobs)} scorings queued in phase {phase.slug}")

@@ -15,21 +15,30 @@ from django.db import models
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.instants import read_end, read_instant, utc_minute, zone_of
+from citeboard.core.instants import (
+    format_utc_minute,
+    parse_phase_end,
+    parse_zone,
+    read_instant,
+)
 from tasks.models import Organiser, Phase, Season, Task
-from tasks.models.run_cards import REQUIRABLE
-from tasks.models.seasons import Configured, validate_zone
+from tasks.models.run_cards import REQUIRABLE_FIELD_LABELS
+from tasks.models.seasons import ModelWithSettings, validate_zone
 from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
 from tasks.seasons.file.licences import checked_licence
 from tasks.seasons.file.tables import (
-    REQUIRED,
-    Findings,
-    Table,
-    names_twice,
-    near,
-    one_of,
+    REQUIRED_VALUE,
+    CheckedTable,
+    SeasonFileProblems,
+    describe_choices,
+    duplicate_name_message,
+    suggest_similar_name,
 )
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
+from tasks.seasons.own_measures import (
+    MeasuresRefused,
+    store_uploaded_measures,
+    store_uploaded_program,
+)
 from tasks.types import (
     InputRefused,
     OptionRefused,
@@ -52,21 +61,21 @@ from tasks.types.judge_views import (
 from tasks.types.registry import folder_type, stored
 from tasks.types.toml_lines import KeyLines
 
-NAME = "season.toml"
+SEASON_FILE_NAME = "season.toml"
 #: RESERVED_TASKS and RESERVED_PHASES cannot be slugs, as pages have these URLs.
 RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
 Facts = dict[str, Any]
-SEASON = "season"
+SEASON_PREFIX = "season"
 
 
 @dataclass
-class Roots:
+class FileRoots:
     folder: Path
     data: Path | None = None
     #: `is_sent` is True for the files of an archive that a user has uploaded.
     is_sent: ClassVar[bool] = False
 
-    def file(self, table: Table, key: str, name: str) -> Path | None:
+    def file(self, table: CheckedTable, key: str, name: str) -> Path | None:
         """Return the file with the relative path ``name``, from the folder of the
         season file or the data root.
         """
@@ -99,7 +108,7 @@ class Roots:
         return None
 
 
-class FileAlone(Roots):
+class SeasonFileAlone(FileRoots):
     """A season file that was uploaded without the other files that it names. ``types``
     maps the slugs of existing tasks of the season to their declared task types.
     """
@@ -108,10 +117,10 @@ class FileAlone(Roots):
         super().__init__(Path())
         self.types = types or {}
 
-    def file(self, table: Table, key: str, name: str) -> Path | None:
+    def file(self, table: CheckedTable, key: str, name: str) -> Path | None:
         return None
 
-    def declared_type(self, table: Table, name: str) -> TaskType | None:
+    def declared_type(self, table: CheckedTable, name: str) -> TaskType | None:
         """Return the declared type of the existing task, because the task's folder is
         not part of the upload.
         """
@@ -124,7 +133,7 @@ class FileAlone(Roots):
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseEntry:
-    table: Table
+    table: CheckedTable
     slug: str
     values: Facts
 
@@ -135,7 +144,7 @@ class PhaseEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldEntry:
-    table: Table
+    table: CheckedTable
     split: str
     paths: tuple[Path, ...]
     reason: str
@@ -148,7 +157,7 @@ class BaselineEntry:
     task that have gold.
     """
 
-    table: Table
+    table: CheckedTable
     system: str
     description: str
     run: Path
@@ -157,7 +166,7 @@ class BaselineEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskEntry:
-    table: Table
+    table: CheckedTable
     slug: str
     #: `task_type` is None if the type is unknown or the folder of the type is invalid.
     task_type: TaskType | None
@@ -165,7 +174,7 @@ class TaskEntry:
     phases: tuple[PhaseEntry, ...]
     gold: tuple[GoldEntry, ...]
     baselines: tuple[BaselineEntry, ...]
-    published: tuple[Table, ...]
+    published: tuple[CheckedTable, ...]
 
     @property
     def type(self) -> str:
@@ -186,7 +195,7 @@ class TaskEntry:
 
 
 #: ROLES maps keys of the season file to roles, and a person in both is an organiser.
-ROLES = {
+ROLES_BY_KEY = {
     "organisers": Organiser.Role.ORGANISER.value,
     "helpers": Organiser.Role.HELPER.value,
 }
@@ -194,8 +203,8 @@ ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class SeasonEntry:
-    table: Table
-    findings: Findings
+    table: CheckedTable
+    findings: SeasonFileProblems
     slug: str
     values: Facts
     terms: str
@@ -204,13 +213,13 @@ class SeasonEntry:
     published: tuple[Path, ...]
     tasks: tuple[TaskEntry, ...]
     is_alone: bool
-    roots: Roots
+    roots: FileRoots
     #: `is_from_file` is False for settings that were changed on pages of the site.
     is_from_file: bool = True
 
 
-def read_season_file(roots: Roots) -> SeasonEntry:
-    path = roots.folder / NAME
+def read_season_file(roots: FileRoots) -> SeasonEntry:
+    path = roots.folder / SEASON_FILE_NAME
     try:
         content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as missing:
@@ -224,12 +233,14 @@ def read_season_file(roots: Roots) -> SeasonEntry:
     return parse_season_file(content, roots)
 
 
-def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
+def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
     try:
         text = content.decode("utf-8-sig")
         values = read_toml(text)
     except UnicodeDecodeError as fault:
-        raise InputRefused([Problem(file=NAME, message=_("not UTF-8 text"))]) from fault
+        raise InputRefused(
+            [Problem(file=SEASON_FILE_NAME, message=_("not UTF-8 text"))]
+        ) from fault
     except Unreadable as fault:
         words = (
             _("not TOML: %(fault)s at column %(column)s")
@@ -237,14 +248,14 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
             else _("not TOML: %(fault)s")
         )
         facts = {"fault": fault.message, "column": fault.column}
-        problem = Problem(file=NAME, line=fault.line, message=words % facts)
+        problem = Problem(file=SEASON_FILE_NAME, line=fault.line, message=words % facts)
         raise InputRefused([problem]) from fault
-    findings = Findings(NAME, KeyLines(text))
-    top = Table(values, (), findings)
+    findings = SeasonFileProblems(SEASON_FILE_NAME, KeyLines(text))
+    top = CheckedTable(values, (), findings)
     table = top.table("season")
     slug = table.slug("slug")
     roles: dict[str, str] = {}
-    for key, role in ROLES.items():
+    for key, role in ROLES_BY_KEY.items():
         for address in table.texts(key, ()):
             try:
                 validate_email(address)
@@ -269,20 +280,20 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
         table=table,
         findings=findings,
         slug=slug,
-        values=_values(
+        values=_read_settings(
             table,
             Season,
             {
                 "entry_list": "\n".join(entry_list),
                 "licence": licence,
-                "planned_phases": _planned_phases(table),
+                "planned_phases": _read_planned_phases(table),
             },
         ),
         terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
-        published=_files(table, "published", roots, ()),
+        published=_read_files(table, "published", roots, ()),
         roles=roles,
-        tasks=tuple(_task(task, roots) for task in top.tables("tasks")),
-        is_alone=isinstance(roots, FileAlone),
+        tasks=tuple(_read_task(task, roots) for task in top.tables("tasks")),
+        is_alone=isinstance(roots, SeasonFileAlone),
         roots=roots,
     )
     table.close()
@@ -291,8 +302,10 @@ def parse_season_file(content: bytes, roots: Roots) -> SeasonEntry:
     return season
 
 
-def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
-    zone, values = zone_of("UTC"), dict[str, Any]()
+def _read_settings(
+    table: CheckedTable, model: type[ModelWithSettings], besides: Facts
+) -> Facts:
+    zone, values = parse_zone("UTC"), dict[str, Any]()
     if "time_zone" in model.SETTINGS:
         values["time_zone"] = table.text("time_zone", "UTC", longest=60)
         try:
@@ -300,23 +313,25 @@ def _values(table: Table, model: type[Configured], besides: Facts) -> Facts:
         except ValidationError as unknown:
             table.refuse("time_zone", str(unknown.message))
             values["time_zone"] = "UTC"
-        zone = zone_of(values["time_zone"])
+        zone = parse_zone(values["time_zone"])
     values |= besides
     return {
-        key: values[key] if key in values else _value(table, model, key, zone)
+        key: values[key] if key in values else _read_setting(table, model, key, zone)
         for key in model.SETTINGS
     }
 
 
-def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> Any:
+def _read_setting(
+    table: CheckedTable, model: type[ModelWithSettings], name: str, zone: ZoneInfo
+) -> Any:
     field, setting = model.field(name), model.SETTINGS[name]
     key = model.key(name)
-    default = REQUIRED if model.is_required(name) else field.get_default()
+    default = REQUIRED_VALUE if model.is_required(name) else field.get_default()
     if isinstance(field, models.BooleanField):
         return table.boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):
         return table.moment(
-            key, zone, default, read_end if name == "closes" else read_instant
+            key, zone, default, parse_phase_end if name == "closes" else read_instant
         )
     if isinstance(field, models.PositiveIntegerField):
         least = next(
@@ -341,7 +356,9 @@ def _value(table: Table, model: type[Configured], name: str, zone: ZoneInfo) -> 
     return table.text(key, default, longest=field.max_length)
 
 
-def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path, ...]:
+def _read_files(
+    table: CheckedTable, key: str, roots: FileRoots, *default: object
+) -> tuple[Path, ...]:
     return tuple(
         path
         for name in table.texts(key, *default)
@@ -349,21 +366,23 @@ def _files(table: Table, key: str, roots: Roots, *default: object) -> tuple[Path
     )
 
 
-def _task(table: Table, roots: Roots) -> TaskEntry:
-    slug = _free_slug(table, RESERVED_TASKS)
-    task_type = _type(table, roots)
+def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
+    slug = _read_unreserved_slug(table, RESERVED_TASKS)
+    task_type = _read_task_type(table, roots)
     options = table.words("options")
-    rules = _rules(table, task_type, options)
+    rules = _read_rule_sets(table, task_type, options)
     rank_by, shown = (
         table.text("rank_by", "", longest=80),
         list(table.texts("shown_measures", ())),
     )
     if task_type:
-        options |= _cutoffs(table, task_type) | _accepted_findings(table, task_type)
-        options |= _files_of_options(table, task_type, options, roots)
+        options |= _read_cutoffs(table, task_type) | _read_accepted_findings(
+            table, task_type
+        )
+        options |= _read_option_files(table, task_type, options, roots)
         try:
             checked = task_type.checked_options(options)
-            _refuse_measures(
+            _refuse_unknown_metrics(
                 table,
                 "rank_by",
                 [rank_by] if rank_by else [],
@@ -371,8 +390,10 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
                 rules[:1],
                 checked,
             )
-            _refuse_measures(table, "shown_measures", shown, task_type, rules, checked)
-            _refuse_no_ranking(
+            _refuse_unknown_metrics(
+                table, "shown_measures", shown, task_type, rules, checked
+            )
+            _refuse_missing_ranking(
                 table, task_type.shown_as(rank_by, shown), rules, checked
             )
         except OptionRefused as refused:
@@ -385,19 +406,19 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
     special |= {
         "rank_by": rank_by,
         "shown_measures": shown,
-        "summary": _summary(table, roots),
+        "summary": _read_summary(table, roots),
     }
     task = TaskEntry(
         table=table,
         slug=slug,
         task_type=task_type,
-        values=_values(table, Task, special),
-        phases=tuple(map(_phase, table.tables("phases"))),
-        gold=tuple(_gold(entry, roots) for entry in table.tables("gold")),
+        values=_read_settings(table, Task, special),
+        phases=tuple(map(_read_phase, table.tables("phases"))),
+        gold=tuple(_read_gold(entry, roots) for entry in table.tables("gold")),
         baselines=tuple(
             run
             for baseline in table.tables("baselines")
-            if (run := _baseline(baseline, roots))
+            if (run := _read_baseline(baseline, roots))
         ),
         published=tuple(table.tables("published")),
     )
@@ -419,23 +440,23 @@ def _task(table: Table, roots: Roots) -> TaskEntry:
     return task
 
 
-def _type(table: Table, roots: Roots) -> TaskType | None:
+def _read_task_type(table: CheckedTable, roots: FileRoots) -> TaskType | None:
     """Return the task type that a task of the season file names, which is a built-in
     type or is declared by a folder. If the folder is faulty, the faults are recorded in
     ``table``, and None is returned.
     """
     name = table.text("type")
     if name.startswith("./"):
-        if isinstance(roots, FileAlone):
+        if isinstance(roots, SeasonFileAlone):
             return roots.declared_type(table, name)
         if folder := roots.file(table, "type", name):
             try:
                 if (own := folder / MEASURES).is_file():
-                    bring_measures(
+                    store_uploaded_measures(
                         own.read_text(encoding="utf-8", errors="replace"), by=None
                     )
                 if (official := folder / PROGRAM).is_file():
-                    bring_program(
+                    store_uploaded_program(
                         official.read_text(encoding="utf-8", errors="replace"), by=None
                     )
                 return folder_type(folder)
@@ -449,7 +470,9 @@ def _type(table: Table, roots: Roots) -> TaskType | None:
     return stored(name) or task_types().get(table.choice("type", list(task_types())))
 
 
-def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[str]:
+def _read_rule_sets(
+    table: CheckedTable, task_type: TaskType | None, options: Options
+) -> list[str]:
     if "rules" in table and not table.values["rules"]:
         message = _("“%(name)s” is empty") % {"name": "rules"}
         table.refuse(
@@ -464,7 +487,7 @@ def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[s
         if index and is_view(present, set(offered) & set(rules), options):
             continue
         if further_judge(present) and base_rules(present) in offered:
-            table.refuse("rules", *_no_view(present, index, options))
+            table.refuse("rules", *_no_further_judge_error(present, index, options))
         elif present not in offered:
             message = _("%(task_type)s has no rules “%(name)s”") % {
                 "task_type": task_type.slug,
@@ -472,11 +495,13 @@ def _rules(table: Table, task_type: TaskType | None, options: Options) -> list[s
             }
             table.refuse("rules", message, _names_clause(offered))
         elif present != name and rules.count(present) > 1:
-            table.refuse("rules", names_twice("rules", present))
+            table.refuse("rules", duplicate_name_message("rules", present))
     return list(dict.fromkeys(rules))
 
 
-def _no_view(rules: str, place: int, options: Options) -> tuple[str, str]:
+def _no_further_judge_error(
+    rules: str, place: int, options: Options
+) -> tuple[str, str]:
     """Return an error message and the expected value if a rule set cannot use an
     additional judge.
     """
@@ -495,10 +520,10 @@ def _no_view(rules: str, place: int, options: Options) -> tuple[str, str]:
     return message, expected % {"most": MAX_RULES, "first": first}
 
 
-def _files_of_options(
-    table: Table, task_type: TaskType, options: Options, roots: Roots
+def _read_option_files(
+    table: CheckedTable, task_type: TaskType, options: Options, roots: FileRoots
 ) -> dict[str, str]:
-    if isinstance(roots, FileAlone):
+    if isinstance(roots, SeasonFileAlone):
         return {}
     folders = [root for root in (roots.folder, roots.data) if root is not None]
     return {
@@ -511,7 +536,7 @@ def _files_of_options(
     }
 
 
-def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
+def _read_cutoffs(table: CheckedTable, task_type: TaskType) -> dict[str, str]:
     cutoffs = table.value("cutoffs", [])
     if cutoffs == []:
         return {}
@@ -529,7 +554,7 @@ def _cutoffs(table: Table, task_type: TaskType) -> dict[str, str]:
     return {CUTOFFS: ",".join(map(str, cutoffs))}
 
 
-def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
+def _read_accepted_findings(table: CheckedTable, task_type: TaskType) -> dict[str, str]:
     """Return the option `accept`, which lists the categories of findings that are only
     warnings, with its value.
     """
@@ -545,8 +570,8 @@ def _accepted_findings(table: Table, task_type: TaskType) -> dict[str, str]:
     return {ACCEPT: ",".join(categories)}
 
 
-def _refuse_measures(
-    table: Table,
+def _refuse_unknown_metrics(
+    table: CheckedTable,
     key: str,
     names: Sequence[str],
     task_type: TaskType,
@@ -578,8 +603,8 @@ def _refuse_measures(
             table.refuse(key, message, _("a metric that ranks"))
 
 
-def _refuse_no_ranking(
-    table: Table, task_type: TaskType, rules: Sequence[str], options: Options
+def _refuse_missing_ranking(
+    table: CheckedTable, task_type: TaskType, rules: Sequence[str], options: Options
 ) -> None:
     if not rules or not task_type.has_rules(rules[0]):
         return
@@ -592,7 +617,7 @@ def _refuse_no_ranking(
         table.refuse("options", words, _("that option, or other rules first"))
 
 
-def _free_slug(table: Table, reserved: Sequence[str]) -> str:
+def _read_unreserved_slug(table: CheckedTable, reserved: Sequence[str]) -> str:
     slug = table.slug("slug")
     if slug in reserved:
         message = _("“%(slug)s” leads to another page of the site") % {"slug": slug}
@@ -600,7 +625,7 @@ def _free_slug(table: Table, reserved: Sequence[str]) -> str:
     return slug
 
 
-def _summary(table: Table, roots: Roots) -> str:
+def _read_summary(table: CheckedTable, roots: FileRoots) -> str:
     summary, card = table.text("summary", ""), table.text("card", "")
     if summary and card:
         table.refuse(
@@ -619,18 +644,22 @@ def _summary(table: Table, roots: Roots) -> str:
         return ""
 
 
-def _phase(table: Table) -> PhaseEntry:
-    slug = _free_slug(table, RESERVED_PHASES)
+def _read_phase(table: CheckedTable) -> PhaseEntry:
+    slug = _read_unreserved_slug(table, RESERVED_PHASES)
     names = table.texts("card_required", ())
     for name in names:
-        if name not in REQUIRABLE:
+        if name not in REQUIRABLE_FIELD_LABELS:
             message = _("a run card has no “%(name)s”%(near)s") % {
                 "name": name,
-                "near": near(name, REQUIRABLE),
+                "near": suggest_similar_name(name, REQUIRABLE_FIELD_LABELS),
             }
-            table.refuse("card_required", message, one_of(REQUIRABLE))
-    values = _values(
-        table, Phase, {"card_required": [name for name in REQUIRABLE if name in names]}
+            table.refuse(
+                "card_required", message, describe_choices(REQUIRABLE_FIELD_LABELS)
+            )
+    values = _read_settings(
+        table,
+        Phase,
+        {"card_required": [name for name in REQUIRABLE_FIELD_LABELS if name in names]},
     )
     table.close()
     phase = Phase(**values)
@@ -653,7 +682,10 @@ def _phase(table: Table) -> PhaseEntry:
         message = _(
             "the phase closes at %(closes)s, which is not after it opens at %(opens)s"
         )
-        instants = {"closes": utc_minute(closes), "opens": utc_minute(opens)}
+        instants = {
+            "closes": format_utc_minute(closes),
+            "opens": format_utc_minute(opens),
+        }
         table.refuse("closes", message % instants)
     if opens and phase.inputs_from is not None and phase.inputs_from > opens:
         message = _("the inputs would come after the phase opens")
@@ -664,11 +696,11 @@ def _phase(table: Table) -> PhaseEntry:
     return PhaseEntry(table=table, slug=slug, values=values)
 
 
-def _planned_phases(table: Table) -> list[Facts]:
+def _read_planned_phases(table: CheckedTable) -> list[Facts]:
     """Return the planned phases of a season without tasks, as JSON objects. Each object
     contains only the keys that the season file sets.
     """
-    planned = [_phase(row) for row in table.tables("planned_phases")]
+    planned = [_read_phase(row) for row in table.tables("planned_phases")]
     _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
     return [
         {"slug": phase.slug}
@@ -681,14 +713,14 @@ def _planned_phases(table: Table) -> list[Facts]:
     ]
 
 
-def _gold(table: Table, roots: Roots) -> GoldEntry:
-    split, paths = table.slug("split", "test"), _files(table, "paths", roots)
+def _read_gold(table: CheckedTable, roots: FileRoots) -> GoldEntry:
+    split, paths = table.slug("split", "test"), _read_files(table, "paths", roots)
     reason = table.text("reason", "")
     table.close()
     return GoldEntry(table=table, split=split, paths=paths, reason=reason)
 
 
-def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
+def _read_baseline(table: CheckedTable, roots: FileRoots) -> BaselineEntry | None:
     system, description = (
         table.text("system", longest=80),
         table.text("description", ""),
@@ -703,7 +735,7 @@ def _baseline(table: Table, roots: Roots) -> BaselineEntry | None:
     )
 
 
-def _refuse_repeated(names: Iterable[tuple[Table, str, str]]) -> None:
+def _refuse_repeated(names: Iterable[tuple[CheckedTable, str, str]]) -> None:
     seen: set[str] = set()
     for table, key, value in names:
         if value and value in seen:
@@ -732,13 +764,13 @@ def gold_entry_key(task: str, split: str) -> str:
 
 
 def organiser_key(address: str) -> str:
-    return f"{SEASON}.organisers.{address.lower()}"
+    return f"{SEASON_PREFIX}.organisers.{address.lower()}"
 
 
-TERMS_KEY = f"{SEASON}.terms"
+TERMS_KEY = f"{SEASON_PREFIX}.terms"
 
 
-def model_of(prefix: str) -> type[Configured]:
+def model_of_prefix(prefix: str) -> type[ModelWithSettings]:
     return (
         Phase
         if ".phases." in prefix
@@ -748,20 +780,20 @@ def model_of(prefix: str) -> type[Configured]:
     )
 
 
-def key_of(prefix: str, field: str) -> str:
-    return f"{prefix}.{model_of(prefix).key(field)}"
+def setting_key(prefix: str, field: str) -> str:
+    return f"{prefix}.{model_of_prefix(prefix).key(field)}"
 
 
-def facts_of(
+def values_by_prefix(
     entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]
 ) -> dict[str, Facts]:
-    facts = {SEASON: dict(entry.values)}
+    facts = {SEASON_PREFIX: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
         # Without `public`, new seasons are drafts, and other seasons do not change.
-        del facts[SEASON]["is_public"]
+        del facts[SEASON_PREFIX]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
         # An uploaded zip archive does not change the list of addresses that may enter.
-        del facts[SEASON]["entry_list"]
+        del facts[SEASON_PREFIX]["entry_list"]
     for position, task in enumerate(entry.tasks):
         values = {
             **task.values,
@@ -786,8 +818,10 @@ def facts_of(
     return facts
 
 
-def rows_of(season: Season, *, held: bool = True) -> dict[str, Configured]:
-    rows: dict[str, Configured] = {SEASON: season}
+def rows_by_prefix(
+    season: Season, *, held: bool = True
+) -> dict[str, ModelWithSettings]:
+    rows: dict[str, ModelWithSettings] = {SEASON_PREFIX: season}
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:
         rows[task_prefix(task.slug)] = task

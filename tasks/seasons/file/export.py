@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from citeboard.core import audit, storage
-from tasks.gold.gold_files import open_archive
+from tasks.gold.gold_files import open_gold_archive
 from tasks.gold.packing import write_archive
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
@@ -26,14 +26,14 @@ Files = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedSeason:
     text: str
     files: Files
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         files: Files = {
-            entries.NAME: partial(BytesIO, self.text.encode()),
+            entries.SEASON_FILE_NAME: partial(BytesIO, self.text.encode()),
             **self.files,
         }
         for name, opened in files.items():
@@ -44,23 +44,23 @@ class Exported:
 
     def write_zip(self, path: Path) -> None:
         toml = partial(BytesIO, self.text.encode())
-        write_archive(path, [(entries.NAME, toml), *self.files.items()])
+        write_archive(path, [(entries.SEASON_FILE_NAME, toml), *self.files.items()])
 
 
 def export_season(
     season: Season, *, names_people: bool = True, with_gold: bool = True
-) -> Exported:
+) -> ExportedSeason:
     """Return the season file, and the other files of the season by name.
 
     If ``names_people`` is False, the export is meant for another site. An export for
     another site names no people and lacks the files that options name. If ``with_gold``
     is False, the files of gold, runs of baselines and non-public samples are left out.
     """
-    values = structure_of(season)
+    values = season_file_structure(season)
     files: Files = {}
     if not names_people:
         values["season"].pop("entry_list", None)
-    for key, role in entries.ROLES.items() if names_people else ():
+    for key, role in entries.ROLES_BY_KEY.items() if names_people else ():
         people = season.organisers.filter(role=role).values_list(
             "user__email", flat=True
         )
@@ -68,7 +68,9 @@ def export_season(
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
         if "options" in said:
             said["options"] = {
-                name: _option(value, files) if names_people else _file_name(value)
+                name: _export_option(value, files)
+                if names_people
+                else _file_name(value)
                 for name, value in said["options"].items()
             }
         if declared := task.task_type.declared:
@@ -89,15 +91,15 @@ def export_season(
         for split, gold in newest.items():
             name = f"{GOLD}/{task.slug}-{split}{PurePosixPath(gold.file).suffix}"
             if with_gold:
-                files[name] = partial(open_archive, gold)
+                files[name] = partial(open_gold_archive, gold)
             said["gold"].append(
                 {"split": split, "paths": [name], "reason": gold.reason.strip()}
             )
-        said["baselines"] = list(_baselines(task, files if with_gold else {}))
-    return Exported(tables.document(values), files)
+        said["baselines"] = list(_export_baselines(task, files if with_gold else {}))
+    return ExportedSeason(tables.format_season_file(values), files)
 
 
-def structure_of(season: Season) -> dict[str, Any]:
+def season_file_structure(season: Season) -> dict[str, Any]:
     terms = current_terms(season)
     return {
         "season": _settings_of_row(season)
@@ -131,7 +133,7 @@ def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
     return said
 
 
-def _baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
+def _export_baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
     runs = Submission.objects.filter(
         phase__task=task, kind=Submission.Kind.BASELINE, built_in=""
     )
@@ -163,7 +165,7 @@ def _file_name(value: str) -> str:
     return path.name if path.is_absolute() and path.is_file() else value
 
 
-def _option(value: str, files: Files) -> str:
+def _export_option(value: str, files: Files) -> str:
     path = Path(value)
     if _file_name(value) == value:
         return value

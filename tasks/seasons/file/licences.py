@@ -4,9 +4,9 @@ from django.utils.translation import gettext as _
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.licenses._spdx import LICENSES
 
-from tasks.seasons.file.tables import near
+from tasks.seasons.file.tables import suggest_similar_name
 
-_JOINED_BY = {"AND", "OR", "WITH"}
+_SPDX_OPERATORS = {"AND", "OR", "WITH"}
 
 
 def spdx(licence: str) -> str | None:
@@ -34,14 +34,14 @@ def checked_licence(text: str) -> str:
     if known is not None:
         return known
     names, joints = words[::2], set(words[1::2])
-    if not joints <= _JOINED_BY:
+    if not joints <= _SPDX_OPERATORS:
         return text
     unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip(
         "()"
     )
     named = {
         "name": unknown,
-        "near": near(unknown, [row["id"] for row in LICENSES.values()]),
+        "near": suggest_similar_name(unknown, [row["id"] for row in LICENSES.values()]),
     }
     told = _(
         "“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words"

@@ -16,11 +16,20 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit, instants, refusals
 from citeboard.teams.models import User
-from tasks.delivery.notifications.events import PhaseFacts, tell_changed_phase
+from tasks.delivery.notifications.events import (
+    PhaseDeadlineAndLimits,
+    notify_phase_changed,
+)
 from tasks.gold import publishing
-from tasks.gold.early import kept_back, nothing_early
-from tasks.gold.gold_files import KeptGold, keep_gold, kit_of, note_kit, record_gold
-from tasks.jobs.leases import rescore
+from tasks.gold.early import embargo_clashes, refuse_early_disclosure
+from tasks.gold.gold_files import (
+    StoredGold,
+    kit_checksums_of,
+    record_gold_version,
+    record_kit_change,
+    store_prepared_gold,
+)
+from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import (
     Gold,
     Organiser,
@@ -34,30 +43,30 @@ from tasks.models import (
 )
 from tasks.registration.entries import current_terms, publish_terms
 from tasks.seasons.file import entries, export, plan as plans
-from tasks.seasons.file.tables import document
+from tasks.seasons.file.tables import format_season_file
 from tasks.seasons.organisers import add_organiser, remove_organiser
-from tasks.seasons.own_measures import carrier_warnings
-from tasks.submissions.run_acts import replace as give_way
+from tasks.seasons.own_measures import missing_carrier_warnings
+from tasks.submissions.run_acts import withdraw_replaced_run as give_way
 from tasks.submissions.submit import submit_baseline
-from tasks.submissions.uploads import Upload, checksum
+from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
 from tasks.types import InputRefused, TaskType
 from tasks.types.toml_lines import KeyLines
 
-Kept = dict[tuple[str, str], KeptGold]
-RERANK = "scoring.worker.rescoring.rank_again"
+Kept = dict[tuple[str, str], StoredGold]
+RANK_AGAIN_FUNCTION = "scoring.worker.rescoring.rank_again"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class LoadResult:
     """The result of loading a season, with a list of the changes that were made. If the
     list of changes is empty, the site already had the state of the season file.
     """
 
     season: Season
     changes: list[str]
-    differences: list[plans.Difference]
+    differences: list[plans.SettingDifference]
     notices: list[str] = field(default_factory=list)
-    conflicts: list[plans.Difference] = field(default_factory=list)
+    conflicts: list[plans.SettingDifference] = field(default_factory=list)
 
 
 def load_season(
@@ -65,13 +74,13 @@ def load_season(
     *,
     data: Path | None = None,
     reason: str = "",
-    decisions: plans.Decisions = plans.UNDECIDED,
+    decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
     dry_run: bool = False,
-) -> Loaded:
+) -> LoadResult:
     """Update the site from the season file in ``folder``. Other files that the season
     file names are in ``folder`` or in ``data``.
     """
-    entry = entries.read_season_file(entries.Roots(folder, data))
+    entry = entries.read_season_file(entries.FileRoots(folder, data))
     return apply_entry(
         entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None
     )
@@ -82,14 +91,14 @@ def load_season_text(
     *,
     by: User,
     slug: str = "",
-    decisions: plans.Decisions = plans.UNDECIDED,
+    decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
     dry_run: bool = False,
-) -> Loaded:
+) -> LoadResult:
     """Load the text of a season file, without other files that the season file names.
     Gold and baselines on the site do not change.
     """
     return apply_entry(
-        alone(text, slug, entries.FileAlone(declared_types(slug))),
+        alone(text, slug, entries.SeasonFileAlone(declared_types(slug))),
         reason="",
         decisions=decisions,
         dry_run=dry_run,
@@ -97,13 +106,17 @@ def load_season_text(
     )
 
 
-def load_values(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
-    roots = entries.FileAlone()
-    entry = replace(alone(document(values).encode(), slug, roots), is_from_file=False)
+def load_values(
+    values: dict[str, Any], *, by: User | None, slug: str = ""
+) -> LoadResult:
+    roots = entries.SeasonFileAlone()
+    entry = replace(
+        alone(format_season_file(values).encode(), slug, roots), is_from_file=False
+    )
     return apply_entry(
         entry,
         reason="",
-        decisions=plans.Decisions(frozenset({plans.ALL})),
+        decisions=plans.ConflictDecisions(frozenset({plans.ALL_KEYS})),
         dry_run=False,
         by=by,
     )
@@ -114,7 +127,9 @@ def declared_types(slug: str) -> dict[str, TaskType]:
     return {task.slug: task.task_type for task in tasks.select_related("declaration")}
 
 
-def alone(text: bytes, slug: str, roots: entries.FileAlone) -> entries.SeasonEntry:
+def alone(
+    text: bytes, slug: str, roots: entries.SeasonFileAlone
+) -> entries.SeasonEntry:
     """Parse the text of a season file, which must have the slug ``slug``. An empty
     ``slug`` means that the file must describe a new season. Raises InputRefused.
     """
@@ -132,35 +147,37 @@ def apply_entry(
     entry: entries.SeasonEntry,
     *,
     reason: str,
-    decisions: plans.Decisions,
+    decisions: plans.ConflictDecisions,
     dry_run: bool,
     by: User | None,
-) -> Loaded:
+) -> LoadResult:
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
-        plan = plans.make_plan(
+        plan = plans.build_load_plan(
             entry, reason=reason, scratch=Path(scratch), decisions=decisions
         )
         if dry_run:
             with transaction.atomic():
                 slug = plan.entry.slug
-                is_public = bool(plan.facts[entries.SEASON].get("is_public"))
+                is_public = bool(plan.facts[entries.SEASON_PREFIX].get("is_public"))
                 season = Season.objects.filter(slug=slug).first() or Season(
                     slug=slug, is_public=is_public
                 )
                 differences = plan.differences(season)
-                rows = entries.rows_of(season) if season.pk else {}
+                rows = entries.rows_by_prefix(season) if season.pk else {}
                 changes = [
                     f"{prefix}: new" for prefix in plan.facts if prefix not in rows
                 ]
                 changes += plan.new_files()
                 transaction.set_rollback(True)
-            return Loaded(
+            return LoadResult(
                 season=season,
                 changes=changes,
                 differences=[row for row in differences if not row.is_conflict],
                 conflicts=[row for row in differences if row.is_conflict],
             )
-        kept = {key: keep_gold(prepared) for key, prepared in plan.gold.items()}
+        kept = {
+            key: store_prepared_gold(prepared) for key, prepared in plan.gold.items()
+        }
     with transaction.atomic():
         season = Season.objects.select_for_update().filter(
             slug=entry.slug
@@ -168,9 +185,9 @@ def apply_entry(
         is_new = season._state.adding  # noqa: SLF001  (documented)
         differences = plan.differences(season)
         if unknown := sorted(
-            (decisions.apply | decisions.keep) - {plans.ALL, *plan.said()}
+            (decisions.apply | decisions.keep) - {plans.ALL_KEYS, *plan.said()}
         ):
-            raise plans.KeyNotKnown(unknown)
+            raise plans.UnknownDecisionKey(unknown)
         conflicts = [row for row in differences if row.is_conflict]
         if pending := [row for row in conflicts if not decisions.decides(row.key)]:
             raise plans.LoadConflicts(pending)
@@ -178,8 +195,8 @@ def apply_entry(
             plan,
             stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)),
         )
-        with nothing_early(season, by=by):
-            changes = _write(season, plan, kept, reason, by)
+        with refuse_early_disclosure(season, by=by):
+            changes = _write_season(season, plan, kept, reason, by)
             if is_new and by is not None and entry.roots.is_sent:
                 add_organiser(season=season, user=by, by=by)
         applied = [row for row in differences if row.key not in plan.stays]
@@ -203,21 +220,28 @@ def apply_entry(
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
-    notices = list(_notices(season, entry, plan, is_new=is_new))
-    return Loaded(season=season, changes=changes, notices=notices, differences=applied)
+    notices = list(_load_notices(season, entry, plan, is_new=is_new))
+    return LoadResult(
+        season=season, changes=changes, notices=notices, differences=applied
+    )
 
 
-def _write(
-    season: Season, plan: plans.Plan, kept: Kept, reason: str, by: User | None
+def _write_season(
+    season: Season, plan: plans.LoadPlan, kept: Kept, reason: str, by: User | None
 ) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
-    _write_row(season, plan.facts_for(entries.SEASON), f"season {season.slug}", changes)
+    _write_row(
+        season,
+        plan.values_to_write(entries.SEASON_PREFIX),
+        f"season {season.slug}",
+        changes,
+    )
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
-        publishing.follow()
-    remembered = plans.remembered_of(season)
+        publishing.note_publications_on_commit()
+    remembered = plans.last_loaded_values(season)
     _write_roles(season, plan, remembered, by, changes)
     if entry.terms and entries.TERMS_KEY not in plan.stays:
         before, published = (
@@ -230,7 +254,7 @@ def _write(
         _write_task(season, task, kept, plan, reason, by, changes)
     changes += plan.results.store()
     if changes:
-        seasons.bump_versions(season)
+        seasons.increment_board_versions(season)
     if entry.is_from_file:
         # A season file without other files keeps the remembered digests of gold.
         alone = remembered if entry.is_alone else {}
@@ -249,7 +273,7 @@ def _write(
 
 def _write_roles(
     season: Season,
-    plan: plans.Plan,
+    plan: plans.LoadPlan,
     remembered: Mapping[str, Any],
     by: User | None,
     changes: list[str],
@@ -271,7 +295,7 @@ def _write_task(
     season: Season,
     entry: entries.TaskEntry,
     kept: Kept,
-    plan: plans.Plan,
+    plan: plans.LoadPlan,
     reason: str,
     by: User | None,
     changes: list[str],
@@ -279,14 +303,16 @@ def _write_task(
     task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(
         season=season, slug=entry.slug
     )
-    facts = plan.facts_for(entries.task_prefix(entry.slug))
+    facts = plan.values_to_write(entries.task_prefix(entry.slug))
     if (
         entry.task_type
         and facts["type"] == entry.type
         and (entry.brings_folder or task.type != entry.type)
     ):
         declaration = (
-            declarations.keep(entry.task_type) if entry.task_type.declared else None
+            declarations.store_declaration(entry.task_type)
+            if entry.task_type.declared
+            else None
         )
         if task.pk and task.type == entry.type and task.declaration != declaration:
             # The type is the same, so only texts without effect on scores changed.
@@ -297,7 +323,7 @@ def _write_task(
     if "type" in changed:
         task.save(update_fields=["declaration"])
     if "rank_by" in changed:
-        import_string(RERANK)(task)
+        import_string(RANK_AGAIN_FUNCTION)(task)
     is_scored_again = any(
         Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS
     )
@@ -316,7 +342,9 @@ def _write_task(
                 f"{name}: version {version.number}, {version.instances} instances"
             )
     if is_scored_again and (
-        jobs := [job for phase in task.phases.all() for job in rescore(phase)]
+        jobs := [
+            job for phase in task.phases.all() for job in queue_missing_scorings(phase)
+        ]
     ):
         changes.append(
             f"task {task.slug}: {len(jobs)} scorings queued for the runs it has"
@@ -324,36 +352,38 @@ def _write_task(
 
 
 def _record_gold(
-    task: Task, split: str, kept: KeptGold, reason: str, by: User | None
+    task: Task, split: str, kept: StoredGold, reason: str, by: User | None
 ) -> tuple[Gold, bool]:
     of_split = Gold.objects.filter(task=task, split=split)
     before = of_split.order_by("-number").first()
-    kit = kit_of(before) if before is not None else {}
-    version, is_new = record_gold(task=task, split=split, kept=kept, reason=reason)
+    kit = kit_checksums_of(before) if before is not None else {}
+    version, is_new = record_gold_version(
+        task=task, split=split, kept=kept, reason=reason
+    )
     if before is not None:
-        note_kit(version, kit, by)
+        record_kit_change(version, kit, by)
     return version, is_new
 
 
 def _write_phase(
-    task: Task, slug: str, plan: plans.Plan, by: User | None, changes: list[str]
+    task: Task, slug: str, plan: plans.LoadPlan, by: User | None, changes: list[str]
 ) -> None:
     present = Phase.objects.filter(task=task, slug=slug).first()
-    before = PhaseFacts.of(present) if present else None
+    before = PhaseDeadlineAndLimits.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)
-    facts = plan.facts_for(entries.phase_prefix(task.slug, slug))
+    facts = plan.values_to_write(entries.phase_prefix(task.slug, slug))
     _write_row(phase, facts, f"phase {task.slug}/{slug}", changes)
     if before is not None:
-        tell_changed_phase(phase, before, at=timezone.now(), by=by)
+        notify_phase_changed(phase, before, at=timezone.now(), by=by)
 
 
 def _write_baseline(
     season: Season,
     task: entries.TaskEntry,
     entry: entries.BaselineEntry,
-    plan: plans.Plan,
+    plan: plans.LoadPlan,
 ) -> Iterator[str]:
-    sha256 = checksum(entry.run)
+    sha256 = sha256_of_file(entry.run)
     for slug in plan.phases_of(task, entry):
         phases = Phase.objects.select_related("task__season").filter(
             task__season=season
@@ -369,10 +399,10 @@ def _write_baseline(
                 Submission.objects.filter(pk=before.pk).update(
                     description=entry.description
                 )
-                seasons.bump_version(before.phase_id)
+                seasons.increment_board_version(before.phase_id)
                 yield f"{baseline}: description changed"
             continue
-        upload = Upload(entry.run, entry.run.name)
+        upload = UploadedRunFile(entry.run, entry.run.name)
         new = submit_baseline(
             phase=phase,
             upload=upload,
@@ -385,7 +415,7 @@ def _write_baseline(
 
 
 def _write_row(
-    row: seasons.Configured, facts: entries.Facts, name: str, changes: list[str]
+    row: seasons.ModelWithSettings, facts: entries.Facts, name: str, changes: list[str]
 ) -> list[str]:
     is_new = row.pk is None
     changed = [
@@ -405,22 +435,22 @@ def _write_row(
     return changed
 
 
-def _notices(
-    season: Season, entry: entries.SeasonEntry, plan: plans.Plan, *, is_new: bool
+def _load_notices(
+    season: Season, entry: entries.SeasonEntry, plan: plans.LoadPlan, *, is_new: bool
 ) -> Iterator[str]:
     if is_new and not season.is_public:
         yield _(
             "the season is a draft, which its organisers and staff alone see; “public = true” shows it"
         )
     yield from map(str, plan.results.oddities)
-    accounts = plans.with_account(entry.roles)
+    accounts = plans.addresses_with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
             message = _(
                 "%(role)s %(address)s has no account yet; load the season again when there is one"
             )
             yield message % {"role": Organiser.Role(role).label, "address": address}
-    yield from _carrier_notices(season)
+    yield from _missing_carrier_notices(season)
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
@@ -433,11 +463,11 @@ def _notices(
             message = _("phase %(phase)s is over: it closed %(instant)s")
             yield message % {
                 "phase": name,
-                "instant": instants.utc_minute(phase.closes),
+                "instant": instants.format_utc_minute(phase.closes),
             }
     yield from (
         _("not shown yet: %(what)s") % {"what": early.words}
-        for early in kept_back(scored)
+        for early in embargo_clashes(scored)
     )
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
@@ -446,20 +476,20 @@ def _notices(
             }
 
 
-def _carrier_notices(season: Season) -> Iterator[str]:
+def _missing_carrier_notices(season: Season) -> Iterator[str]:
     for slug, task_type in declared_types(season.slug).items():
-        for warning in carrier_warnings(task_type.own_measures):
+        for warning in missing_carrier_warnings(task_type.own_measures):
             yield _("task %(task)s: %(warning)s") % {"task": slug, "warning": warning}
 
 
-_KEY = re.compile(
+_SETTING_KEY_PATTERN = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: The keys in `_NO_SETTINGS` are people, files and URLs, not settings.
-_NO_SETTINGS = (
+#: The keys in `_KEYS_THAT_ARE_NO_SETTINGS` are people, files and URLs, not settings.
+_KEYS_THAT_ARE_NO_SETTINGS = (
     "slug",
-    *entries.ROLES,
+    *entries.ROLES_BY_KEY,
     "published",
     "card",
     "cutoffs",
@@ -495,14 +525,14 @@ class SettingsRefused(refusals.Refused):
 
 def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
-) -> Loaded:
+) -> LoadResult:
     """Change settings of a season. Keys have the form `tasks.1a.phases.final.closes`.
     The value None sets a setting to its default. Raises SettingsRefused.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
-        entries.rows_of(locked)
-        structure = export.structure_of(locked)
+        entries.rows_by_prefix(locked)
+        structure = export.season_file_structure(locked)
         if unknown := [
             key
             for key, value in values.items()
@@ -514,11 +544,13 @@ def change_settings(
         return load_settings(structure, by=by, slug=locked.slug)
 
 
-def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") -> Loaded:
+def load_settings(
+    values: dict[str, Any], *, by: User | None, slug: str = ""
+) -> LoadResult:
     try:
         return load_values(values, by=by, slug=slug)
     except InputRefused as refused:
-        lines, faults = KeyLines(document(values)), []
+        lines, faults = KeyLines(format_season_file(values)), []
         for problem in refused.problems:
             names, below = [], values
             for part in lines.path_at(problem.line) if problem.line else ():
@@ -529,14 +561,14 @@ def load_settings(values: dict[str, Any], *, by: User | None, slug: str = "") ->
 
 
 def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
-    parts = _KEY.fullmatch(key)
-    if parts is None or parts["name"] in _NO_SETTINGS:
+    parts = _SETTING_KEY_PATTERN.fullmatch(key)
+    if parts is None or parts["name"] in _KEYS_THAT_ARE_NO_SETTINGS:
         return False
     table = structure["season"]
     if parts["task"]:
-        table = _table_of_slug(structure.setdefault("tasks", []), parts["task"])
+        table = _get_or_add_table(structure.setdefault("tasks", []), parts["task"])
     if parts["phase"]:
-        table = _table_of_slug(table.setdefault("phases", []), parts["phase"])
+        table = _get_or_add_table(table.setdefault("phases", []), parts["phase"])
     if value is None:
         table.pop(parts["name"], None)
     else:
@@ -544,7 +576,7 @@ def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
     return True
 
 
-def _table_of_slug(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+def _get_or_add_table(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     for table in tables:
         if table["slug"] == slug:
             return table

@@ -12,15 +12,15 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core import audit, refusals
-from citeboard.core.instants import as_told
-from citeboard.core.words import sentence
+from citeboard.core.instants import setting_value_for_api
+from citeboard.core.words import as_sentence
 from citeboard.teams.models import User
 from tasks.gold import gold_files, packing
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
 from tasks.registration.entries import current_terms, terms_text
 from tasks.seasons.file import entries
-from tasks.seasons.file.tables import Table
-from tasks.submissions.uploads import checksum
+from tasks.seasons.file.tables import CheckedTable
+from tasks.submissions.uploads import sha256_of_file
 from tasks.types import (
     InputRefused,
     Option,
@@ -36,14 +36,14 @@ from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 #: The class of `scoring` has a dotted name, as `tasks` must not import `scoring`.
-READER = "scoring.results.publications.season_results.SeasonResults"
-IN_THE_FILE = gettext_lazy(
+PUBLISHED_RESULTS_READER = "scoring.results.publications.season_results.SeasonResults"
+EXPECTED_IN_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
 #: If a task has runs with a status in BINDING, the task's type cannot change.
-BINDING = (*Submission.COUNTED, Submission.Status.FAILED)
+STATUSES_FIXING_TYPE = (*Submission.COUNTED, Submission.Status.FAILED)
 #: The word ALL in the arguments `--apply` and `--keep` means all keys.
-ALL = "all"
+ALL_KEYS = "all"
 
 
 class _NoLastValue:
@@ -51,11 +51,11 @@ class _NoLastValue:
         return _("not known")
 
 
-UNSAID = _NoLastValue()
+NO_LAST_VALUE = _NoLastValue()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class SettingDifference:
     """A key that has different values on the site and in the season file. ``last`` is
     the value of the key in the season file that was loaded last. All values are JSON.
     """
@@ -70,19 +70,23 @@ class Difference:
         """Return True if loading the season file would undo a change that was made on
         the site after the last load.
         """
-        return bool(self.last is UNSAID or self.last != self.site)
+        return bool(self.last is NO_LAST_VALUE or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "key": self.key,
-            "site": as_told(self.key, self.site),
-            "file": as_told(self.key, self.file),
-            **({} if self.last is UNSAID else {"last": as_told(self.key, self.last)}),
+            "site": setting_value_for_api(self.key, self.site),
+            "file": setting_value_for_api(self.key, self.file),
+            **(
+                {}
+                if self.last is NO_LAST_VALUE
+                else {"last": setting_value_for_api(self.key, self.last)}
+            ),
         }
 
 
 @dataclass(frozen=True)
-class Decisions:
+class ConflictDecisions:
     """The user's decisions on keys that were changed on the site. ``apply`` lists keys
     that get the value of the season file, and ``keep`` lists keys that keep the value
     of the site.
@@ -92,17 +96,17 @@ class Decisions:
     keep: frozenset[str] = frozenset()
 
     def keeps(self, key: str) -> bool:
-        return key in self.keep or (ALL in self.keep and key not in self.apply)
+        return key in self.keep or (ALL_KEYS in self.keep and key not in self.apply)
 
     def decides(self, key: str) -> bool:
-        return bool({key, ALL} & (self.apply | self.keep))
+        return bool({key, ALL_KEYS} & (self.apply | self.keep))
 
 
-UNDECIDED = Decisions()
+NO_DECISIONS = ConflictDecisions()
 
 
 class LoadConflicts(refusals.Refused):
-    def __init__(self, conflicts: list[Difference]) -> None:
+    def __init__(self, conflicts: list[SettingDifference]) -> None:
         self.conflicts = conflicts
         message = ngettext(
             "%(number)s key was changed on the site since the file was last loaded",
@@ -117,7 +121,7 @@ class LoadConflicts(refusals.Refused):
         }
 
 
-class KeyNotKnown(refusals.Refused):
+class UnknownDecisionKey(refusals.Refused):
     status = 400
 
     def __init__(self, keys: list[str]) -> None:
@@ -126,7 +130,7 @@ class KeyNotKnown(refusals.Refused):
         )
 
     def answer(self) -> dict[str, object]:
-        words = sentence(self)
+        words = as_sentence(self)
         return {"detail": f"apply: {words}", "errors": {"apply": [words]}}
 
 
@@ -139,18 +143,19 @@ class PublishedResults(Protocol):
     oddities: list[Problem]
 
     def placements(
-        self, tasks: Mapping[str, tuple[Sequence[Table], Mapping[str, Sequence[str]]]]
+        self,
+        tasks: Mapping[str, tuple[Sequence[CheckedTable], Mapping[str, Sequence[str]]]],
     ) -> dict[str, list[dict[str, Any]]]: ...
 
     def store(self) -> list[str]: ...
 
 
 def read_published_results(paths: Iterable[Path]) -> PublishedResults:
-    return cast("PublishedResults", import_string(READER)(paths))
+    return cast("PublishedResults", import_string(PUBLISHED_RESULTS_READER)(paths))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class LoadPlan:
     entry: entries.SeasonEntry
     results: PublishedResults
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
@@ -161,39 +166,39 @@ class Plan:
 
     @property
     def facts(self) -> dict[str, entries.Facts]:
-        return entries.facts_of(self.entry, self.placements)
+        return entries.values_by_prefix(self.entry, self.placements)
 
     @property
-    def roles_in_file(self) -> dict[str, str]:
-        addresses = with_account(self.entry.roles)
+    def role_entries_in_file(self) -> dict[str, str]:
+        addresses = addresses_with_account(self.entry.roles)
         return {
             entries.organiser_key(address): self.entry.roles[address]
             for address in addresses
         }
 
-    def facts_for(self, prefix: str) -> entries.Facts:
+    def values_to_write(self, prefix: str) -> entries.Facts:
         facts = self.facts[prefix]
         return {
             name: value
             for name, value in facts.items()
-            if entries.key_of(prefix, name) not in self.stays
+            if entries.setting_key(prefix, name) not in self.stays
         }
 
-    def differences(self, season: Season) -> list[Difference]:
+    def differences(self, season: Season) -> list[SettingDifference]:
         if season._state.adding:  # noqa: SLF001  (documented)
             return []
-        rows, remembered = entries.rows_of(season), remembered_of(season)
+        rows, remembered = entries.rows_by_prefix(season), last_loaded_values(season)
         compared: list[tuple[str, Any, Any, Any]] = []
         for prefix, facts in self.facts.items():
             for name, value in facts.items() if prefix in rows else ():
-                key = entries.key_of(prefix, name)
-                last: Any = UNSAID
+                key = entries.setting_key(prefix, name)
+                last: Any = NO_LAST_VALUE
                 if key in remembered:
                     last = remembered[key]
-                elif entries.key_of(prefix, "title") in remembered:
+                elif entries.setting_key(prefix, "title") in remembered:
                     # A setting that the last file lacks is new and had its default.
                     last = audit.as_json(
-                        entries.model_of(prefix).field(name).get_default()
+                        entries.model_of_prefix(prefix).field(name).get_default()
                     )
                 compared.append(
                     (
@@ -204,14 +209,14 @@ class Plan:
                     )
                 )
         for (task, split), prepared in self.gold.items():
-            if present := present_gold(self.entry, task, split):
+            if present := current_gold(self.entry, task, split):
                 key = entries.gold_entry_key(task, split)
-                last = remembered.get(key, UNSAID)
+                last = remembered.get(key, NO_LAST_VALUE)
                 compared.append((key, *_setting_digests(last, present, prepared)))
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
             {entries.organiser_key(address): role for address, role in people},
-            self.roles_in_file,
+            self.role_entries_in_file,
         )
         for key in [*in_file, *self.removed_roles(remembered)]:
             last = remembered.get(key, False)
@@ -233,24 +238,24 @@ class Plan:
                 )
             )
         return [
-            Difference(key=key, last=last, site=site, file=file)
+            SettingDifference(key=key, last=last, site=site, file=file)
             for key, last, site, file in compared
             if site != file
         ]
 
     def said(self) -> dict[str, Any]:
         values = {
-            entries.key_of(prefix, name): audit.as_json(value)
+            entries.setting_key(prefix, name): audit.as_json(value)
             for prefix, facts in self.facts.items()
             for name, value in facts.items()
         }
         values |= {
             entries.gold_entry_key(task, split): _remembered_digest(
-                present_gold(self.entry, task, split), prepared
+                current_gold(self.entry, task, split), prepared
             )
             for (task, split), prepared in self.gold.items()
         }
-        values |= self.roles_in_file
+        values |= self.role_entries_in_file
         return values | (
             {entries.TERMS_KEY: self.entry.terms} if self.entry.terms else {}
         )
@@ -269,7 +274,7 @@ class Plan:
 
     def new_files(self) -> Iterator[str]:
         for name in self.gold:
-            if present_gold(self.entry, *name) is None:
+            if current_gold(self.entry, *name) is None:
                 yield f"{entries.gold_entry_key(*name)}: new"
         yield from self.results.store()
         baselines = Submission.objects.filter(
@@ -285,7 +290,7 @@ class Plan:
                         phase__slug=phase,
                         system=baseline.system,
                     ).first()
-                    if latest is None or latest.sha256 != checksum(baseline.run):
+                    if latest is None or latest.sha256 != sha256_of_file(baseline.run):
                         yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
 
     def phases_of(
@@ -295,7 +300,7 @@ class Plan:
             phase.slug
             for phase in task.phases
             if (task.slug, phase.split) in self.gold
-            or present_gold(self.entry, task.slug, phase.split)
+            or current_gold(self.entry, task.slug, phase.split)
         ]
 
 
@@ -322,12 +327,12 @@ def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str
     return prepared.digest
 
 
-def remembered_of(season: Season) -> Mapping[str, Any]:
+def last_loaded_values(season: Season) -> Mapping[str, Any]:
     file = SeasonFile.objects.filter(season=season.pk).first()
     return file.values if file else {}
 
 
-def with_account(addresses: Iterable[str]) -> list[str]:
+def addresses_with_account(addresses: Iterable[str]) -> list[str]:
     return [
         address
         for address in addresses
@@ -335,12 +340,12 @@ def with_account(addresses: Iterable[str]) -> list[str]:
     ]
 
 
-def settings_now(season: Season) -> dict[str, Any]:
+def current_settings(season: Season) -> dict[str, Any]:
     values = {
-        entries.key_of(prefix, name): audit.as_json(
+        entries.setting_key(prefix, name): audit.as_json(
             getattr(row, "end" if name == "closes" else name)
         )
-        for prefix, row in entries.rows_of(season, held=False).items()
+        for prefix, row in entries.rows_by_prefix(season, held=False).items()
         for name in row.SETTINGS
     }
     return {
@@ -349,17 +354,21 @@ def settings_now(season: Season) -> dict[str, Any]:
     }
 
 
-def present_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | None:
+def current_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | None:
     versions = Gold.objects.filter(
         task__season__slug=season.slug, task__slug=task, split=split
     )
     return versions.order_by("-number").first()
 
 
-def make_plan(
-    entry: entries.SeasonEntry, *, reason: str, scratch: Path, decisions: Decisions
-) -> Plan:
-    plan = Plan(entry=entry, results=read_published_results(entry.published))
+def build_load_plan(
+    entry: entries.SeasonEntry,
+    *,
+    reason: str,
+    scratch: Path,
+    decisions: ConflictDecisions,
+) -> LoadPlan:
+    plan = LoadPlan(entry=entry, results=read_published_results(entry.published))
     _refuse_removals(entry)
     for task in entry.tasks:
         _settle_options_of_new_tasks(entry, task)
@@ -370,11 +379,13 @@ def make_plan(
             _settle_files_of_options(entry, task)
     elsewhere = list(plan.results.problems)
     if not entry.is_alone:
-        tasks = {task.slug: (task.published, _metrics_of(task)) for task in entry.tasks}
+        tasks = {
+            task.slug: (task.published, _metrics_by_rules(task)) for task in entry.tasks
+        }
         plan.placements.update(plan.results.placements(tasks))
     for task in entry.tasks:
-        _refuse_changes(entry, task)
-        task_type = _sound_type(task)
+        _refuse_type_change(entry, task)
+        task_type = _task_type_with_valid_options(task)
         if task_type is None:
             continue
         for gold in task.gold:
@@ -407,12 +418,12 @@ class SentFiles(Protocol):
     ) -> Sequence[Problem]: ...
 
 
-def _sent(entry: entries.SeasonEntry) -> SentFiles | None:
+def _sent_files(entry: entries.SeasonEntry) -> SentFiles | None:
     return cast("SentFiles", entry.roots) if entry.roots.is_sent else None
 
 
 def _gold_problems(
-    plan: Plan,
+    plan: LoadPlan,
     task: entries.TaskEntry,
     task_type: TaskType,
     gold: entries.GoldEntry,
@@ -422,28 +433,28 @@ def _gold_problems(
         return []
     folder = scratch / task.slug / gold.split
     folder.mkdir(parents=True, exist_ok=True)
-    if sent := _sent(plan.entry):
+    if sent := _sent_files(plan.entry):
         try:
-            present = present_gold(plan.entry, task.slug, gold.split)
+            present = current_gold(plan.entry, task.slug, gold.split)
             prepared = sent.prepared_for(present, task_type, gold.paths, task.options)
         except InputRefused as refused:
             return refused.problems
         plan.gold[task.slug, gold.split] = prepared
         return []
     try:
-        present = present_gold(plan.entry, task.slug, gold.split)
-        prepared = gold_files.prepare_for(
+        present = current_gold(plan.entry, task.slug, gold.split)
+        prepared = gold_files.prepare_gold_like_version(
             present, task_type, gold.paths, task.options, folder
         )
     except InputRefused as refused:
         return refused.problems
-    nonce = packing.nonce_of(gold.paths, prepared.digest)
+    nonce = packing.find_matching_nonce(gold.paths, prepared.digest)
     plan.gold[task.slug, gold.split] = replace(prepared, nonce=nonce)
     return []
 
 
-def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
-    task_type = _sound_type(task)
+def _metrics_by_rules(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
+    task_type = _task_type_with_valid_options(task)
     if task_type is None:
         return {}
     options = task_type.checked_options(task.options)
@@ -454,7 +465,7 @@ def _metrics_of(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _sound_type(task: entries.TaskEntry) -> TaskType | None:
+def _task_type_with_valid_options(task: entries.TaskEntry) -> TaskType | None:
     task_type = task.task_type
     try:
         return (
@@ -467,18 +478,18 @@ def _sound_type(task: entries.TaskEntry) -> TaskType | None:
 
 
 def _refuse_unexplained_fix(
-    plan: Plan,
+    plan: LoadPlan,
     task: entries.TaskEntry,
     gold: entries.GoldEntry,
     reason: str,
-    decisions: Decisions,
+    decisions: ConflictDecisions,
 ) -> None:
-    present = present_gold(plan.entry, task.slug, gold.split)
+    present = current_gold(plan.entry, task.slug, gold.split)
     prepared = plan.gold.get((task.slug, gold.split))
     if present is None or prepared is None or present.holds(prepared.digests) or reason:
         return
     key = entries.gold_entry_key(task.slug, gold.split)
-    last = remembered_of(present.task.season).get(key)
+    last = last_loaded_values(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
     if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
         # The gold on the site was changed after the season file was loaded last.
@@ -497,7 +508,7 @@ def _refuse_unexplained_fix(
 
 
 def _baseline_problems(
-    plan: Plan,
+    plan: LoadPlan,
     task: entries.TaskEntry,
     task_type: TaskType,
     baseline: entries.BaselineEntry,
@@ -511,7 +522,7 @@ def _baseline_problems(
     slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
     for split in dict.fromkeys(splits[slug] for slug in slugs):
         prepared = plan.gold.get((task.slug, split))
-        present = present_gold(plan.entry, task.slug, split)
+        present = current_gold(plan.entry, task.slug, split)
         if prepared is None and present is None:
             # If gold for the split was refused, its problem is already reported.
             if all(gold.split != split for gold in task.gold):
@@ -524,19 +535,19 @@ def _baseline_problems(
             prepared.reading if prepared else cast("Gold", present).reading_version
         )
         options, run = task_type.checked_options(task.options), baseline.run
-        if sent := _sent(plan.entry):
+        if sent := _sent_files(plan.entry):
             file = (
                 prepared.folder / packing.INDEX
                 if prepared
-                else gold_files.index_file(cast("Gold", present))
+                else gold_files.cached_index_path(cast("Gold", present))
             )
             wrong = fatal(sent.run_problems(task_type, run, file, options, reading))
             problems |= {str(problem): problem for problem in wrong}
             continue
         index = (
-            prepared.read_index()
+            prepared.load_instance_index()
             if prepared
-            else gold_files.index_of(cast("Gold", present))
+            else gold_files.instance_index_of(cast("Gold", present))
         )
         try:
             files = open_input(run, reading=reading)
@@ -560,17 +571,17 @@ def _refuse_removals(entry: entries.SeasonEntry) -> None:
             words = _("task “%(task)s” is on the site and not in the file") % {
                 "task": task.slug
             }
-            entry.table.refuse("slug", words, str(IN_THE_FILE))
+            entry.table.refuse("slug", words, str(EXPECTED_IN_FILE))
             continue
-        for kind, name in _left_out(task, in_file[task.slug], entry):
+        for kind, name in _omitted_parts(task, in_file[task.slug], entry):
             words = _(
                 "%(kind)s “%(name)s” of task %(task)s is on the site and not in the file"
             )
             words %= {"kind": kind, "name": name, "task": task.slug}
-            in_file[task.slug].table.refuse("slug", words, str(IN_THE_FILE))
+            in_file[task.slug].table.refuse("slug", words, str(EXPECTED_IN_FILE))
 
 
-def _left_out(
+def _omitted_parts(
     task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry
 ) -> Iterator[tuple[str, str]]:
     phases = {phase.slug for phase in entry.phases}
@@ -654,11 +665,11 @@ def _names_a_file(option: Option, value: str) -> bool:
     return source == "labels" or is_path or (may_be_file and "/" in name)
 
 
-def _refuse_changes(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
+def _refuse_type_change(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
     runs = Submission.objects.filter(
         phase__task__season__slug=entry.slug,
         phase__task__slug=task.slug,
-        status__in=BINDING,
+        status__in=STATUSES_FIXING_TYPE,
     )
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     if before and before.type != task.type and runs.exists():

@@ -20,14 +20,18 @@ from citeboard.core.confinement import (
 )
 from citeboard.teams.models import User
 from tasks.gold import packing
-from tasks.gold.gold_files import prepared_upload
+from tasks.gold.gold_files import prepare_uploaded_gold
 from tasks.models import Gold, Season
 from tasks.seasons.file import entries, plan as plans, zip_reader
-from tasks.seasons.file.load import Loaded, alone, apply_entry, declared_types
-from tasks.seasons.file.tables import Table
-from tasks.seasons.own_measures import MeasuresRefused, bring_measures, bring_program
-from tasks.submissions.run_card import findings_of
-from tasks.submissions.uploads import Upload
+from tasks.seasons.file.load import LoadResult, alone, apply_entry, declared_types
+from tasks.seasons.file.tables import CheckedTable
+from tasks.seasons.own_measures import (
+    MeasuresRefused,
+    store_uploaded_measures,
+    store_uploaded_program,
+)
+from tasks.submissions.run_card import read_run_findings
+from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import InputRefused, Options, Problem, TaskType, task_types
 from tasks.types.declared.folder import (
     SAMPLE,
@@ -42,15 +46,15 @@ from tasks.types.guarded.limits import Unreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import from_values
 
-UNPACK = "tasks.seasons.file.zip_reader:unpack"
+UNPACK_PROGRAM = "tasks.seasons.file.zip_reader:unpack"
 #: The function of `scoring` has a dotted name, as `tasks` must not import `scoring`.
-CHECK_FOLDER = "scoring.offline.proposing:check_folder"
-MARK = b"PK\x03\x04"
-Load = Callable[..., Loaded]
+CHECK_FOLDER_PROGRAM = "scoring.offline.proposing:check_folder"
+ZIP_SIGNATURE = b"PK\x03\x04"
+Load = Callable[..., LoadResult]
 
 
 @contextmanager
-def season_in_zip(
+def open_season_zip(
     path: Path, filename: str, *, by: User | None, slug: str | None = ""
 ) -> Iterator[Load]:
     """Yield a function that loads the season and takes the decisions of the user. The
@@ -62,18 +66,18 @@ def season_in_zip(
     """
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         folder = Path(scratch) / "season"
-        _unpack(path, filename, folder, by)
+        _unpack_in_sandbox(path, filename, folder, by)
         content = (folder / zip_reader.NAME).read_bytes()
         if slug is None:
-            slug = _slug_in(content)
-        files = SentZip(folder, Path(scratch), slug, by)
+            slug = _existing_slug_in(content)
+        files = UploadedSeasonZip(folder, Path(scratch), slug, by)
 
-        def load(
+        def load_decided_season(
             *,
-            decisions: plans.Decisions = plans.UNDECIDED,
+            decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
             reason: str = "",
             dry_run: bool = False,
-        ) -> Loaded:
+        ) -> LoadResult:
             files.missing.clear()
             entry = alone(content, slug, files)
             if files.brings_files:
@@ -84,24 +88,28 @@ def season_in_zip(
                 entry, reason=reason, decisions=decisions, dry_run=dry_run, by=by
             )
 
-        yield load
+        yield load_decided_season
 
 
-def _unpack(path: Path, filename: str, folder: Path, by: User | None) -> None:
+def _unpack_in_sandbox(
+    path: Path, filename: str, folder: Path, by: User | None
+) -> None:
     given, limits = {"filename": filename}, limits_for_organisers()
     try:
-        with read_upload(UNPACK, path, given, owner=by, limits=limits) as done:
+        with read_upload(UNPACK_PROGRAM, path, given, owner=by, limits=limits) as done:
             if problems := from_values(done.result["problems"]):
                 raise InputRefused(problems)
             for number, name in enumerate(done.result["names"]):
-                _copy(done.file(zip_reader.part(number)), folder, name)
+                _copy_unpacked_file(
+                    done.file(zip_reader.unpacked_file_name(number)), folder, name
+                )
     except UploadUnreadable as unreadable:
         raise InputRefused(
             [Problem(file=filename, message=str(unreadable))]
         ) from unreadable
 
 
-def _copy(part: Path, folder: Path, name: str) -> None:
+def _copy_unpacked_file(part: Path, folder: Path, name: str) -> None:
     copy, words = folder / name, _("another file or folder has this place")
     if not copy.resolve().is_relative_to(folder.resolve()):
         raise InputRefused([Problem(file=name, message=words)])
@@ -112,7 +120,7 @@ def _copy(part: Path, folder: Path, name: str) -> None:
         raise InputRefused([Problem(file=name, message=words)]) from fault
 
 
-def _slug_in(content: bytes) -> str:
+def _existing_slug_in(content: bytes) -> str:
     """Return the slug that the season file states, if the site has a season with this
     slug. Return an empty text if the season is new or the season file is invalid.
     """
@@ -124,7 +132,7 @@ def _slug_in(content: bytes) -> str:
     return slug if is_there else ""
 
 
-class SentZip(entries.FileAlone):
+class UploadedSeasonZip(entries.SeasonFileAlone):
     """The unpacked files of a zip archive that contains a season. If the archive
     contains no gold or baselines, the gold and baselines of the site are kept.
     """
@@ -134,14 +142,14 @@ class SentZip(entries.FileAlone):
     def __init__(self, folder: Path, scratch: Path, slug: str, by: User | None) -> None:
         super().__init__(declared_types(slug))
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
-        self.missing: list[tuple[Table, str, str]] = []
+        self.missing: list[tuple[CheckedTable, str, str]] = []
         self.brings_files = False
         # A test run precedes the load, and the files are parsed only once for both.
         self._types: dict[str, TaskType] = {}
         self._gold: dict[tuple[str, ...], packing.PreparedGold] = {}
         self._runs: dict[tuple[str, ...], Sequence[Problem]] = {}
 
-    def file(self, table: Table, key: str, name: str) -> Path | None:
+    def file(self, table: CheckedTable, key: str, name: str) -> Path | None:
         # Only the keys `paths`, `run` and `card` can name files of the archive.
         # Published results and files of options must already be on the site's machine.
         if key not in ("paths", "run", "card"):
@@ -153,11 +161,11 @@ class SentZip(entries.FileAlone):
         if name and is_inside and not path.exists():
             self.missing.append((table, key, name))
             return None
-        found = entries.Roots.file(self, table, key, name)
+        found = entries.FileRoots.file(self, table, key, name)
         self.brings_files = self.brings_files or found is not None
         return found
 
-    def declared_type(self, table: Table, name: str) -> TaskType | None:
+    def declared_type(self, table: CheckedTable, name: str) -> TaskType | None:
         present = self.types.get(str(table.values.get("slug")))
         path = (self.folder / name).resolve()
         is_inside = path.is_relative_to(self.folder.resolve())
@@ -179,14 +187,18 @@ class SentZip(entries.FileAlone):
         return self._types[name]
 
     def _read_type(self, files: dict[str, str], present: TaskType | None) -> TaskType:
-        if present and present.declared and _is_same(files, present.declared.files):
+        if (
+            present
+            and present.declared
+            and _has_same_files(files, present.declared.files)
+        ):
             return present
         if MEASURES in files:
             season = Season.objects.filter(slug=self._slug).first()
-            bring_measures(files[MEASURES], by=self._by, season=season)
+            store_uploaded_measures(files[MEASURES], by=self._by, season=season)
         if PROGRAM in files:
             season = Season.objects.filter(slug=self._slug).first()
-            bring_program(files[PROGRAM], by=self._by, season=season)
+            store_uploaded_program(files[PROGRAM], by=self._by, season=season)
         given = {
             "files": files,
             **({"runs_measures": True} if MEASURES in files else {}),
@@ -194,7 +206,7 @@ class SentZip(entries.FileAlone):
         limits, path = limits_for_organisers(), self.folder / zip_reader.NAME
         try:
             with read_upload(
-                CHECK_FOLDER, path, given, owner=self._by, limits=limits
+                CHECK_FOLDER_PROGRAM, path, given, owner=self._by, limits=limits
             ) as done:
                 problems = from_values(done.result)
         except UploadUnreadable as unreadable:
@@ -224,12 +236,12 @@ class SentZip(entries.FileAlone):
         if present is not None and present.reading_version < READING_VERSION:
             earlier = present.reading_version
             with suppress(InputRefused):
-                prepared = self._prepared(task_type, paths, options, earlier)
+                prepared = self._prepare_gold(task_type, paths, options, earlier)
                 if present.holds(prepared.digests):
                     return prepared
-        return self._prepared(task_type, paths, options, READING_VERSION)
+        return self._prepare_gold(task_type, paths, options, READING_VERSION)
 
-    def _prepared(
+    def _prepare_gold(
         self, task_type: TaskType, paths: Sequence[Path], options: Options, reading: int
     ) -> packing.PreparedGold:
         texts = str(sorted(options.items())), str(reading)
@@ -241,9 +253,9 @@ class SentZip(entries.FileAlone):
             inputs = len(paths) if len(paths) > 1 or path.is_dir() else 0
             if inputs:
                 path = place / "gold.zip"
-                packing.write_archive(path, _members(paths))
+                packing.write_archive(path, _archive_members(paths))
                 shown = "gold.zip"
-            with prepared_upload(
+            with prepare_uploaded_gold(
                 task_type,
                 options,
                 path,
@@ -254,7 +266,7 @@ class SentZip(entries.FileAlone):
             ) as prepared:
                 packed = place / "packed"
                 packed.mkdir()
-                for name in packing.FILES:
+                for name in packing.PACKED_FILE_NAMES:
                     shutil.copyfile(prepared.folder / name, packed / name)
             self._gold[key] = replace(prepared, folder=packed)
         return self._gold[key]
@@ -270,8 +282,8 @@ class SentZip(entries.FileAlone):
         texts = str(sorted(options.items())), str(reading)
         key = (task_type.slug, *texts, str(run), str(index))
         if key not in self._runs:
-            upload = Upload(run, run.relative_to(self.folder).as_posix())
-            found = findings_of(
+            upload = UploadedRunFile(run, run.relative_to(self.folder).as_posix())
+            found = read_run_findings(
                 upload,
                 task_type=task_type,
                 index=index,
@@ -283,7 +295,7 @@ class SentZip(entries.FileAlone):
         return self._runs[key]
 
 
-def _is_same(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
+def _has_same_files(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
     """Return True if ``files`` are the same as the task folder ``present``. Without a
     sample in ``files``, the sample in ``present`` is ignored.
     """
@@ -301,7 +313,7 @@ def _open_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _members(
+def _archive_members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
     """Yield the archive members for the files below each path. The name of a member

@@ -10,19 +10,19 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.instants import NoInstant
+from citeboard.core.instants import InvalidTimeText
 from citeboard.core.words import nearest
 from tasks.types import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath, table
 
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
-REQUIRED: Final = object()
-MISSING: Final = object()
-#: PostgreSQL and SQLite can store integers up to _LARGEST in the columns.
-_LARGEST = 2**31 - 1
+_SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+REQUIRED_VALUE: Final = object()
+MISSING_VALUE: Final = object()
+#: PostgreSQL and SQLite can store integers up to _MAX_INTEGER in the columns.
+_MAX_INTEGER = 2**31 - 1
 
 
-class Findings:
+class SeasonFileProblems:
     """The problems of a season file, sorted by their line numbers. Problems without a
     line number are sorted by the path of the key.
     """
@@ -47,7 +47,7 @@ class Findings:
         )
 
 
-class Table:
+class CheckedTable:
     """A table of a season file, such as the table of a phase. The methods return the
     value of a key, and record faults instead of raising exceptions. The method `close`
     records a fault for each key that was not read.
@@ -57,7 +57,7 @@ class Table:
     unknown_value = gettext_noop("“%(value)s” is not known here%(near)s")
 
     def __init__(
-        self, values: Mapping[str, Any], path: KeyPath, findings: Findings
+        self, values: Mapping[str, Any], path: KeyPath, findings: SeasonFileProblems
     ) -> None:
         self.values, self.path, self.findings = values, path, findings
         self._taken: list[str] = []
@@ -66,20 +66,20 @@ class Table:
         return name in self.values
 
     def text(
-        self, name: str, default: object = REQUIRED, *, longest: int | None = None
+        self, name: str, default: object = REQUIRED_VALUE, *, longest: int | None = None
     ) -> str:
         value = self.value(name, default)
-        if value is MISSING:
+        if value is MISSING_VALUE:
             return ""
         if not isinstance(value, str):
             self.refuse(name, self.stated(name, value), _("a text in quotes"))
             return ""
         text = value.strip()
         if "\0" in text:
-            self.refuse(name, _holds_nul(name), _("a text without NUL"))
+            self.refuse(name, _nul_character_message(name), _("a text without NUL"))
             return ""
-        if not text and default is REQUIRED:
-            self.refuse(name, _is_empty(name))
+        if not text and default is REQUIRED_VALUE:
+            self.refuse(name, _empty_value_message(name))
         if longest is not None and len(text) > longest:
             message = _("“%(name)s” has %(found)s characters") % {
                 "name": name,
@@ -88,9 +88,9 @@ class Table:
             self.refuse(name, message, _("at most %(number)s") % {"number": longest})
         return text
 
-    def slug(self, name: str, default: object = REQUIRED) -> str:
+    def slug(self, name: str, default: object = REQUIRED_VALUE) -> str:
         value = self.text(name, default, longest=60)
-        if value and not _SLUG.fullmatch(value):
+        if value and not _SLUG_PATTERN.fullmatch(value):
             message = _("“%(value)s” cannot stand in an address") % {"value": value}
             self.refuse(
                 name, message, _("lower-case letters, digits and single hyphens")
@@ -98,12 +98,16 @@ class Table:
         return value
 
     def choice(
-        self, name: str, choices: Sequence[str], default: object = REQUIRED
+        self, name: str, choices: Sequence[str], default: object = REQUIRED_VALUE
     ) -> str:
         value = self.text(name, default)
         if value and value not in choices:
-            facts = {"name": name, "value": value, "near": near(value, choices)}
-            self.refuse(name, _(self.unknown_value) % facts, one_of(choices))
+            facts = {
+                "name": name,
+                "value": value,
+                "near": suggest_similar_name(value, choices),
+            }
+            self.refuse(name, _(self.unknown_value) % facts, describe_choices(choices))
         return value
 
     def boolean(self, name: str, *, default: bool) -> bool:
@@ -113,7 +117,9 @@ class Table:
         self.refuse(name, self.stated(name, value), _("true or false"))
         return default
 
-    def limit(self, name: str, *, least: int = 1, most: int = _LARGEST) -> int | None:
+    def limit(
+        self, name: str, *, least: int = 1, most: int = _MAX_INTEGER
+    ) -> int | None:
         """Return the whole number under the key, which must be between ``least`` and
         ``most``. Return None, which means no limit, if the table does not have the key.
         """
@@ -129,7 +135,7 @@ class Table:
         expected = _(
             "a whole number from %(least)s to %(most)s; leave it out for no limit"
         )
-        if most == _LARGEST:
+        if most == _MAX_INTEGER:
             expected = _("a whole number from %(least)s; leave it out for no limit")
         expected %= {"least": least, "most": f"{most:,}"}
         self.refuse(
@@ -140,10 +146,10 @@ class Table:
         return None
 
     def texts(
-        self, name: str, default: object = REQUIRED, *, may_repeat: bool = False
+        self, name: str, default: object = REQUIRED_VALUE, *, may_repeat: bool = False
     ) -> tuple[str, ...]:
         value = self.value(name, default)
-        if value is MISSING:
+        if value is MISSING_VALUE:
             return ()
         if not isinstance(value, (list, tuple)) or not all(
             isinstance(text, str) for text in value
@@ -151,13 +157,13 @@ class Table:
             message = _("“%(name)s” is not a list of texts") % {"name": name}
             self.refuse(name, message, _('a list such as ["one", "two"]'))
             return ()
-        if not value and default is REQUIRED:
-            self.refuse(name, _is_empty(name))
+        if not value and default is REQUIRED_VALUE:
+            self.refuse(name, _empty_value_message(name))
         if may_repeat:
             return tuple(value)
         for text in dict.fromkeys(value):
             if value.count(text) > 1:
-                self.refuse(name, names_twice(name, text))
+                self.refuse(name, duplicate_name_message(name, text))
         return tuple(dict.fromkeys(value))
 
     def words(self, name: str) -> dict[str, str]:
@@ -175,7 +181,7 @@ class Table:
                     _("a text in quotes"),
                 )
             elif "\0" in key + text:
-                self.findings.add((*self.path, name), _holds_nul(name))
+                self.findings.add((*self.path, name), _nul_character_message(name))
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
     def moment(
@@ -186,12 +192,12 @@ class Table:
         read: Callable[[Any, ZoneInfo], dt.datetime],
     ) -> dt.datetime | None:
         value = self.value(name, default)
-        if value is MISSING or value is None:
+        if value is MISSING_VALUE or value is None:
             return None
         try:
             if isinstance(value, str | dt.datetime):
                 return read(value, zone)
-        except NoInstant as refused:
+        except InvalidTimeText as refused:
             self.refuse(name, str(refused))
             return None
         self.refuse(
@@ -201,7 +207,7 @@ class Table:
         )
         return None
 
-    def tables(self, name: str) -> "list[Table]":
+    def tables(self, name: str) -> "list[CheckedTable]":
         value = self.value(name, [])
         if not isinstance(value, list) or not all(
             isinstance(entry, dict) for entry in value
@@ -216,23 +222,25 @@ class Table:
             )
             return []
         return [
-            Table(entry, (*self.path, name, at), self.findings)
+            CheckedTable(entry, (*self.path, name, at), self.findings)
             for at, entry in enumerate(value)
         ]
 
-    def table(self, name: str) -> "Table":
+    def table(self, name: str) -> "CheckedTable":
         value = self.value(name)
         if isinstance(value, dict):
-            return Table(value, (*self.path, name), self.findings)
-        if value is not MISSING:
+            return CheckedTable(value, (*self.path, name), self.findings)
+        if value is not MISSING_VALUE:
             self.refuse(
                 name,
                 self.stated(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
         # A missing table is one fault, so faults of the keys in it are not recorded.
-        return Table(
-            {}, (*self.path, name), Findings(self.findings.file, self.findings.lines)
+        return CheckedTable(
+            {},
+            (*self.path, name),
+            SeasonFileProblems(self.findings.file, self.findings.lines),
         )
 
     def refuse(self, name: str, message: str, expected: str = "") -> None:
@@ -243,27 +251,27 @@ class Table:
             if name not in self._taken:
                 message = _(self.unknown_key) % {
                     "name": name,
-                    "near": near(name, self._taken),
+                    "near": suggest_similar_name(name, self._taken),
                 }
-                self.refuse(name, message, one_of(self._taken))
+                self.refuse(name, message, describe_choices(self._taken))
 
-    def value(self, name: str, default: object = REQUIRED) -> Any:
+    def value(self, name: str, default: object = REQUIRED_VALUE) -> Any:
         self._taken.append(name)
         if name in self.values:
             return self.values[name]
-        if default is not REQUIRED:
+        if default is not REQUIRED_VALUE:
             return default
         self.findings.add(self.path, _("“%(name)s” is missing") % {"name": name})
-        return MISSING
+        return MISSING_VALUE
 
     def stated(self, name: str, value: object, number: int | None = None) -> str:
         return _("“%(name)s” is %(kind)s") % {
             "name": name,
-            "kind": kind(value) if number is None else number,
+            "kind": describe_kind(value) if number is None else number,
         }
 
 
-def kind(value: object) -> str:
+def describe_kind(value: object) -> str:
     names: dict[type, str] = {
         bool: _("true or false"),
         int: _("a number"),
@@ -278,41 +286,45 @@ def kind(value: object) -> str:
     return names[type(value)]
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def suggest_similar_name(name: str, known: Iterable[str]) -> str:
     close = nearest(name, known)
     return " " + _("(did you mean “%(name)s”?)") % {"name": close} if close else ""
 
 
-def one_of(choices: Iterable[str]) -> str:
+def describe_choices(choices: Iterable[str]) -> str:
     return _("one of %(names)s") % {"names": ", ".join(choices)}
 
 
-def names_twice(name: str, text: str) -> str:
+def duplicate_name_message(name: str, text: str) -> str:
     return _("“%(name)s” names “%(text)s” twice") % {"name": name, "text": text}
 
 
-def _is_empty(name: str) -> str:
+def _empty_value_message(name: str) -> str:
     return _("“%(name)s” is empty") % {"name": name}
 
 
-def _holds_nul(name: str) -> str:
+def _nul_character_message(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
 
 
-PARTS = ("published", "gold", "phases", "baselines")
+TASK_TABLE_NAMES = ("published", "gold", "phases", "baselines")
 
 
-def document(values: Mapping[str, Any]) -> str:
+def format_season_file(values: Mapping[str, Any]) -> str:
     """Return the text of a season file with the table `season` and an array of tables
     `tasks`.
     """
     parts = [table("[season]", values["season"])]
     for task in values.get("tasks", ()):
-        own = {name: task[name] for name in PARTS if name in task}
+        own = {name: task[name] for name in TASK_TABLE_NAMES if name in task}
         parts.append(
             table(
                 "[[tasks]]",
-                {name: value for name, value in task.items() if name not in PARTS},
+                {
+                    name: value
+                    for name, value in task.items()
+                    if name not in TASK_TABLE_NAMES
+                },
             )
         )
         parts += [

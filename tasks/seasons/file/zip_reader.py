@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from tasks.types import InputRefused, Problem
 from tasks.types.files import Limits, open_input
 from tasks.types.problems import as_values, refuse
 
 NAME, TASKS, GOLD, BASELINES = "season.toml", "tasks", "gold", "baselines"
-LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
+ARCHIVE_LIMITS = Limits(files=5_000, nested=(GOLD, BASELINES))
 #: A file name has at most MAX_NAME characters, and a season file MAX_FILE bytes.
 MAX_NAME, MAX_FILE = 200, 1 << 20
 
@@ -28,7 +28,7 @@ def unpack(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"names": names, "problems": []}
 
 
-def part(number: int) -> str:
+def unpacked_file_name(number: int) -> str:
     """Return the path of the unpacked file with the number ``number``. Names in the
     archive are never used as paths.
     """
@@ -36,21 +36,21 @@ def part(number: int) -> str:
 
 
 def _unpack_archive(shown: str) -> list[str]:
-    files = open_input(Path(UPLOAD), shown=shown, limits=LIMITS)
-    base = _base([file.name for file in files])
+    files = open_input(Path(UPLOAD_FILE_NAME), shown=shown, limits=ARCHIVE_LIMITS)
+    base = _top_folder([file.name for file in files])
     names = [file.name.removeprefix(base) for file in files]
-    refuse(_problems(shown, names))
+    refuse(_archive_problems(shown, names))
     for number, file in enumerate(files):
-        with Path(part(number)).open("wb") as target:
+        with Path(unpacked_file_name(number)).open("wb") as target:
             target.writelines(file.chunks())
-    size = Path(part(names.index(NAME))).stat().st_size
+    size = Path(unpacked_file_name(names.index(NAME))).stat().st_size
     if size > MAX_FILE:
         message, expected = f"{size:,} bytes", f"at most {MAX_FILE:,}"
         raise InputRefused([Problem(file=NAME, message=message, expected=expected)])
     return names
 
 
-def _base(names: list[str]) -> str:
+def _top_folder(names: list[str]) -> str:
     """Return the only folder at the top of the archive and a slash, or an empty text if
     the season file is at the top or there are several folders.
     """
@@ -60,7 +60,7 @@ def _base(names: list[str]) -> str:
     return f"{heads.pop()}/"
 
 
-def _problems(shown: str, names: list[str]) -> list[Problem]:
+def _archive_problems(shown: str, names: list[str]) -> list[Problem]:
     if NAME not in names:
         words = "a season file with the folders tasks, gold and baselines"
         return [Problem(file=shown, message=f"there is no {NAME}", expected=words)]

@@ -61,11 +61,11 @@ def read_gold(files: Files, options: Options) -> Split:
     """
     candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
     numbers = {name: number for number, name in enumerate(candidates)}
-    reader = _Reader(numbers)
+    reader = _RecommendationContextsReader(numbers)
     problems: list[Problem] = []
     file = records.the_file(files, CONTEXTS, "the contexts")
     if not reader.read_plain(file):
-        reader = _Reader(numbers)
+        reader = _RecommendationContextsReader(numbers)
         reader.read(records.Rows(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
@@ -165,7 +165,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     )
 
 
-class _Reader(records.ContextsBuilder):
+class _RecommendationContextsReader(records.ContextsBuilder):
     def __init__(self, candidates: Mapping[str, int]) -> None:
         super().__init__(DIMENSIONS)
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
@@ -196,7 +196,7 @@ class _Reader(records.ContextsBuilder):
                 )
                 nothing = [None] * len(names)
                 columns = [block.get(dimension, nothing) for dimension in DIMENSIONS]
-                self._add(names, papers, [[own] for own in cited], columns)
+                self._add_contexts(names, papers, [[own] for own in cited], columns)
         except (NotPlain, KeyError, TypeError):
             return False
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
@@ -230,20 +230,20 @@ class _Reader(records.ContextsBuilder):
                 continue
             seen.add(name)
             paper = records.label(record, "citing_id") or name
-            waiting.append((name, paper, cited, _classes_of(record), grades))
+            waiting.append((name, paper, cited, _read_classes(record), grades))
             if len(waiting) == BLOCK:
-                self._add_rows(waiting)
-        self._add_rows(waiting)
+                self._flush_waiting_rows(waiting)
+        self._flush_waiting_rows(waiting)
 
-    def _add_rows(self, waiting: list[tuple[Any, ...]]) -> None:
+    def _flush_waiting_rows(self, waiting: list[tuple[Any, ...]]) -> None:
         if waiting:
             names, papers, cited, classes, grades = map(
                 list, zip(*waiting, strict=True)
             )
-            self._add(names, papers, cited, zip(*classes, strict=True), grades)
+            self._add_contexts(names, papers, cited, zip(*classes, strict=True), grades)
             waiting.clear()
 
-    def _add(
+    def _add_contexts(
         self, names: Any, papers: Any, cited: Any, columns: Any, grades: Any = ()
     ) -> None:
         """Add contexts (texts around citations) with classes in each dimension, and
@@ -254,7 +254,8 @@ class _Reader(records.ContextsBuilder):
             for own, many in zip(self.numbers, columns, strict=True)
         ]
         written = map(
-            "".join, zip(*map(self._written_of, range(len(codes)), codes), strict=True)
+            "".join,
+            zip(*map(self._encode_class_fields, range(len(codes)), codes), strict=True),
         )
         facts = [
             f"[{_text(name)},{_text(paper)},[{','.join(map(_text, own))}],{{{classes[1:]}}}"
@@ -272,7 +273,7 @@ class _Reader(records.ContextsBuilder):
                 for fact, text in zip(facts, texts, strict=True)
             ]
             if self._judged is None:
-                self._begin_grades()
+                self._begin_reading_grades()
         if self._judged is not None:
             for own, graded in zip(cited, grades or repeat({}), strict=False):
                 judged = graded or dict.fromkeys(own, 1)
@@ -288,7 +289,7 @@ class _Reader(records.ContextsBuilder):
             [f"{fact}]" for fact in facts],
         )
 
-    def _begin_grades(self) -> None:
+    def _begin_reading_grades(self) -> None:
         before = self.gold.build()
         self._judged, self._grades = (
             ListsBuilder(),
@@ -296,7 +297,7 @@ class _Reader(records.ContextsBuilder):
         )
         self._judged.extend(before.lengths, before.values)
 
-    def _written_of(self, place: int, codes: Sequence[int]) -> list[str]:
+    def _encode_class_fields(self, place: int, codes: Sequence[int]) -> list[str]:
         written = self._written[place]
         for code in set(codes).difference(written):
             written[code] = (
@@ -312,7 +313,7 @@ class _Reader(records.ContextsBuilder):
         return records.Collection(**columns)
 
 
-def _classes_of(record: Mapping[str, Any]) -> list[Any]:
+def _read_classes(record: Mapping[str, Any]) -> list[Any]:
     """For each dimension, return the class of the context, or `...` if the context was
     not sampled for the dimension.
     """

@@ -91,7 +91,7 @@ def read_gold(files: Files, options: Options) -> Split:
         for record in rows:
             if paper := rows.name(record, "paper_id"):
                 disciplines[paper] = records.label(record, "discipline")
-    reader = _Reader(candidates, disciplines)
+    reader = _ResolutionContextsReader(candidates, disciplines)
     file = records.the_file(files, CONTEXTS, "the contexts")
     reader.read(records.Rows(file, problems))
     if not reader.ids and not problems:
@@ -131,7 +131,7 @@ def read_gold(files: Files, options: Options) -> Split:
         content=reader.resolution(citing_papers),
         instances=len(reader.ids),
         rows=len(reader.ids) + reader.unresolvable,
-        index=_index(reader.ids, reader.paper_of, candidates),
+        index=_make_candidates_index(reader.ids, reader.paper_of, candidates),
         digest=records.sorted_digest(reader.facts_by_name, *unordered),
         earlier_digests={1: reader.facts_digest(*others)},
         notes=tuple(notes) if reader.unresolvable else (),
@@ -171,7 +171,7 @@ def read_inputs(files: Files, options: Options) -> Index:
         if name is not None and paper is not None:
             contexts[name] = paper
     refuse(problems)
-    return _index(list(contexts), list(contexts.values()), candidates)
+    return _make_candidates_index(list(contexts), list(contexts.values()), candidates)
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
@@ -214,7 +214,7 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
                 yield f"{record['context_id']}: {name}"
 
 
-def _index(
+def _make_candidates_index(
     ids: Sequence[str],
     paper_of: Sequence[str],
     candidates: Mapping[str, tuple[str, ...]],
@@ -224,7 +224,7 @@ def _index(
     return index_of(ids, pools, [papers[paper] for paper in paper_of])
 
 
-class _Reader(records.ContextsBuilder):
+class _ResolutionContextsReader(records.ContextsBuilder):
     def __init__(
         self,
         candidates: Mapping[str, tuple[str, ...]],
@@ -350,7 +350,7 @@ def documents(files: Files) -> Iterator[tuple[str, str]]:
     for record in records.Rows(
         records.the_file(files, REFERENCES, "each paper's references"), []
     ):
-        name = _document(record["paper_id"], record["ref_id"])
+        name = _format_document_id(record["paper_id"], record["ref_id"])
         if name not in seen:
             seen.add(name)
             yield name, text_of_document(record)
@@ -362,7 +362,7 @@ def candidates(files: Files) -> Iterator[tuple[str, Sequence[str]]]:
         paper = str(record["paper_id"])
         yield (
             str(record["context_id"]),
-            [_document(paper, name) for name in of_papers.get(paper, ())],
+            [_format_document_id(paper, name) for name in of_papers.get(paper, ())],
         )
 
 
@@ -377,10 +377,10 @@ def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
         own = set(of_papers.get(paper, ()))
         for name in rows.cited(record, "gold", own) or []:
             if name in own:
-                yield str(record["context_id"]), _document(paper, name), 1
+                yield str(record["context_id"]), _format_document_id(paper, name), 1
 
 
-def _document(paper: object, reference: object) -> str:
+def _format_document_id(paper: object, reference: object) -> str:
     return f"{paper}/{reference}"
 
 

@@ -23,10 +23,12 @@ from tasks.types.tables import Columns, read_with_tables
 from tasks.types.text import are_texts, in_nfc, json_kind, length_class
 
 INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
-#: If a file's name is in `_NAMELESS`, the file's name is not that of a data set.
-#: Ids in a file with a name in `_NAMELESS` name the data set, as `lu-00` names `lu`.
-_NAMELESS = frozenset({"gold", "inputs", "instances", "sample", "test", "targets"})
-_NUMBERED = re.compile(r"(.+)-[0-9]+")
+#: If a file's name is in `_FILE_NAMES_WITHOUT_DATASET`, the file's name is not that of a data set.
+#: Ids in a file with a name in `_FILE_NAMES_WITHOUT_DATASET` name the data set, as `lu-00` names `lu`.
+_FILE_NAMES_WITHOUT_DATASET = frozenset(
+    {"gold", "inputs", "instances", "sample", "test", "targets"}
+)
+_NUMBERED_ID_PATTERN = re.compile(r"(.+)-[0-9]+")
 Faults = Iterator[tuple[str, str]]
 
 
@@ -85,12 +87,12 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
     instances: dict[str, Instance] = {}
     for file in (member for member in files if jsonlines.is_records_file(member.name)):
         records = list(jsonlines.read_records(file, problems))
-        name_of = _Names(file, records)
+        name_of = _InstanceNamer(file, records)
         for record in records:
             value = record.value
             faults = [
                 record.problem(*fault)
-                for fault in _faults(record, with_targets=with_targets)
+                for fault in _find_instance_faults(record, with_targets=with_targets)
             ]
             dataset, name = name_of(record)
             if name in instances:
@@ -122,11 +124,11 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
 def instance_names(
     file: InputFile, records: Sequence[jsonlines.Record]
 ) -> Iterator[str]:
-    name_of = _Names(file, records)
+    name_of = _InstanceNamer(file, records)
     return (name_of(record)[1] for record in records)
 
 
-class _Names:
+class _InstanceNamer:
     """Determine the data set and the name of each record.
 
     A record may name its data set in the field `dataset`. By default, the data set is
@@ -138,8 +140,10 @@ class _Names:
     def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
         self._width = max(2, len(str(len(records) - 1)))
         self._dataset = file.stem
-        if file.stem.lower() in _NAMELESS:
-            matches = (_NUMBERED.fullmatch(record.id or "") for record in records)
+        if file.stem.lower() in _FILE_NAMES_WITHOUT_DATASET:
+            matches = (
+                _NUMBERED_ID_PATTERN.fullmatch(record.id or "") for record in records
+            )
             prefixes = {match and match[1] for match in matches}
             if len(prefixes) == 1:
                 self._dataset = prefixes.pop() or file.stem
@@ -156,7 +160,7 @@ class _Names:
         )
 
 
-def _faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
+def _find_instance_faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
     value = record.value
     items = value.get("input")
     if not are_texts(items):
@@ -221,8 +225,8 @@ class Instance:
         return {**self.public(), "target": self.target, **labels}
 
 
-#: `_OF_DATASET` describes, by data set, faults of the data that no check can detect.
-_OF_DATASET = {
+#: `_KNOWN_FAULTS_OF_DATASET` describes, by data set, faults of the data that no check can detect.
+_KNOWN_FAULTS_OF_DATASET = {
     "xing": "the benchmark gives the citing paper's abstract as the cited one and the cited one as `<abs>`"
 }
 
@@ -249,8 +253,8 @@ def known_faults(
             yield f"{dataset}: {sum(damaged)} damaged marks such as `[2]9` in {having} of {len(part)} targets"
         if having := sum(map(bool, empty)):
             yield f"{dataset}: {sum(empty)} empty cited abstracts in {having} of {len(part)} instances"
-        if dataset in _OF_DATASET:
-            yield f"{dataset}: {_OF_DATASET[dataset]}"
+        if dataset in _KNOWN_FAULTS_OF_DATASET:
+            yield f"{dataset}: {_KNOWN_FAULTS_OF_DATASET[dataset]}"
 
 
 INTENT, CORWA = "intent", "corwa"
@@ -294,9 +298,9 @@ def label_faults(value: Any) -> Iterator[tuple[str, str]]:
             yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
 
 
-#: `_MARK` matches a citation mark and the digits directly after the mark.
+#: `_CITATION_MARK_PATTERN` matches a citation mark and the digits directly after the mark.
 #: Replacing `@cite_1` within `@cite_19` leaves a mark that the digit 9 follows.
-_MARK = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
+_CITATION_MARK_PATTERN = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
 @dataclass(frozen=True)
@@ -310,7 +314,7 @@ class Marks:
 
 
 def marks(text: str) -> Marks:
-    matches = list(_MARK.finditer(text))
+    matches = list(_CITATION_MARK_PATTERN.finditer(text))
     papers = tuple(int(match[1]) for match in matches if not match[2])
     return Marks(papers, damaged=tuple(match[0] for match in matches if match[2]))
 
@@ -319,20 +323,20 @@ def without_marks(text: str) -> str:
     """Replace each citation mark by a space, together with the digits of a damaged
     mark.
     """
-    return _MARK.sub(" ", text)
+    return _CITATION_MARK_PATTERN.sub(" ", text)
 
 
 ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
-_TAGS = (ABSTRACT, BEFORE, AFTER)
-_TAGGED = re.compile(rf"\s*<({'|'.join(_TAGS)})>")
-#: `_ANY_TAG` matches the tags that the benchmark's program removes from texts.
+_CONTEXT_TAGS = (ABSTRACT, BEFORE, AFTER)
+_LEADING_TAG_PATTERN = re.compile(rf"\s*<({'|'.join(_CONTEXT_TAGS)})>")
+#: `_CONTEXT_TAG_PATTERN` matches the tags that the benchmark's program removes from texts.
 #: The removed tags occur in abstracts and contexts.
-_ANY_TAG = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
+_CONTEXT_TAG_PATTERN = re.compile(rf"</?(?:{'|'.join(_CONTEXT_TAGS)})>")
 
 
 def is_cited(item: str) -> bool:
     """Return True if an item of the inputs is the abstract of a cited paper."""
-    return _TAGGED.match(item) is None
+    return _LEADING_TAG_PATTERN.match(item) is None
 
 
 def cited_abstracts(items: Sequence[str]) -> list[str]:
@@ -340,7 +344,7 @@ def cited_abstracts(items: Sequence[str]) -> list[str]:
 
 
 def without_tags(text: str) -> str:
-    return _ANY_TAG.sub("", text)
+    return _CONTEXT_TAG_PATTERN.sub("", text)
 
 
 #: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
@@ -405,9 +409,14 @@ def data_sets(
     groups: dict[str, list[Instance]] = {}
     for instance in instances:
         groups.setdefault(instance.dataset, []).append(instance)
-    sets = [_data_set(name, group, count or _words) for name, group in groups.items()]
+    sets = [
+        _summarise_data_set(name, group, count or _count_words)
+        for name, group in groups.items()
+    ]
     return (
-        [*sets, _data_set(ALL, instances, count or _words)] if len(sets) > 1 else sets
+        [*sets, _summarise_data_set(ALL, instances, count or _count_words)]
+        if len(sets) > 1
+        else sets
     )
 
 
@@ -432,7 +441,9 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
     ]
 
 
-def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
+def _summarise_data_set(
+    name: str, members: Sequence[Instance], count: Count
+) -> DataSet:
     inputs = [
         " ".join(without_tags(item).strip() for item in instance.inputs)
         for instance in members
@@ -442,8 +453,8 @@ def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
         name=name,
         instances=len(members),
         cited_papers=sum(len(instance.cited) for instance in members),
-        input_words=sum(map(_words, inputs)) / len(members),
-        output_words=sum(map(_words, targets)) / len(members),
+        input_words=sum(map(_count_words, inputs)) / len(members),
+        output_words=sum(map(_count_words, targets)) / len(members),
         long_inputs=sum(count(text) > MAX_INPUT for text in inputs),
         long_outputs=sum(count(text) > MAX_OUTPUT for text in targets),
         printed_self_references=sum(
@@ -457,7 +468,7 @@ def _data_set(name: str, members: Sequence[Instance], count: Count) -> DataSet:
     )
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(text.split())
 
 
@@ -501,10 +512,10 @@ def read_run(
     """Return the texts of a run, which are valid only if no problem is fatal, and all
     problems of the files.
     """
-    return read_with_tables(files, TABLE, lambda lines: _read_lines(lines, index))
+    return read_with_tables(files, TABLE, lambda lines: _read_predictions(lines, index))
 
 
-def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
+def _read_predictions(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {
         name: count for dataset in datasets.values() for name, count in dataset.items()
@@ -525,14 +536,14 @@ def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
         in_text = marks(text)
         if in_text.damaged:
             line.doubt(
-                f"{_first_names(in_text.damaged)}: digits right behind a mark",
+                f"{_join_first_names(in_text.damaged)}: digits right behind a mark",
                 "marks such as [0]",
             )
         if unknown := [
             f"[{paper}]" for paper in dict.fromkeys(in_text.unknown(cited[name]))
         ]:
             line.doubt(
-                f"{_first_names(unknown)} stand for no cited paper",
+                f"{_join_first_names(unknown)} stand for no cited paper",
                 f"marks from [0] to [{cited[name] - 1}]",
             )
         return Prediction(text, read_labels(line.value.get("labels")))
@@ -542,7 +553,9 @@ def _read_lines(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
     ) -> Iterator[tuple[str | None, jsonlines.Record]]:
         records = jsonlines.Records(file, problems)
         if records.are_by_place:
-            return _by_place(file, records, datasets, problems, is_alone=is_alone)
+            return _iterate_by_position(
+                file, records, datasets, problems, is_alone=is_alone
+            )
         return (
             (record.id and jsonlines.well_formed(record.id), record)
             for record in records
@@ -555,7 +568,7 @@ def filled(run: Run, index: base.Index) -> Iterable[bool]:
     return base.filled_texts(texts(run), index)
 
 
-def _by_place(
+def _iterate_by_position(
     file: InputFile,
     records: jsonlines.Records,
     datasets: Mapping[str, Mapping[str, int]],
@@ -589,7 +602,7 @@ def _by_place(
         yield from zip(names, records, strict=True)
 
 
-def _first_names(names: Sequence[str]) -> str:
+def _join_first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
 
 
@@ -609,11 +622,11 @@ NOTES = (
     "unknown_marks",
     "damaged_marks",
 )
-_MAX_COUNTED = 5
-#: `_TELLING` matches numbers, and words of four or more letters.
-#: The unseen share of a text counts only matches of `_TELLING`.
-_TELLING = re.compile(r"[^\W\d_]{4,}|\d+")
-_UNSEEN = (
+_MAX_COUNTED_PAPERS = 5
+#: `_NUMBER_OR_LONG_WORD` matches numbers, and words of four or more letters.
+#: The unseen share of a text counts only matches of `_NUMBER_OR_LONG_WORD`.
+_NUMBER_OR_LONG_WORD = re.compile(r"[^\W\d_]{4,}|\d+")
+_UNSEEN_SHARE_CLASSES = (
     (0.25, "under a quarter"),
     (0.5, "a quarter to half"),
     (0.75, "half to three quarters"),
@@ -638,7 +651,7 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
         notes["missing_marks"] += cited - len(set(in_text.papers).difference(unknown))
         notes["unknown_marks"] += len(unknown)
         notes["damaged_marks"] += len(in_text.damaged)
-    classes = [_classes(instance) for instance in gold]
+    classes = [_classify_instance(instance) for instance in gold]
     features = {name: [class_[name] for class_ in classes] for name in DIMENSIONS}
     return base.Pairs(
         gold=gold,
@@ -650,13 +663,15 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
     )
 
 
-def _classes(instance: Instance) -> dict[str, tuple[str, ...]]:
+def _classify_instance(instance: Instance) -> dict[str, tuple[str, ...]]:
     cited = instance.cited
     empty = sum(not abstract.strip() for abstract in cited)
     return {
         "dataset": (instance.dataset,),
         "cited_papers": (
-            str(len(cited)) if len(cited) < _MAX_COUNTED else f"{_MAX_COUNTED} or more",
+            str(len(cited))
+            if len(cited) < _MAX_COUNTED_PAPERS
+            else f"{_MAX_COUNTED_PAPERS} or more",
         ),
         "target_length": (length_class(len(instance.target.split())),),
         "empty_abstracts": (
@@ -672,10 +687,13 @@ def unseen_class(instance: Instance) -> str:
     distinct words in the authors' text that do not occur in the inputs.
     """
     texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))
-    answered, shown = (set(_TELLING.findall(text.lower())) for text in texts)
+    answered, shown = (
+        set(_NUMBER_OR_LONG_WORD.findall(text.lower())) for text in texts
+    )
     share = len(answered - shown) / len(answered) if answered else 0
     return next(
-        (name for limit, name in _UNSEEN if share < limit), "three quarters or more"
+        (name for limit, name in _UNSEEN_SHARE_CLASSES if share < limit),
+        "three quarters or more",
     )
 
 
@@ -694,7 +712,7 @@ def show_instances(
         )
 
 
-_HEADINGS = {
+_HEADING_OF_TAG = {
     ABSTRACT: "Abstract of the citing paper",
     BEFORE: "Before the citation text",
     AFTER: "After the citation text",
@@ -711,9 +729,16 @@ def sources(files: Files) -> Mapping[str, base.Sources]:
         cited = itertools.count()
         for item in instance.inputs:
             tag = next(
-                (tag for tag in _HEADINGS if item.lstrip().startswith(f"<{tag}>")), None
+                (
+                    tag
+                    for tag in _HEADING_OF_TAG
+                    if item.lstrip().startswith(f"<{tag}>")
+                ),
+                None,
             )
-            heading = f"Cited paper [{next(cited)}]" if tag is None else _HEADINGS[tag]
+            heading = (
+                f"Cited paper [{next(cited)}]" if tag is None else _HEADING_OF_TAG[tag]
+            )
             shown.append((heading, without_tags(item).strip() or "(empty)"))
         by_instance[instance.id] = tuple(shown)
     return by_instance

@@ -134,7 +134,13 @@ LABEL_SETS = {
         ),
     )
 }
-_DISCOURSE = (SENTENCES, TREATMENT, LABELS, *TAGGERS.values(), *LABEL_SETS.values())
+_DISCOURSE_OPTIONS = (
+    SENTENCES,
+    TREATMENT,
+    LABELS,
+    *TAGGERS.values(),
+    *LABEL_SETS.values(),
+)
 #: Pages and signatures show all options in the order of `OPTIONS`.
 OPTIONS = (
     ROUGE_MID,
@@ -145,11 +151,13 @@ OPTIONS = (
     LEARNED_MODEL,
     MAUVE_MODEL,
     ENTAILMENT,
-    *_DISCOURSE,
+    *_DISCOURSE_OPTIONS,
 )
 
 
-def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef, ...]:
+def _make_rouge_metrics(
+    ending: str = "", by: str = "Rouge", **more: bool
+) -> tuple[MetricRef, ...]:
     return tuple(
         metric_ref(
             f"rouge_{kind}_f1{ending}",
@@ -164,23 +172,28 @@ def _rouge(ending: str = "", by: str = "Rouge", **more: bool) -> tuple[MetricRef
     )
 
 
-def _divergences(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
-    given, by = [option.name for option in _DISCOURSE], f"discourse:{by}Divergence"
+def _make_divergence_metrics(by: str = "", ending: str = "") -> tuple[MetricRef, ...]:
+    given, by = (
+        [option.name for option in _DISCOURSE_OPTIONS],
+        f"discourse:{by}Divergence",
+    )
     return tuple(
         metric_ref(f"kl_{scheme}{ending}", by, *given, scheme=scheme)
         for scheme in KINDS
     )
 
 
-_OF_BERTSCORE = [option.name for option in (*BERTSCORE, ENGINE)]
-_OF_BOTH = (
-    *_rouge(),
-    metric_ref("bertscore_f1", "bertscore:BertScore", *_OF_BERTSCORE, part="f1"),
+_BERTSCORE_OPTION_NAMES = [option.name for option in (*BERTSCORE, ENGINE)]
+_METRICS_OF_BOTH_RULES = (
+    *_make_rouge_metrics(),
+    metric_ref(
+        "bertscore_f1", "bertscore:BertScore", *_BERTSCORE_OPTION_NAMES, part="f1"
+    ),
 )
 RULES = {
     CORRECTED: (
-        *_OF_BOTH,
-        *_rouge("_stemmed", is_stemmed=True),
+        *_METRICS_OF_BOTH_RULES,
+        *_make_rouge_metrics("_stemmed", is_stemmed=True),
         metric_ref("bleu", "sacrebleu:Bleu", TOKENIZER.name),
         metric_ref("chrf", "sacrebleu:Chrf"),
         metric_ref("length", "citation_text:Length", TOKENIZER.name, column="words"),
@@ -190,14 +203,14 @@ RULES = {
         metric_ref(
             "self_reference", "citation_text:SelfReference", column="speaks_of_itself"
         ),
-        *_divergences(),
-        *_divergences("Smoothed", "_smoothed"),
+        *_make_divergence_metrics(),
+        *_make_divergence_metrics("Smoothed", "_smoothed"),
     ),
     OFFICIAL: (
-        *_OF_BOTH,
-        *_divergences(),
-        *_divergences("Published", "_published"),
-        *_divergences("Smoothed", "_smoothed"),
+        *_METRICS_OF_BOTH_RULES,
+        *_make_divergence_metrics(),
+        *_make_divergence_metrics("Published", "_published"),
+        *_make_divergence_metrics("Smoothed", "_smoothed"),
     ),
 }
 
@@ -207,11 +220,15 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     source, _ = entailment_source(options)
     found: list[MetricRef] = []
     if options[LABELS.name] == TAGGER:
-        found += _divergences("Supplied", "_supplied")
+        found += _make_divergence_metrics("Supplied", "_supplied")
     if rules == OFFICIAL:
         return (
             *found,
-            *(_rouge("_mid", "RougeMid") if options[ROUGE_MID.name] == "yes" else ()),
+            *(
+                _make_rouge_metrics("_mid", "RougeMid")
+                if options[ROUGE_MID.name] == "yes"
+                else ()
+            ),
         )
     if options[WORDNET.name]:
         wordnet = (WORDNET.name, TOKENIZER.name)

@@ -41,7 +41,7 @@ def trivial_runs(
         index=index_of(instances),
     )
 
-    def answered(texts: Sequence[str]) -> Files:
+    def write_text_run(texts: Sequence[str]) -> Files:
         lines = (
             {"id": instance.id, "prediction": text[:MAX_TEXT]}
             for instance, text in zip(instances, texts, strict=True)
@@ -57,13 +57,13 @@ def trivial_runs(
     return TrivialRuns(
         split=part,
         runs={
-            FIRST: answered([instance.cited[0] for instance in instances]),
-            LONGEST: answered([max(items, key=len) for items in shown]),
-            INPUT: answered(["\n".join(items) for items in shown]),
+            FIRST: write_text_run([instance.cited[0] for instance in instances]),
+            LONGEST: write_text_run([max(items, key=len) for items in shown]),
+            INPUT: write_text_run(["\n".join(items) for items in shown]),
         },
-        constants={common: answered([common] * len(instances))},
+        constants={common: write_text_run([common] * len(instances))},
         draws=[
-            answered(random_of(draw).sample(targets, len(targets)))
+            write_text_run(random_of(draw).sample(targets, len(targets)))
             for draw in range(DRAWS)
         ],
     )

@@ -76,22 +76,22 @@ def findings(
         how = "all its sentences are blank" if report.sentences else "no sentences"
         yield Finding("empty_answer", f"the report is empty: {how}")
         return
-    yield from _metadata_findings(report, track)
-    yield from _sentence_findings(report, track)
+    yield from _find_metadata_faults(report, track)
+    yield from _find_sentence_faults(report, track)
     if track.references == "none" and report.references:
         yield Finding("references_present", "there are references", "none here")
     elif track.references in ("cited_only", "retrieval_list"):
-        yield from _reference_findings(report, track)
-    yield from _length_findings(report, topic, track)
+        yield from _find_reference_faults(report, track)
+    yield from _find_length_faults(report, topic, track)
 
 
-def _metadata_findings(report: Report, track: Track) -> Iterator[Finding]:
+def _find_metadata_faults(report: Report, track: Track) -> Iterator[Finding]:
     for category, names in (
         ("metadata", track.metadata),
         ("metadata_recommended", track.recommended),
     ):
         for name in names:
-            if _is_missing(report, name):
+            if _is_metadata_missing(report, name):
                 yield Finding(category, f"“metadata.{name}” is missing or empty")
     run_id = report.metadata.get("run_id") or ""
     if track.run_id is not None and len(run_id) > track.run_id:
@@ -99,14 +99,14 @@ def _metadata_findings(report: Report, track: Track) -> Iterator[Finding]:
         yield Finding("run_id_length", message, f"at most {track.run_id}")
 
 
-def _is_missing(report: Report, name: str) -> bool:
+def _is_metadata_missing(report: Report, name: str) -> bool:
     if name in ("topic_id", "narrative_id", "request_id"):
         return not report.topic.strip()
     value = report.metadata.get(name)
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _sentence_findings(report: Report, track: Track) -> Iterator[Finding]:
+def _find_sentence_faults(report: Report, track: Track) -> Iterator[Finding]:
     count = len(report.references or ())
     for index, sentence in enumerate(report.sentences):
         where = f"sentence {index}"
@@ -124,22 +124,24 @@ def _sentence_findings(report: Report, track: Track) -> Iterator[Finding]:
             if citation.document is None:
                 message = f"{where} cites {citation.given}, of {count} references"
                 yield Finding("reference_index", message)
-            elif not _fits(citation.document, track):
-                yield _document_id_finding(f"{where} cites", citation.document, track)
+            elif not _matches_id_pattern(citation.document, track):
+                yield _make_document_id_finding(
+                    f"{where} cites", citation.document, track
+                )
     for score in report.wrong_scores:
         yield Finding("citation_score", f"a score is no number: {score}", "a number")
 
 
-def _fits(document: str, track: Track) -> bool:
+def _matches_id_pattern(document: str, track: Track) -> bool:
     return not track.pattern or bool(re.match(track.pattern, document))
 
 
-def _document_id_finding(where: str, document: str, track: Track) -> Finding:
+def _make_document_id_finding(where: str, document: str, track: Track) -> Finding:
     message = f"{where} “{document}”, which is no id of a document"
     return Finding("docid_pattern", message, track.pattern)
 
 
-def _reference_findings(report: Report, track: Track) -> Iterator[Finding]:
+def _find_reference_faults(report: Report, track: Track) -> Iterator[Finding]:
     references = report.references
     if references is None:
         yield Finding("references_missing", "“references” is missing")
@@ -155,8 +157,8 @@ def _reference_findings(report: Report, track: Track) -> Iterator[Finding]:
         message = "“references” has a document more than once"
         yield Finding("references_duplicate", message)
     for document in references:
-        if not _fits(document, track):
-            yield _document_id_finding("“references” has", document, track)
+        if not _matches_id_pattern(document, track):
+            yield _make_document_id_finding("“references” has", document, track)
     if undeclared := sorted(cited - listed):
         message = f"{len(undeclared)} cited documents are not among the references"
         yield Finding("references_undeclared", f"{message}, such as “{undeclared[0]}”")
@@ -172,7 +174,7 @@ def _reference_findings(report: Report, track: Track) -> Iterator[Finding]:
         yield Finding("references_uncited", message)
 
 
-def _length_findings(
+def _find_length_faults(
     report: Report, topic: Mapping[str, Any] | None, track: Track
 ) -> Iterator[Finding]:
     limit = track.length
@@ -200,15 +202,13 @@ def over_run(
     """Yield the findings on the run as a whole, at most one per category."""
     answered = Counter(report.topic for report in reports)
     if missing := [topic for topic in topics if topic not in answered]:
-        message = f"no report on {_count_topics_text(missing)}"
+        message = f"no report on {_describe_topics(missing)}"
         yield Finding("missing_topics", message, "a report on each topic")
     if new := sorted(answered.keys() - topics.keys()):
-        message = f"this split does not have {_count_topics_text(new)}"
+        message = f"this split does not have {_describe_topics(new)}"
         yield Finding("new_topics", message, "topics of the split")
     if twice := sorted(topic for topic, count in answered.items() if count > 1):
-        message = (
-            f"several reports on {_count_topics_text(twice)}; the first one counts"
-        )
+        message = f"several reports on {_describe_topics(twice)}; the first one counts"
         yield Finding("duplicate_topics", message)
     other = {
         report.topic
@@ -217,11 +217,11 @@ def over_run(
         and report.metadata.get("narrative") != topics[report.topic].get("title")
     }
     if track.exact_narrative and other:
-        message = f"“metadata.narrative” is not the title of {_count_topics_text(sorted(other))}"
+        message = f"“metadata.narrative” is not the title of {_describe_topics(sorted(other))}"
         yield Finding("narrative", message, "the title, character by character")
 
 
-def _count_topics_text(topics: Sequence[str]) -> str:
+def _describe_topics(topics: Sequence[str]) -> str:
     more = len(topics) - MAX_NAMED
     named = ", ".join(topics[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"{len(topics)} {'topic' if len(topics) == 1 else 'topics'}: {named}"

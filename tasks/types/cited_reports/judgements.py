@@ -38,7 +38,7 @@ CREDITS: dict[str, dict[str, float]] = {
 NO_LABEL = "no label"
 #: The first line of a file from a ledger has at most this many bytes.
 MAX_HEAD = 10_000
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SHA256_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 EXAMPLES = {
     ASSIGNS: '{"texts": {"topic": "…", "nugget": "…", "report": "…"}, "label": "support"}',
     SUPPORTS: '{"texts": {"sentence": "…", "document": "…"}, "label": "full"}',
@@ -201,7 +201,7 @@ def read_rows(
     """
     for file in files:
         records = list(read_records(file, problems))
-        headers = [record for record in records if not _is_row(record.value)]
+        headers = [record for record in records if not _is_judgement_row(record.value)]
         for record in headers[1:]:
             problems.append(record.problem("no judgement", EXAMPLES[SUPPORTS]))
         common = {"kind": default} if default else {}
@@ -209,19 +209,19 @@ def read_rows(
             common |= header.value
         for record in records:
             if isinstance(record.value.get("nuggets"), list):
-                _take_nuggets(record, rows, problems)
-            elif _is_row(record.value):
-                _take(record, {**common, **record.value}, rows, problems)
+                _add_nuggetizer_judgements(record, rows, problems)
+            elif _is_judgement_row(record.value):
+                _add_judgement(record, {**common, **record.value}, rows, problems)
 
 
-def _is_row(value: Mapping[str, Any]) -> bool:
+def _is_judgement_row(value: Mapping[str, Any]) -> bool:
     """Return True if the line is a judgement, and False if the line contains only
     values that all judgements of the file share.
     """
     return any(key in value for key in ("items", "texts", "nuggets"))
 
 
-def _take(
+def _add_judgement(
     record: Record,
     value: Mapping[str, Any],
     rows: Mapping[str, Rows],
@@ -230,15 +230,15 @@ def _take(
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in rows:
         expected = " or ".join(rows)
-        problems.append(record.problem(f"“kind” is {_quoted_value(kind)}", expected))
+        problems.append(record.problem(f"“kind” is {_quote_value(kind)}", expected))
         return
     own = rows[kind]
-    key, fault = _key(value, ITEMS[own.kind])
+    key, fault = _read_item_digests(value, ITEMS[own.kind])
     label = value.get("label")
     if label == NO_LABEL or label is None or label == "":
         label = ""
     elif not isinstance(label, str) or label not in CREDITS[own.kind]:
-        fault = fault or f"“label” is {_quoted_value(label)}"
+        fault = fault or f"“label” is {_quote_value(label)}"
     if fault:
         problems.append(record.problem(fault, EXAMPLES[own.kind]))
         return
@@ -250,18 +250,20 @@ def _take(
         problems.append(record.problem(message, "the rows of one judge for each kind"))
     elif not isinstance(repeat, int):
         problems.append(
-            record.problem(f"“repeat” is {_quoted_value(repeat)}", "0, 1, …")
+            record.problem(f"“repeat” is {_quote_value(repeat)}", "0, 1, …")
         )
     elif own.given[key].setdefault((by, repeat), str(label)) != label:
         message = "the judge has given another label of the same before"
         problems.append(record.problem(message, "one label for each item and repeat"))
 
 
-def _quoted_value(value: object) -> str:
+def _quote_value(value: object) -> str:
     return f"“{value[:40]}”" if isinstance(value, str) else json_kind(value)
 
 
-def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
+def _read_item_digests(
+    value: Mapping[str, Any], names: Sequence[str]
+) -> tuple[Key, str]:
     """Return the digests of the judged items in a row, or an error message."""
     where = "items" if "items" in value else "texts"
     given = value[where]
@@ -273,7 +275,7 @@ def _key(value: Mapping[str, Any], names: Sequence[str]) -> tuple[Key, str]:
         return (), f"“{where}” are not all texts: {', '.join(names)}"
     if where == "texts":
         return tuple(map(digest, given)), ""
-    if not all(map(_DIGEST.fullmatch, given)):
+    if not all(map(_SHA256_PATTERN.fullmatch, given)):
         return (), "“items” are no digests such as sha256:…"
     return tuple(given), ""
 
@@ -288,7 +290,9 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
     )
 
 
-def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) -> None:
+def _add_nuggetizer_judgements(
+    record: Record, rows: Mapping[str, Rows], problems: Problems
+) -> None:
     """Add the judgements of a line that castorini's nuggetizer wrote."""
     value, own = record.value, rows.get(ASSIGNS)
     topic = value.get("qid", value.get("topic_id"))
@@ -304,7 +308,7 @@ def _take_nuggets(record: Record, rows: Mapping[str, Rows], problems: Problems) 
         if label not in (*CREDITS[ASSIGNS], NO_LABEL) or not isinstance(
             name or text, str
         ):
-            found = f"a nugget with “assignment” {_quoted_value(label)}"
+            found = f"a nugget with “assignment” {_quote_value(label)}"
             problems.append(record.problem(found, ", ".join(CREDITS[ASSIGNS])))
             continue
         if isinstance(name, str):

@@ -93,7 +93,7 @@ def max_citations(options: Options) -> int | None:
     return int(value)
 
 
-_NUGGETS = tuple(
+_NUGGET_METRICS = tuple(
     metric_ref(
         f"nuggets_{'strict_' if is_strict else ''}{scope}",
         "reports:NuggetScore",
@@ -104,14 +104,16 @@ _NUGGETS = tuple(
     for scope in ("vital", "all")
     for is_strict in (False, True)
 )
-_LIMITED = (TRACK.name, ACCEPT, MAX_CITATIONS.name, SUPPORTS_FILE.name)
-_CITATIONS = (
-    metric_ref("citation_f1", "reports:CitationScore", *_LIMITED, part="f1"),
+_CITATION_OPTION_NAMES = (TRACK.name, ACCEPT, MAX_CITATIONS.name, SUPPORTS_FILE.name)
+_CITATION_METRICS = (
+    metric_ref(
+        "citation_f1", "reports:CitationScore", *_CITATION_OPTION_NAMES, part="f1"
+    ),
     *(
         metric_ref(
             f"citation_{part}{'_strict' if is_strict else ''}",
             "reports:CitationScore",
-            *_LIMITED,
+            *_CITATION_OPTION_NAMES,
             part=part,
             is_strict=is_strict,
         )
@@ -119,12 +121,12 @@ _CITATIONS = (
         for is_strict in (False, True)
     ),
 )
-_SHAPES = (
+_COVERAGE_AND_LENGTH_METRICS = (
     metric_ref("coverage", "reports:Coverage"),
     metric_ref("length_words", "reports:Length", column="words"),
     metric_ref("length_chars", "reports:Length", column="chars"),
 )
 RULES = {
-    CORRECTED: (*_NUGGETS, *_CITATIONS, *_SHAPES),
-    OFFICIAL: (*_NUGGETS, *_CITATIONS, *_SHAPES),
+    CORRECTED: (*_NUGGET_METRICS, *_CITATION_METRICS, *_COVERAGE_AND_LENGTH_METRICS),
+    OFFICIAL: (*_NUGGET_METRICS, *_CITATION_METRICS, *_COVERAGE_AND_LENGTH_METRICS),
 }

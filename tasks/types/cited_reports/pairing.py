@@ -60,12 +60,16 @@ DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
 OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
 #: `NOT_SUPPORTED` is the label of a nugget (expected fact) that the report lacks.
 NOT_SUPPORTED = "not_support"
-_LENGTHS = (
+_REPORT_LENGTH_CLASSES = (
     (100, "under 100 words"),
     (250, "100 to 249 words"),
     (500, "250 to 499 words"),
 )
-_SOURCES = ((1, "no source"), (4, "1 to 3 sources"), (11, "4 to 10 sources"))
+_SOURCE_COUNT_CLASSES = (
+    (1, "no source"),
+    (4, "1 to 3 sources"),
+    (11, "4 to 10 sources"),
+)
 NOTES = (
     "missing_answers",
     "sentences",
@@ -79,7 +83,7 @@ NOTES = (
     "missing_assignments",
     "tied_labels",
 )
-_COUNTED_AS = {
+_NOTE_OF_CITATION_LABEL = {
     OUT_OF_RANGE: "citations_out_of_range",
     NO_TEXT: "citations_without_text",
     NO_LABEL: "citations_without_label",
@@ -194,7 +198,7 @@ class JudgedNugget:
 
 def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     """Return a row for each topic, followed by rows for the topic's nuggets."""
-    reader = _Judging(split.content, run, options)
+    reader = _ReportJudgementReader(split.content, run, options)
     gold: list[Topic | NuggetOfTopic] = []
     answers: list[JudgedReport | JudgedNugget | None] = []
     features: list[Mapping[str, tuple[str, ...]]] = []
@@ -229,11 +233,11 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         names=names,
         notes=notes,
         answered=answered,
-        pending=_count_missing(judgements, answers, notes),
+        pending=_count_missing_judgements(judgements, answers, notes),
     )
 
 
-def _count_missing(
+def _count_missing_judgements(
     judgements: Judgements,
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
@@ -332,7 +336,7 @@ def _asked_parts(
         )
 
 
-class _Judging:
+class _ReportJudgementReader:
     def __init__(self, gold: Collection, run: Run, options: Options) -> None:
         self._gold, self._run = gold, run
         self._limit = max_citations(options)
@@ -345,7 +349,7 @@ class _Judging:
         if report is not None and not report.written:
             report = None
         rows = self._gold.judgements.of_nuggets
-        assigned = _Assigned(rows, topic, report, self._name)
+        assigned = _NuggetLabelReader(rows, topic, report, self._name)
         nuggets = []
         for nugget in topic.nuggets or ():
             found = assigned.labels(nugget)
@@ -369,7 +373,7 @@ class _Judging:
             )
             for nugget in nuggets
         ]
-        sentences = tuple(map(self._sentence, report.written)) if report else ()
+        sentences = tuple(map(self._judge_sentence, report.written)) if report else ()
         return (
             JudgedReport(
                 topic=topic,
@@ -381,15 +385,15 @@ class _Judging:
             nuggets,
         )
 
-    def _sentence(self, sentence: Sentence) -> JudgedSentence:
+    def _judge_sentence(self, sentence: Sentence) -> JudgedSentence:
         text = digest(sentence.text)
         cited = tuple(
-            self._judged_citation(text, citation)
+            self._judge_citation(text, citation)
             for citation in chosen(sentence.citations, self._limit)
         )
         return JudgedSentence(sentence, cited)
 
-    def _judged_citation(self, sentence: str, citation: Citation) -> JudgedCitation:
+    def _judge_citation(self, sentence: str, citation: Citation) -> JudgedCitation:
         if citation.document is None:
             return JudgedCitation(citation, OUT_OF_RANGE)
         if citation.document not in self._documents:
@@ -417,7 +421,7 @@ def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
     return ordered[:limit]
 
 
-class _Assigned:
+class _NuggetLabelReader:
     def __init__(
         self, rows: Rows, topic: Topic, report: Report | None, run: str
     ) -> None:
@@ -440,12 +444,12 @@ class _Assigned:
         """
         if self._is_absent and self.is_of_topic:
             return (Judged(NOT_SUPPORTED, ()),)
-        whole = self._label(nugget.whole)
+        whole = self._find_part_label(nugget.whole)
         if whole.label != MISSING:
             return (whole,)
-        return tuple(map(self._label, nugget.parts))
+        return tuple(map(self._find_part_label, nugget.parts))
 
-    def _label(self, part: Part) -> Judged:
+    def _find_part_label(self, part: Part) -> Judged:
         for name in part.names:
             if name in self._by_nugget:
                 return Judged(self._by_nugget[name], ())
@@ -474,12 +478,16 @@ def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
             if citation.document is not None
         }
         words = length_of(judged.report.text, "words")
-        classes["sources_cited"] = (_class(len(cited), _SOURCES, "over 10 sources"),)
-        classes["length"] = (_class(words, _LENGTHS, "500 words or more"),)
+        classes["sources_cited"] = (
+            _name_count_class(len(cited), _SOURCE_COUNT_CLASSES, "over 10 sources"),
+        )
+        classes["length"] = (
+            _name_count_class(words, _REPORT_LENGTH_CLASSES, "500 words or more"),
+        )
     return classes
 
 
-def _class(count: int, bounds: Sequence[tuple[int, str]], last: str) -> str:
+def _name_count_class(count: int, bounds: Sequence[tuple[int, str]], last: str) -> str:
     return next((name for bound, name in bounds if count < bound), last)
 
 
@@ -494,17 +502,26 @@ def count_notes(
     for sentence in judged.sentences:
         notes["uncited_sentences"] += not sentence.sentence.citations
     for citation in cited:
-        if note := _COUNTED_AS.get(citation.label):
+        if note := _NOTE_OF_CITATION_LABEL.get(citation.label):
             notes[note] += 1
     notes["nuggets_without_label"] += sum(
         nugget.is_assigned and nugget.has_no_label for nugget in nuggets
     )
 
 
-#: `_OUTCOMES` maps a sentence's best citation label to an outcome on pages.
-#: `_NUGGET_OUTCOMES` maps the label of a nugget to an outcome on pages.
-_OUTCOMES = {"full": RIGHT, "partial": ALIKE, "none": WRONG, OUT_OF_RANGE: WRONG}
-_NUGGET_OUTCOMES = {"support": RIGHT, "partial_support": ALIKE, "not_support": MISSED}
+#: `_OUTCOME_OF_SUPPORT_LABEL` maps a sentence's best citation label to an outcome on pages.
+#: `_OUTCOME_OF_NUGGET_LABEL` maps the label of a nugget to an outcome on pages.
+_OUTCOME_OF_SUPPORT_LABEL = {
+    "full": RIGHT,
+    "partial": ALIKE,
+    "none": WRONG,
+    OUT_OF_RANGE: WRONG,
+}
+_OUTCOME_OF_NUGGET_LABEL = {
+    "support": RIGHT,
+    "partial_support": ALIKE,
+    "not_support": MISSED,
+}
 
 
 def show_instances(
@@ -562,12 +579,12 @@ def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
         for citation in judged.citations
     )
     best = max(judged.citations, key=JudgedCitation.credit, default=None)
-    outcome = _OUTCOMES.get(best.label, CONTEXT) if best else CONTEXT
+    outcome = _OUTCOME_OF_SUPPORT_LABEL.get(best.label, CONTEXT) if best else CONTEXT
     text = judged.sentence.text
     return outcome, f"{text} [{cited}]" if cited else text
 
 
 def judged_nugget(judged: JudgedNugget) -> tuple[str, str]:
     """Return the outcome of a nugget, and the text of the nugget with its labels."""
-    outcome = _NUGGET_OUTCOMES.get(judged.labels[0], CONTEXT)
+    outcome = _OUTCOME_OF_NUGGET_LABEL.get(judged.labels[0], CONTEXT)
     return outcome, f"{nugget_line(judged.nugget)} [{', '.join(judged.labels)}]"

@@ -34,8 +34,8 @@ EXAMPLE = (
 SENTENCES = ("responses", "answer")
 #: The topic's id is under the first key of `TOPIC_IDS` that `metadata` has.
 TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
-#: Fields of `metadata` that `_TEXTS` lists must be texts if present.
-_TEXTS = (
+#: Fields of `metadata` that `_METADATA_TEXT_FIELDS` lists must be texts if present.
+_METADATA_TEXT_FIELDS = (
     "team_id",
     "run_id",
     "topic_id",
@@ -118,16 +118,16 @@ def read_reports(files: Files, problems: Problems) -> list[Report]:
     reports: list[Report] = []
     for file in files:
         if is_records_file(file.name) or is_nameless_json(file):
-            reports += _of_records(file, problems)
+            reports += _iterate_reports(file, problems)
         elif file.suffix in MARKDOWN:
-            reports.append(_of_markdown(file))
+            reports.append(_read_markdown_report(file))
         else:
             message = file.kind_by_name
             problems.append(file.problem(message, DESCRIBED))
     return reports
 
 
-def _of_records(file: InputFile, problems: Problems) -> Iterator[Report]:
+def _iterate_reports(file: InputFile, problems: Problems) -> Iterator[Report]:
     for record in read_records(file, problems):
         faults: list[tuple[str, str]] = []
         report = _parse_report(record, faults)
@@ -144,18 +144,21 @@ def _parse_report(record: Record, faults: Faults) -> Report:
     metadata = value.get("metadata")
     if not isinstance(metadata, Mapping):
         faults.append(
-            (f"“metadata” is {_kind(value, 'metadata')}", "an object with a topic id")
+            (
+                f"“metadata” is {_describe_value_kind(value, 'metadata')}",
+                "an object with a topic id",
+            )
         )
         metadata = {}
-    references = _references(value, faults)
+    references = _read_references(value, faults)
     key = next((key for key in SENTENCES if value.get(key) is not None), SENTENCES[0])
     raw = value.get(key)
     if isinstance(raw, str):
-        form, sentences = _sentences_of_markdown(raw, references or ())
+        form, sentences = _split_markdown_sentences(raw, references or ())
         wrong: list[str] = []
     else:
-        rows = _rows(raw, key, faults)
-        form = _form_of(rows, faults)
+        rows = _read_sentence_rows(raw, key, faults)
+        form = _determine_citation_form(rows, faults)
         wrong = []
         sentences = tuple(
             Sentence(
@@ -164,7 +167,7 @@ def _parse_report(record: Record, faults: Faults) -> Report:
             for text, cited in rows
         )
     return Report(
-        topic=_topic_of_report(metadata, faults),
+        topic=_read_topic_of_report(metadata, faults),
         file=record.file,
         line=record.line,
         metadata=metadata,
@@ -175,12 +178,12 @@ def _parse_report(record: Record, faults: Faults) -> Report:
     )
 
 
-def _kind(value: Mapping[str, Any], key: str) -> str:
+def _describe_value_kind(value: Mapping[str, Any], key: str) -> str:
     return json_kind(value[key]) if key in value else "missing"
 
 
-def _topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
-    for key in _TEXTS:
+def _read_topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
+    for key in _METADATA_TEXT_FIELDS:
         if not isinstance(metadata.get(key) or "", str):
             faults.append((f"“metadata.{key}” is {json_kind(metadata[key])}", "a text"))
     ids: dict[str, str] = {}
@@ -190,7 +193,7 @@ def _topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
             name = str(name)
         if isinstance(name, str):
             ids[key] = name
-        elif name is not None and key not in _TEXTS:
+        elif name is not None and key not in _METADATA_TEXT_FIELDS:
             faults.append((f"“metadata.{key}” is {json_kind(name)}", "a text"))
     names = list(dict.fromkeys(ids.values()))
     if not names:
@@ -203,7 +206,9 @@ def _topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
     return names[0]
 
 
-def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | None:
+def _read_references(
+    value: Mapping[str, Any], faults: Faults
+) -> tuple[str, ...] | None:
     references = value.get("references")
     if references is None:
         return None
@@ -215,7 +220,7 @@ def _references(value: Mapping[str, Any], faults: Faults) -> tuple[str, ...] | N
     return tuple(references)
 
 
-def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
+def _read_sentence_rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
     """Return the text and the citations of each sentence in a report."""
     if raw is None:
         return []
@@ -233,10 +238,10 @@ def _rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
     return rows
 
 
-def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
+def _determine_citation_form(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     forms: dict[str, str] = {}
     for index, (_, citations) in enumerate(rows):
-        for form in sorted(_citation_forms(citations)):
+        for form in sorted(_list_citation_forms(citations)):
             forms.setdefault(form, f"sentence {index}")
     lists = [form for form in forms if form in (POSITIONS, IDS)]
     found = [form for form in forms if form != "list"]
@@ -256,17 +261,17 @@ def _form_of(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
     return lists[0] if lists else IDS
 
 
-def _citation_forms(citations: Any) -> set[str]:
+def _list_citation_forms(citations: Any) -> set[str]:
     if citations is None:
         return set()
     if isinstance(citations, dict):
         return {SCORES}
     if not isinstance(citations, list):
         return {""}
-    return {_citation_form(citation) for citation in citations} or {"list"}
+    return {_determine_form_of_citation(citation) for citation in citations} or {"list"}
 
 
-def _citation_form(citation: Any) -> str:
+def _determine_form_of_citation(citation: Any) -> str:
     if isinstance(citation, str):
         return IDS
     if isinstance(citation, bool) or not isinstance(citation, int | float):
@@ -293,24 +298,26 @@ def _parse_citations(
             yield Citation(references[place] if is_there else None, str(place))
 
 
-#: `_SOURCE` matches URLs in brackets after the word source or sources and a colon.
+#: `_SOURCE_NOTE_PATTERN` matches URLs in brackets after the word source or sources and a colon.
 #: Commas or semicolons separate several URLs in a citation.
-_SOURCE = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
-#: `_DEFINITION` matches a Markdown link definition, which gives a mark its URL.
-_DEFINITION = re.compile(
+_SOURCE_NOTE_PATTERN = re.compile(r"\s?\(sources?:[ ]?([^()]+)\)", re.IGNORECASE)
+#: `_LINK_DEFINITION_PATTERN` matches a Markdown link definition, which gives a mark its URL.
+_LINK_DEFINITION_PATTERN = re.compile(
     r"^[ ]{0,3}\[\^?(\d{1,3})\]:[ \t]*<?([^\s<>]+).*$", re.MULTILINE
 )
 
 
-def _of_markdown(file: InputFile) -> Report:
+def _read_markdown_report(file: InputFile) -> Report:
     """Read a report from a Markdown file. The topic is the file name without its
     suffix, and the link definitions are the references.
     """
     text = file.read().decode(errors="replace")
-    defined = {int(mark): name for mark, name in _DEFINITION.findall(text)}
+    defined = {int(mark): name for mark, name in _LINK_DEFINITION_PATTERN.findall(text)}
     last = max(defined, default=0)
     references = tuple(defined.get(mark, "") for mark in range(1, last + 1))
-    form, sentences = _sentences_of_markdown(_DEFINITION.sub("", text), references)
+    form, sentences = _split_markdown_sentences(
+        _LINK_DEFINITION_PATTERN.sub("", text), references
+    )
     return Report(
         topic=file.base.rpartition(".")[0],
         file=file.shown,
@@ -322,7 +329,7 @@ def _of_markdown(file: InputFile) -> Report:
     )
 
 
-def _sentences_of_markdown(
+def _split_markdown_sentences(
     text: str, references: Sequence[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Return the form of a Markdown text's citations, and the sentences of the text.
@@ -334,16 +341,16 @@ def _sentences_of_markdown(
         marks = []
         for address in re.split(r"[,;]?\s+", source[1].strip()):
             addresses.append(address)
-            marks.append(f"[{_FIRST_ADDRESS + len(addresses) - 1}]")
+            marks.append(f"[{_FIRST_MARK_OF_URLS + len(addresses) - 1}]")
         return "".join(marks)
 
     plain = with_plain_marks(text)
     has_marks = bool(MARK.search(plain))
     sentences = []
-    for one in sentences_of(_SOURCE.sub(as_mark, plain), moves_marks=True):
+    for one in sentences_of(_SOURCE_NOTE_PATTERN.sub(as_mark, plain), moves_marks=True):
         cited = []
         for mark in map(number, MARK.findall(one)):
-            place = mark - _FIRST_ADDRESS
+            place = mark - _FIRST_MARK_OF_URLS
             if 0 <= place < len(addresses):
                 cited.append(Citation(addresses[place], addresses[place]))
             else:
@@ -353,6 +360,6 @@ def _sentences_of_markdown(
     return POSITIONS if has_marks else IDS, tuple(sentences)
 
 
-#: Citation marks with numbers from `_FIRST_ADDRESS` on represent URLs.
+#: Citation marks with numbers from `_FIRST_MARK_OF_URLS` on represent URLs.
 #: Authors do not use numbers of this size in citation marks.
-_FIRST_ADDRESS = 100_000_000
+_FIRST_MARK_OF_URLS = 100_000_000

@@ -157,7 +157,7 @@ class Collection:
 
 
 @dataclass
-class _Reading:
+class _GoldRecordReader:
     """The records of the gold files that have been read so far."""
 
     problems: Problems = field(default_factory=Problems)
@@ -179,20 +179,20 @@ class _Reading:
                 continue
             before = len(self.topics), len(self.nuggets)
             for record in records:
-                self._take(record)
+                self._add_record(record)
             if len(self.topics) > before[0]:
                 self.rows["topics"] += len(records)
             elif len(self.nuggets) > before[1]:
                 self.rows["nuggets"] += len(records)
 
-    def _take(self, record: Record) -> None:
+    def _add_record(self, record: Record) -> None:
         value = record.value
         if "docid" in value:
-            self._take_document(record)
+            self._add_document(record)
         elif "nugget_bank" in value or "nuggets" in value:
-            self._take_nuggets(record)
+            self._add_nuggets(record)
         elif any(key in value for key in TOPIC_IDS):
-            self._take_topic(record)
+            self._add_topic(record)
         else:
             fields = ", ".join(f"“{key[:40]}”" for key in [*value][:5])
             expected = (
@@ -200,9 +200,9 @@ class _Reading:
             )
             self.problems.append(record.problem(f"found {fields}", expected))
 
-    def _take_topic(self, record: Record) -> None:
+    def _add_topic(self, record: Record) -> None:
         value = record.value
-        name = _topic_id(value)
+        name = _read_topic_id(value)
         faults = []
         if not name:
             faults.append(("“request_id” is no id", "a text"))
@@ -217,7 +217,7 @@ class _Reading:
         if not faults:
             self.topics[name] = {key: value[key] for key in SHOWN if key in value}
 
-    def _take_document(self, record: Record) -> None:
+    def _add_document(self, record: Record) -> None:
         value = record.value
         name, title, text = value["docid"], value.get("title"), value.get("text")
         faults = []
@@ -232,10 +232,10 @@ class _Reading:
         if not faults:
             self.documents[str(name)] = Document(title or "", text or "")
 
-    def _take_nuggets(self, record: Record) -> None:
+    def _add_nuggets(self, record: Record) -> None:
         value = record.value
         metadata = value.get("metadata")
-        name = _topic_id(value) or _topic_id(
+        name = _read_topic_id(value) or _read_topic_id(
             metadata if isinstance(metadata, dict) else {}
         )
         nuggets = value.get("nugget_bank", value.get("nuggets"))
@@ -250,18 +250,18 @@ class _Reading:
             )
             return
         made = [
-            self._nugget(record, nugget, index, name)
+            self._parse_nugget(record, nugget, index, name)
             for index, nugget in enumerate(nuggets)
         ]
         self.nuggets[name] = tuple(nugget for nugget in made if nugget)
         self.where[name] = record
 
-    def _nugget(
+    def _parse_nugget(
         self, record: Record, value: Any, place: int, topic: str
     ) -> Nugget | None:
         nugget = value if isinstance(value, dict) else {}
         text = nugget.get("question", nugget.get("text"))
-        texts = _answers(nugget.get("answers") or [])
+        texts = _read_nugget_answers(nugget.get("answers") or [])
         rule = nugget.get("aggregator_type") or ANY_OF
         if not isinstance(text, str) or texts is None or rule not in (ANY_OF, ALL_OF):
             expected = '{"text": "…"} or {"question": "…", "aggregator_type": "AND", "answers": […]}'
@@ -281,13 +281,13 @@ class _Reading:
         return Nugget(
             name,
             well_formed(text),
-            _importance(nugget.get("importance")),
+            _parse_nugget_importance(nugget.get("importance")),
             parts or (Part(text, (name, text)),),
             rule,
         )
 
 
-def _answers(answers: Any) -> list[str] | None:
+def _read_nugget_answers(answers: Any) -> list[str] | None:
     """Return the texts of the answers in a nugget bank, or None if an answer is not a
     text.
     """
@@ -300,7 +300,7 @@ def _answers(answers: Any) -> list[str] | None:
     return texts if are_texts(texts) else None
 
 
-def _importance(value: Any) -> str:
+def _parse_nugget_importance(value: Any) -> str:
     """Return the importance of a nugget (expected fact), which is a text in lower case,
     OKAY for 0, and VITAL for other numbers or without a value.
     """
@@ -311,7 +311,7 @@ def _importance(value: Any) -> str:
     return VITAL if value else OKAY
 
 
-def _topic_id(value: Mapping[str, Any]) -> str:
+def _read_topic_id(value: Mapping[str, Any]) -> str:
     name = next((value[key] for key in (*TOPIC_IDS, "qid") if key in value), None)
     return str(name) if is_name(name) and name != "" else ""
 
@@ -329,7 +329,7 @@ def read_collection(files: Files, options: Options) -> Collection:
 
     Raises InputRefused with all problems of the gold files and the judgement files.
     """
-    reading = _Reading()
+    reading = _GoldRecordReader()
     reading.take(files)
     rows = {kind: Rows(kind) for kind in (ASSIGNS, SUPPORTS)}
     read_rows(reading.judged, rows, reading.problems)
@@ -373,12 +373,12 @@ def read_gold(files: Files, options: Options) -> Split:
         content=gold,
         instances=len(gold.topics),
         rows=gold.rows,
-        index=_index(gold),
-        digest=jsonlines.content_digest(_facts(gold)),
+        index=_make_topics_index(gold),
+        digest=jsonlines.content_digest(_iterate_facts_for_digest(gold)),
     )
 
 
-def _facts(gold: Collection) -> Iterator[dict[str, Any]]:
+def _iterate_facts_for_digest(gold: Collection) -> Iterator[dict[str, Any]]:
     for topic in gold.topics.values():
         nuggets = (
             []
@@ -395,7 +395,7 @@ def _facts(gold: Collection) -> Iterator[dict[str, Any]]:
     yield from gold.judgements.facts
 
 
-def _index(gold: Collection) -> Index:
+def _make_topics_index(gold: Collection) -> Index:
     return {
         "instances": list(gold.topics),
         "topics": {name: dict(topic.shown) for name, topic in gold.topics.items()},
@@ -406,7 +406,7 @@ def read_inputs(files: Files, options: Options) -> Index:
     """Build the index, which validates a run, from the topics. The index does not
     depend on judgement files that the options name.
     """
-    return _index(read_collection(files, {}))
+    return _make_topics_index(read_collection(files, {}))
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
@@ -442,4 +442,4 @@ def instance_names(file: InputFile, records: Sequence[Record]) -> Iterator[str |
         is_topic = "request_id" in record.value or (
             "title" in record.value and "docid" not in record.value
         )
-        yield _topic_id(record.value) if is_topic else None
+        yield _read_topic_id(record.value) if is_topic else None

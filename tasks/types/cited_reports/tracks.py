@@ -59,7 +59,7 @@ class Track:
     length: int | str | None = None
 
 
-def _track(table: dict[str, object]) -> Track:
+def _make_track(table: dict[str, object]) -> Track:
     values = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in table.items()
@@ -69,7 +69,7 @@ def _track(table: dict[str, object]) -> Track:
 
 #: The tracks are loaded at import, as a sandboxed process cannot open files later.
 TRACKS = {
-    name: _track(table)
+    name: _make_track(table)
     for name, table in tomllib.loads(
         Path(__file__).with_name("tracks.toml").read_text(encoding="utf-8")
     ).items()

@@ -29,7 +29,7 @@ NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
 
 #: `PIECES_JOIN` separates two quoted passages in annotations without `<S>` elements.
 PIECES_JOIN = " ... "
-_CHARACTER_RANGE = re.compile(r"\d+-\d+")
+_CHARACTER_RANGE_PATTERN = re.compile(r"\d+-\d+")
 
 
 class Unreadable(Exception):
@@ -70,7 +70,7 @@ def read_annotations(
             continue
         try:
             if source is Source.RUN:
-                _refuse_odd_quotes(raw)
+                _refuse_windows_1252_quotes(raw)
             yield _parse_annotation(line, topic, number, source)
         except Unreadable as fault:
             problems.append(
@@ -80,7 +80,7 @@ def read_annotations(
                 return
 
 
-def _refuse_odd_quotes(raw: bytes) -> None:
+def _refuse_windows_1252_quotes(raw: bytes) -> None:
     """Refuse Windows-1252 quotation marks in the Reference Text, because the official
     program stops at such marks.
 
@@ -102,12 +102,12 @@ def _refuse_odd_quotes(raw: bytes) -> None:
 def _parse_annotation(
     line: str, topic: str | None, number: int, source: Source
 ) -> Annotation:
-    fields = _needed_fields(
+    fields = _read_needed_fields(
         line, NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED
     )
     facets = line_facets(fields.get("Discourse Facet"))
     sentences = sentence_ids(fields.get("Reference Offset", ""))
-    if ranges := [sid for sid in sentences if _CHARACTER_RANGE.fullmatch(sid)]:
+    if ranges := [sid for sid in sentences if _CHARACTER_RANGE_PATTERN.fullmatch(sid)]:
         # Ranges of characters are in the first annotation form of the pilot task.
         message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
         expected = "ids of sentences, as the annotation of version annv3 has them"
@@ -116,8 +116,10 @@ def _parse_annotation(
     if source is not Source.INPUTS:
         field = fields["Reference Text"]
         elements = [
-            (_sid(attributes), text)
-            for _, attributes, text in _iterate_tags(_ELEMENT, _NEXT_TAG, field)
+            (_read_sid_attribute(attributes), text)
+            for _, attributes, text in _iterate_tagged_texts(
+                _SENTENCE_ELEMENT_START, _SENTENCE_TAG_START, field
+            )
         ]
         for position, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
@@ -179,7 +181,7 @@ def line_fields(line: str) -> dict[str, str]:
     return fields
 
 
-def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
+def _read_needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
     fields = line_fields(line)
     if missing := next((name for name in needed if name not in fields), ""):
         raise Unreadable(
@@ -188,10 +190,15 @@ def _needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
     return fields
 
 
-_SHOWN = (*NEEDED_OF_INPUTS[:3], "Citation Marker", "Citation Offset", "Citation Text")
+_PUBLIC_CITANCE_FIELDS = (
+    *NEEDED_OF_INPUTS[:3],
+    "Citation Marker",
+    "Citation Offset",
+    "Citation Text",
+)
 #: All fields of a line except the listed public fields and columns are secret.
-PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_SHOWN)
-PUBLIC_COLUMNS = ("Citance Number", *_SHOWN, "Citation Text Clean")
+PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_PUBLIC_CITANCE_FIELDS)
+PUBLIC_COLUMNS = ("Citance Number", *_PUBLIC_CITANCE_FIELDS, "Citation Text Clean")
 ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
@@ -202,7 +209,7 @@ def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
     for number, raw in enumerate(file.with_fallback().lines(), start=1):
         if line := decoded(raw).strip():
             try:
-                yield _needed_fields(line, NEEDED_OF_INPUTS[:3])
+                yield _read_needed_fields(line, NEEDED_OF_INPUTS[:3])
             except Unreadable as fault:
                 problem = file.problem(
                     fault.message, fault.expected, line=number, raw=line
@@ -305,14 +312,14 @@ def annotation(row: Row, topic: str | None) -> Annotation:
     )
 
 
-_ELEMENT = re.compile(r"<s\b", re.IGNORECASE)
-_NEXT_TAG = re.compile(r"</?s\b", re.IGNORECASE)
+_SENTENCE_ELEMENT_START = re.compile(r"<s\b", re.IGNORECASE)
+_SENTENCE_TAG_START = re.compile(r"</?s\b", re.IGNORECASE)
 #: The official program recognises only elements in capitals in a CSV file.
 #: The text of an element in a CSV file ends at the next `<`.
-_CSV_TAG = re.compile(r"<(/?)S\b")
+_CSV_SENTENCE_TAG_START = re.compile(r"<(/?)S\b")
 _CSV_NEXT_TAG = re.compile("<")
-_TAG = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
-_SID = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+_SENTENCE_TAG_PATTERN = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
+_SID_ATTRIBUTE_PATTERN = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
 
 def article(name: str) -> str:
@@ -333,7 +340,7 @@ def sentence_ids(text: str) -> tuple[str, ...]:
     differ. In the official program, `[]` contains one id, the empty text.
     """
     inside = text.strip().removeprefix("[").removesuffix("]")
-    return tuple(_unquoted(part.strip()) for part in inside.split(","))
+    return tuple(_strip_quotation_marks(part.strip()) for part in inside.split(","))
 
 
 def line_facets(text: str | None) -> tuple[str, ...]:
@@ -358,10 +365,10 @@ def compared_facet(text: str) -> str:
     """Return the spelling of a facet that the official programs use when they compare
     facets.
     """
-    return _unquoted(text.strip().lower().replace(" ", "_"))
+    return _strip_quotation_marks(text.strip().lower().replace(" ", "_"))
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotation_marks(text: str) -> str:
     """Remove one single or double quotation mark from each end of a text."""
     if text[:1] in ("'", '"'):
         text = text[1:]
@@ -373,17 +380,22 @@ def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
     unclosed element are skipped, as an XML parser does.
     """
     depth = 0
-    for tag, attributes, content in _iterate_tags(_CSV_TAG, _CSV_NEXT_TAG, text):
+    for tag, attributes, content in _iterate_tagged_texts(
+        _CSV_SENTENCE_TAG_START, _CSV_NEXT_TAG, text
+    ):
         if tag[1]:
             depth = max(depth - 1, 0)
             continue
         is_empty = attributes.endswith("/")
         if not depth:
-            yield _sid(attributes.removesuffix("/")), "" if is_empty else content
+            yield (
+                _read_sid_attribute(attributes.removesuffix("/")),
+                "" if is_empty else content,
+            )
         depth += not is_empty
 
 
-def _iterate_tags(
+def _iterate_tagged_texts(
     tag: re.Pattern[str], next_tag: re.Pattern[str], text: str
 ) -> Iterator[tuple[re.Match[str], str, str]]:
     end = 0
@@ -395,13 +407,13 @@ def _iterate_tags(
         yield opening, text[opening.end() : begin - 1], text[begin:end]
 
 
-def _sid(attributes: str) -> str | None:
-    sid = _SID.search(attributes)
+def _read_sid_attribute(attributes: str) -> str | None:
+    sid = _SID_ATTRIBUTE_PATTERN.search(attributes)
     return sid[1] if sid else None
 
 
 def without_tags(text: str) -> str:
-    return " ".join(tags_removed(_TAG, text).split())
+    return " ".join(tags_removed(_SENTENCE_TAG_PATTERN, text).split())
 
 
 def tags_removed(tag: re.Pattern[str], text: str) -> str:

@@ -16,7 +16,10 @@ MAJORITY = "Method"
 #: `NO_FACET` lists the placeholders for an answer without a facet.
 NO_REFERENCE = "NA"
 NO_FACET = ("", "none", "na")
-_MERGED = {"result": "Results", **{facet.lower(): facet for facet in FACETS}}
+_MERGED_FACET_NAMES = {
+    "result": "Results",
+    **{facet.lower(): facet for facet in FACETS},
+}
 
 
 class CitanceName(NamedTuple):
@@ -149,7 +152,7 @@ def canonical_facet(spelling: str) -> str | None:
     word = spelling.strip(" '\"_").lower().replace(" ", "_")
     for ending in ("_citation", "_facet"):
         word = word.removesuffix(ending)
-    return _MERGED.get(word)
+    return _MERGED_FACET_NAMES.get(word)
 
 
 def merged_facets(spellings: Iterable[str]) -> tuple[str, ...]:
@@ -200,7 +203,7 @@ class Matcher:
         """Return for each answer the position of the answer's citance in the topic, or
         None.
         """
-        fitting = [self._fitting(answer) for answer in answers]
+        fitting = [self._find_fitting_places(answer) for answer in answers]
         places = [
             fit[0] if is_exact and len(fit) == 1 else None for fit, is_exact in fitting
         ]
@@ -217,7 +220,7 @@ class Matcher:
                 self.in_order += 1
         return places
 
-    def _fitting(self, answer: CitanceName) -> tuple[list[int], bool]:
+    def _find_fitting_places(self, answer: CitanceName) -> tuple[list[int], bool]:
         fitting = [
             place
             for place in (

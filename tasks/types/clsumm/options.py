@@ -67,7 +67,9 @@ def plain_rouge(
     """Return metrics such as `rouge_l_f1`, `rouge_l_f1_macro` and
     `rouge_2_f1.abstract`.
     """
-    names = f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_of_kind(kind)}"
+    names = (
+        f"rouge_{measure}_{{}}{'_macro' if over_units else ''}{_make_kind_suffix(kind)}"
+    )
     given: dict[str, Any] = {"measure": measure, "order": order}
     given |= {"over_units": over_units, "kind": kind or None}
     return metric_refs(
@@ -78,7 +80,7 @@ def plain_rouge(
 def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> MetricRefs:
     """Return metrics such as `rouge_2_f1.abstract` and `rouge_su_star_f1.human.least`."""
     names, options = (
-        f"rouge_{measure}_{{}}{_of_kind(kind)}{_of_kind(end)}",
+        f"rouge_{measure}_{{}}{_make_kind_suffix(kind)}{_make_kind_suffix(end)}",
         (STOPWORDS, PROGRAM, ENGINE),
     )
     given: dict[str, Any] = {
@@ -95,5 +97,5 @@ def pooled_rouge(measure: str, kind: str, *, end: str = "", **parts: Any) -> Met
     )
 
 
-def _of_kind(kind: str) -> str:
+def _make_kind_suffix(kind: str) -> str:
     return f".{kind}" if kind else ""

@@ -65,7 +65,7 @@ def citance_label(topic: str, name: citances.CitanceName) -> str:
     return f"{topic}, {which.strip()}"
 
 
-_KEYS = {
+_CITANCE_KEY_OF_RULES = {
     OFFICIAL_2016: citances.key_2016,
     OFFICIAL_2017: citances.key_2017,
     OFFICIAL_2018: citances.key_2018,
@@ -94,7 +94,7 @@ def pair_citances(
         answers = run.by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
             if rules in (base.CORRECTED, OFFICIAL_2014):
-                pairs += _pairs_under_corrected_rules(
+                pairs += _pair_under_corrected_rules(
                     topic, number, file, answers, notes
                 )
             elif rules == OFFICIAL_2016:
@@ -102,11 +102,17 @@ def pair_citances(
                     tuple(map(citances.as_sets, side))
                     for side in (file.citances, answers)
                 )
-                pairs += _official(
-                    topic, number, replace(file, citances=gold), own, _KEYS[rules]
+                pairs += _pair_under_official_rules(
+                    topic,
+                    number,
+                    replace(file, citances=gold),
+                    own,
+                    _CITANCE_KEY_OF_RULES[rules],
                 )
             elif topic.name in run.topics:
-                pairs += _official(topic, number, file, answers, _KEYS[rules])
+                pairs += _pair_under_official_rules(
+                    topic, number, file, answers, _CITANCE_KEY_OF_RULES[rules]
+                )
     names = {topic.name for topic in topics}
     notes["answers_to_other_topics"] = sum(
         answer.topic not in names for answer in run.answers
@@ -116,7 +122,7 @@ def pair_citances(
     return pairs, notes
 
 
-def _official(
+def _pair_under_official_rules(
     topic: Topic,
     number: int,
     file: GoldFile,
@@ -146,7 +152,7 @@ def _official(
             yield CitancePair(topic, number, None, answer, is_known=name in keys)
 
 
-def _pairs_under_corrected_rules(
+def _pair_under_corrected_rules(
     topic: Topic,
     number: int,
     file: GoldFile,
@@ -157,7 +163,7 @@ def _pairs_under_corrected_rules(
     answer. Answers to other citances are yielded with None in place of gold.
     """
     wanted = [
-        _with_named_sentences(citance)
+        _keep_named_sentences(citance)
         for citance in file.citances
         if citances.has_reference(citance)
     ]
@@ -169,16 +175,16 @@ def _pairs_under_corrected_rules(
     ):
         if place is not None:
             notes["repeated_citances"] += place in placed
-            placed[place] = _with_named_sentences(answer)
+            placed[place] = _keep_named_sentences(answer)
         elif citances.has_reference(answer) or citances.merged_facets(answer.facets):
-            unknown.append(_with_named_sentences(answer))
+            unknown.append(_keep_named_sentences(answer))
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(wanted):
         yield CitancePair(topic, number, citance, placed.get(place))
     yield from (CitancePair(topic, number, None, answer) for answer in unknown)
 
 
-def _with_named_sentences(annotation: citances.Annotation) -> citances.Annotation:
+def _keep_named_sentences(annotation: citances.Annotation) -> citances.Annotation:
     return replace(annotation, sentences=citances.named_sentences(annotation))
 
 
@@ -186,7 +192,7 @@ DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator"
 
 #: Papers name their sections freely.
 #: The first pattern that matches a section's name determines the kind of section.
-_SECTIONS = (
+_SECTION_KIND_PATTERNS = (
     (f"^{TITLE}$", TITLE),
     ("abstract", "Abstract"),
     ("introduction", "Introduction"),
@@ -195,19 +201,19 @@ _SECTIONS = (
     ("discussion|analysis|issues|improvement", "Discussion"),
     ("conclu|future|summary", "Conclusion"),
 )
-_OWN_WORK = "Main part"
-#: `_OLD_ID` matches ids such as `C92-1059`, a letter for the venue and then the year.
-_OLD_ID = re.compile(r"[A-Z](\d\d)-\d{4}")
-_NEW_ID = re.compile(r"(\d{4})\.")
+_DEFAULT_SECTION_KIND = "Main part"
+#: `_OLD_ANTHOLOGY_ID_PATTERN` matches ids such as `C92-1059`, a letter for the venue and then the year.
+_OLD_ANTHOLOGY_ID_PATTERN = re.compile(r"[A-Z](\d\d)-\d{4}")
+_NEW_ANTHOLOGY_ID_PATTERN = re.compile(r"(\d{4})\.")
 
 
 def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
     """Return the classes of all pairs of citance and answer in each dimension."""
-    classes = [_classes(pair) for pair in pairs]
+    classes = [_classify_pair(pair) for pair in pairs]
     return {name: [of_pair.get(name, ()) for of_pair in classes] for name in DIMENSIONS}
 
 
-def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
+def _classify_pair(pair: CitancePair) -> dict[str, tuple[str, ...]]:
     # The classes of the gold's sections need the text of the reference paper.
     classes: dict[str, tuple[str, ...]] = {"topic": (pair.topic.name,)}
     if pair.annotator:
@@ -227,15 +233,19 @@ def _classes(pair: CitancePair) -> dict[str, tuple[str, ...]]:
 
 def section_kind(name: str) -> str:
     return next(
-        (kind for words, kind in _SECTIONS if re.search(words, name, re.IGNORECASE)),
-        _OWN_WORK,
+        (
+            kind
+            for words, kind in _SECTION_KIND_PATTERNS
+            if re.search(words, name, re.IGNORECASE)
+        ),
+        _DEFAULT_SECTION_KIND,
     )
 
 
 def publication_year(article: str) -> int | None:
-    if match := _NEW_ID.match(article):
+    if match := _NEW_ANTHOLOGY_ID_PATTERN.match(article):
         return int(match[1])
-    if match := _OLD_ID.match(article):
+    if match := _OLD_ANTHOLOGY_ID_PATTERN.match(article):
         # The oldest papers of the ACL Anthology are from 1952.
         # Ids in the form `C92-1059` exist until 2020.
         return int(match[1]) + (1900 if int(match[1]) > 50 else 2000)
@@ -265,10 +275,10 @@ class CitedSpan:
 
 def python2_order(keys: Iterable[str]) -> list[str]:
     """Return the distinct keys in the iteration order of a Python 2 dict."""
-    table: Table = [None] * _SMALLEST_TABLE
+    table: Table = [None] * _MIN_HASH_TABLE_SIZE
     used = 0
     for key in keys:
-        place = _place(table, key)
+        place = _find_hash_slot(table, key)
         if table[place] is not None:
             continue
         table[place] = key
@@ -277,7 +287,7 @@ def python2_order(keys: Iterable[str]) -> list[str]:
             grown: Table = [None] * (4 * len(table))
             for member in table:
                 if member is not None:
-                    grown[_place(grown, member)] = member
+                    grown[_find_hash_slot(grown, member)] = member
             table = grown
     return [key for key in table if key is not None]
 
@@ -356,9 +366,9 @@ def _sort_ids(ids: Iterable[str], topic: Topic) -> list[str]:
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
 
 
-_WORD = (1 << 64) - 1
-_SMALLEST_TABLE = 8
-_PERTURB_SHIFT = 5
+_UINT64_MASK = (1 << 64) - 1
+_MIN_HASH_TABLE_SIZE = 8
+_HASH_PERTURB_SHIFT = 5
 Table = list[str | None]
 
 
@@ -369,19 +379,19 @@ def python2_hash(text: str) -> int:
         return 0
     value = data[0] << 7
     for byte in data:
-        value = (value * 1_000_003 & _WORD) ^ byte
+        value = (value * 1_000_003 & _UINT64_MASK) ^ byte
     value ^= len(data)
     # CPython reserves the hash -1 for errors and uses -2 instead.
-    return _WORD - 1 if value == _WORD else value
+    return _UINT64_MASK - 1 if value == _UINT64_MASK else value
 
 
-def _place(table: Table, key: str) -> int:
+def _find_hash_slot(table: Table, key: str) -> int:
     mask = len(table) - 1
     perturb = python2_hash(key)
     slot = perturb & mask
     while table[slot & mask] not in (None, key):
-        slot = (slot * 5 + perturb + 1) & _WORD
-        perturb >>= _PERTURB_SHIFT
+        slot = (slot * 5 + perturb + 1) & _UINT64_MASK
+        perturb >>= _HASH_PERTURB_SHIFT
     return slot & mask
 
 
@@ -389,7 +399,7 @@ Text = Callable[[Any], str]
 #: A wrong sentence is `alike` if it shares at least three words with the citance.
 #: A missed sentence is `implied` if it shares at most one word with the citance.
 ALIKE_FROM, IMPLIED_UP_TO = 3, 1
-_TELLING = re.compile(r"[a-z]{4,}")
+_LONG_WORD_PATTERN = re.compile(r"[a-z]{4,}")
 
 
 def show_spans(
@@ -399,14 +409,16 @@ def show_spans(
     and the sentences of the run.
     """
 
-    def span(side: Any) -> str:
+    def format_marked_span(side: Any) -> str:
         return (
             f"[{', '.join(side.sentences)}] {' '.join(side.lines)}".strip()
             if side
             else ""
         )
 
-    for shown, topic, rows in _citances(files, pairs, options, text=span):
+    for shown, topic, rows in _iterate_shown_citances(
+        files, pairs, options, text=format_marked_span
+    ):
         sides = [(pairs.gold[row], pairs.answers[row]) for row in rows]
         paper = (
             {sentence.sid: sentence.text for sentence in topic.sentences}
@@ -417,12 +429,14 @@ def show_spans(
         yield replace(
             shown,
             judged=tuple(
-                _in_context({line: outcome for outcome, line in judged}, paper)
+                _iterate_sentences_in_context(
+                    {line: outcome for outcome, line in judged}, paper
+                )
             ),
         )
 
 
-def _in_context(
+def _iterate_sentences_in_context(
     outcomes: Mapping[str, str], paper: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the judged sentences and their neighbours in the order of the paper. Judged
@@ -455,10 +469,10 @@ def judged_sentences(
     """
     gold = dict.fromkeys(sid for side, _ in sides if side for sid in side.sentences)
     answer = dict.fromkeys(sid for _, side in sides if side for sid in side.sentences)
-    words = set(_TELLING.findall(citance.lower()))
+    words = set(_LONG_WORD_PATTERN.findall(citance.lower()))
     for sid in [*answer, *(sid for sid in gold if sid not in answer)]:
         text = sentences.get(sid, "")
-        shared = len(words.intersection(_TELLING.findall(text.lower())))
+        shared = len(words.intersection(_LONG_WORD_PATTERN.findall(text.lower())))
         if sid in answer:
             outcome = (
                 base.RIGHT
@@ -480,10 +494,10 @@ def show_facets(
 
     The order of the rows would reveal which facets of an answer are right.
     """
-    for shown, _, rows in _citances(files, pairs, options, text=facet_of):
+    for shown, _, rows in _iterate_shown_citances(files, pairs, options, text=facet_of):
         told = (getattr(pairs.answers[row], "probabilities", None) for row in rows)
         gold, answer = (
-            sorted(filter(None, side.split("\n")), key=_place_of_facet)
+            sorted(filter(None, side.split("\n")), key=_facet_sort_key)
             for side in (shown.gold, shown.answer)
         )
         yield replace(
@@ -503,12 +517,12 @@ def facet_of(side: Any) -> str:
     return getattr(side, "facet", side) or ""
 
 
-def _place_of_facet(name: str) -> tuple[int, str]:
+def _facet_sort_key(name: str) -> tuple[int, str]:
     is_known = name in citances.FACETS
     return citances.FACETS.index(name) if is_known else len(citances.FACETS), name
 
 
-def _citances(
+def _iterate_shown_citances(
     files: Files, pairs: base.Pairs, options: base.Options, *, text: Text
 ) -> Iterator[tuple[base.ShownInstance, InputTopic | None, list[int]]]:
     """Yield each citance with gold and answer, the topic of the citance, and the

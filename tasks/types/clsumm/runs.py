@@ -35,7 +35,7 @@ from tasks.types.run_forms import RunForm, is_nameless_json
 from tasks.types.text import is_name, json_kind, json_lines
 
 FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
-_LINE_FIELDS = (
+_ANNOTATION_LINE_FIELDS = (
     b"Reference Article",
     b"Citing Article",
     b"Citation Marker Offset",
@@ -44,7 +44,7 @@ _LINE_FIELDS = (
 RUN_FORM = RunForm(
     described=FORMS,
     keys=(frozenset({"topic", "sentences"}), frozenset({"citing", "sentences"})),
-    is_line=lambda line: any(field in line for field in _LINE_FIELDS),
+    is_line=lambda line: any(field in line for field in _ANNOTATION_LINE_FIELDS),
 )
 MAX_SENTENCES = 5
 MAX_SPANS = 3
@@ -89,24 +89,26 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     most = MORE_ANSWERS + 10 * sum(
         len(topic["citances"]) for topic in index["topics"].values()
     )
-    for file in _run_files(files, problems):
+    for file in _iterate_answer_files(files, problems):
         topic = file.stem if file.stem in index["topics"] else None
         before = problems.found
         try:
             read = list(
-                _answers(file, topic, index, problems, options, most - len(answers))
+                _iterate_answers(
+                    file, topic, index, problems, options, most - len(answers)
+                )
             )
         except InputRefused as refused:
             problems.extend(refused.problems)
             continue
         if not read and topic is None and problems.found == before:
             problems.append(file.problem("no answers in this file", FORMS))
-        problems.extend(_warnings_on_answers(file, read, index, options))
+        problems.extend(_iterate_answer_warnings(file, read, index, options))
         answers.extend(read)
         topics.update(filter(None, [topic, *(answer.topic for answer in read)]))
     run = Run(tuple(answers), frozenset(topics))
     if topics & set(index["topics"]) and not fatal(problems):
-        problems.extend(_warn_of_missing_answers(run, index))
+        problems.extend(_iterate_missing_answer_warnings(run, index))
     return run, problems
 
 
@@ -137,10 +139,10 @@ def answers_to_citances(
                 yield answer, known
 
 
-def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
+def _iterate_answer_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     has_answers = False
     for file in files:
-        if _is_of_summaries(file):
+        if _is_summary_file(file):
             continue
         is_text = file.suffix in (".txt", ".csv") and not file.stem.lower().startswith(
             "readme"
@@ -164,7 +166,7 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
         )
 
 
-def _is_of_summaries(file: InputFile) -> bool:
+def _is_summary_file(file: InputFile) -> bool:
     return "Task2" in file.folders or ".system." in file.base
 
 
@@ -179,7 +181,7 @@ def is_json(file: InputFile) -> bool:
     return file.suffix in SUFFIXES or is_nameless_json(file)
 
 
-def _answers(
+def _iterate_answers(
     file: InputFile,
     topic: str | None,
     index: Index,
@@ -212,7 +214,7 @@ def _answers(
         yield answer
 
 
-def _warnings_on_answers(
+def _iterate_answer_warnings(
     file: InputFile,
     answers: Sequence[citances.Annotation],
     index: Index,
@@ -233,7 +235,9 @@ def _warnings_on_answers(
         )
         for answer, place in zip(of_topic, places, strict=True):
             if place is None:
-                message = f"topic {topic} has no citance {_citance_label(answer.name)}"
+                message = (
+                    f"topic {topic} has no citance {_format_citance_label(answer.name)}"
+                )
                 yield file.problem(
                     message, "a citance of the inputs", line=answer.line, fatal=False
                 )
@@ -248,11 +252,13 @@ def _warnings_on_answers(
             lines[place] = answer.line
         order = {sid: index for index, sid in enumerate(topics[topic]["sentences"])}
         for answer in of_topic:
-            for message, expected, is_fatal in _answer_doubts(answer, order, options):
+            for message, expected, is_fatal in _iterate_answer_doubts(
+                answer, order, options
+            ):
                 yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
 
 
-def _answer_doubts(
+def _iterate_answer_doubts(
     answer: citances.Annotation, order: dict[str, int], options: Options
 ) -> Iterator[tuple[str, str, bool]]:
     """For each doubtful value in an answer, yield a message, the expected value, and
@@ -282,7 +288,7 @@ def _answer_doubts(
             )
 
 
-def _warn_of_missing_answers(run: Run, index: Index) -> Iterator[Problem]:
+def _iterate_missing_answer_warnings(run: Run, index: Index) -> Iterator[Problem]:
     topics_here = index["topics"]
     if topics := [topic for topic in topics_here if topic not in run.topics]:
         message = (
@@ -298,13 +304,13 @@ def _warn_of_missing_answers(run: Run, index: Index) -> Iterator[Problem]:
         names = (
             name for index, name in enumerate(matcher.names) if index not in places
         )
-        missing += [f"{_citance_label(name)} of {topic}" for name in names]
+        missing += [f"{_format_citance_label(name)} of {topic}" for name in names]
     if missing:
         message = f"{len(missing)} citances of the answered topics have no answer, one is {missing[0]}"
         yield Problem(message=message, fatal=False)
 
 
-def _citance_label(name: citances.CitanceName) -> str:
+def _format_citance_label(name: citances.CitanceName) -> str:
     number, marker = (
         name.number and f"number {name.number}",
         name.marker and f"marker {name.marker}",
@@ -334,7 +340,7 @@ def read_json_answers(
     """
     answers: list[citances.Annotation] = []
     for number, record, raw in json_lines(file, problems):
-        faults, probabilities = list(_answer_faults(record)), None
+        faults, probabilities = list(_find_answer_faults(record)), None
         if with_probabilities:
             try:
                 probabilities = read_probabilities(
@@ -355,14 +361,16 @@ def read_json_answers(
                 topic=topic,
                 name=citances.CitanceName("", citing, marker_offset(marker), citance),
                 sentences=tuple(str(sid) for sid in record["sentences"]),
-                facets=("none",) if facets is None else tuple(map(_facet_name, facets)),
+                facets=("none",)
+                if facets is None
+                else tuple(map(_normalise_facet_name, facets)),
                 facets_as_written=() if facets is None else tuple(map(str, facets)),
                 texts={},
                 line=number,
                 probabilities=probabilities,
             )
         )
-    names, in_order = _named_citances(answers, index)
+    names, in_order = _resolve_citance_names(answers, index)
     if in_order:
         message = (
             f"{in_order} lines fit several citances and were matched with them in order"
@@ -376,7 +384,7 @@ def read_json_answers(
         yield replace(answer, name=name)
 
 
-def _facet_name(spelling: object) -> str:
+def _normalise_facet_name(spelling: object) -> str:
     """Return a bare facet name in the spelling of the annotation files. Unknown facets
     are returned unchanged.
     """
@@ -385,7 +393,7 @@ def _facet_name(spelling: object) -> str:
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
-def _named_citances(
+def _resolve_citance_names(
     answers: Sequence[citances.Annotation], index: Index
 ) -> tuple[list[citances.CitanceName], int]:
     found, in_order = [answer.name for answer in answers], 0
@@ -416,7 +424,7 @@ def bare_article(name: str) -> str:
     return name
 
 
-def _answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _find_answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the faults in the fields of one JSON answer."""
     for key in ("topic", "citing", "marker", "citance"):
         value = record.get(key)
@@ -426,14 +434,14 @@ def _answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "“topic” is missing", EXAMPLE
     if record.get("citance") is None and record.get("citing") is None:
         yield "neither “citance” nor “citing” with “marker” names the citance", EXAMPLE
-    if not _is_names(record.get("sentences")):
+    if not _is_list_of_names(record.get("sentences")):
         fault = "missing" if "sentences" not in record else "not a list of sentence ids"
         yield f"“sentences” is {fault}", 'a list such as ["12", "13"]'
-    if record.get("facets") is not None and not _is_names(record["facets"]):
+    if record.get("facets") is not None and not _is_list_of_names(record["facets"]):
         yield "“facets” is not a list of facets", 'a list such as ["Method"]'
 
 
-def _is_names(value: object) -> bool:
+def _is_list_of_names(value: object) -> bool:
     return isinstance(value, list) and all(map(is_name, value))
 
 
@@ -448,12 +456,12 @@ def accepts_citances(files: Files) -> bool:
     """Return True if a file contains annotation lines, CSV rows or JSON lines about
     citances (citing sentences).
     """
-    return any(map(_Look(files).answers_citances, files))
+    return any(map(_RunContentProbe(files).answers_citances, files))
 
 
 def accepts_facets(files: Files) -> bool:
     """Return True if a file about citances mentions a facet within its first lines."""
-    look = _Look(files)
+    look = _RunContentProbe(files)
     citing = filter(look.answers_citances, files)
     return any(
         look.finds(file, lambda line: b"facet" in line.lower()) for file in citing
@@ -462,22 +470,22 @@ def accepts_facets(files: Files) -> bool:
 
 def accepts_summaries(files: Files) -> bool:
     """Return True if a file is a summary, or contains JSON lines with summaries."""
-    look = _Look(files)
+    look = _RunContentProbe(files)
     return any(
         "Task1" not in file.folders and look.has_key(file, "summary")
         if is_json_run(file, files)
-        else file.suffix == ".txt" and _is_of_summaries(file)
+        else file.suffix == ".txt" and _is_summary_file(file)
         for file in files
     )
 
 
 @dataclass
-class _Look:
+class _RunContentProbe:
     files: Files
     left: int = field(default_factory=lambda: MAX_BYTES)
 
     def answers_citances(self, file: InputFile) -> bool:
-        if _is_of_summaries(file):
+        if _is_summary_file(file):
             return False
         if is_json(file):
             return is_json_run(file, self.files) and self.has_key(file, "sentences")

@@ -32,11 +32,11 @@ from tasks.types.text import (
 KINDS = ("abstract", "community", "human")
 LAYOUT = "a topic folder with `summary/<topic>.abstract.txt`, or a folder or zip of such folders"
 
-_KIND = re.compile(rf"\.({'|'.join(KINDS)})(?=\.|$)")
-#: `_ELEMENT` matches the beginning of an `<S>` element, which ends with `</S>`.
+_SUMMARY_KIND_PATTERN = re.compile(rf"\.({'|'.join(KINDS)})(?=\.|$)")
+#: `_SENTENCE_ELEMENT_START` matches the beginning of an `<S>` element, which ends with `</S>`.
 #: The whole content of an `<S>` element, including broken tags, is one sentence.
-_ELEMENT = re.compile(r"<S\b", re.IGNORECASE)
-_END = re.compile("</S>", re.IGNORECASE)
+_SENTENCE_ELEMENT_START = re.compile(r"<S\b", re.IGNORECASE)
+_SENTENCE_ELEMENT_END = re.compile("</S>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -88,7 +88,7 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         f"ignored, no topic: {folder}" for folder in sorted(folders.passed_over(files))
     ]
     for folder in folders.topic_folders(files):
-        topic = _topic(folder, notes)
+        topic = _read_summary_topic(folder, notes)
         if topic is None:
             notes.append(f"ignored, no summary: {folder.shown}")
         elif topic.name in topics:
@@ -104,22 +104,24 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         )
     refuse(problems)
     content = tuple(topics[name] for name in sorted(topics))
-    digest = _digest(content, lambda reference: reference.digest_of_lines)
-    first = _digest(content, lambda reference: reference.digest)
+    digest = _compute_summaries_digest(
+        content, lambda reference: reference.digest_of_lines
+    )
+    first = _compute_summaries_digest(content, lambda reference: reference.digest)
     return base.Split(
         content=content,
         instances=len(content),
         rows=sum(
             len(reference.lines) for topic in content for reference in topic.references
         ),
-        index=_index({topic.name: topic.abstract for topic in content}),
+        index=_make_summaries_index({topic.name: topic.abstract for topic in content}),
         digest=digest,
         earlier_digests={1: first} if first != digest else {},
         notes=tuple(notes),
     )
 
 
-def _digest(
+def _compute_summaries_digest(
     content: Iterable[SummaryTopic], digest_of: Callable[[Reference], str]
 ) -> str:
     facts = [
@@ -148,11 +150,13 @@ def held_summaries(files: Files) -> Iterator[tuple[Any, Any]]:
         yield from contents(files, read_gold(files, {}))
 
 
-def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None:
-    files = _summary_files(folder)
+def _read_summary_topic(
+    folder: folders.TopicFolder, notes: list[str]
+) -> SummaryTopic | None:
+    files = _list_summary_files(folder)
     if not files:
         return None
-    name = _name(folder, files[0][1])
+    name = _find_topic_name(folder, files[0][1])
     references: dict[tuple[str, str], Reference] = {}
     for kind, file in files:
         key = kind, folders.annotator(file, name)
@@ -166,20 +170,20 @@ def _topic(folder: folders.TopicFolder, notes: list[str]) -> SummaryTopic | None
                 *key, file.base, raw, summary_lines(decoded(raw))
             )
     return SummaryTopic(
-        name, tuple(references.values()), _abstract_checksums(folder, name)
+        name, tuple(references.values()), _compute_abstract_checksums(folder, name)
     )
 
 
-def _summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
+def _list_summary_files(folder: folders.TopicFolder) -> list[tuple[str, InputFile]]:
     files = sorted(
         folder.files("gold/Task2") or folder.files("summary"),
         key=lambda file: file.base,
     )
-    kinds = [(_KIND.search(file.base.lower()), file) for file in files]
+    kinds = [(_SUMMARY_KIND_PATTERN.search(file.base.lower()), file) for file in files]
     return [(kind[1], file) for kind, file in kinds if kind]
 
 
-def _name(folder: folders.TopicFolder, first: InputFile) -> str:
+def _find_topic_name(folder: folders.TopicFolder, first: InputFile) -> str:
     if chosen := folders.chosen_annotation(folder, "auto"):
         return chosen.topic
     papers = folder.papers()
@@ -194,10 +198,10 @@ def summary_lines(text: str) -> tuple[str, ...]:
     (`&amp;quot;`). After an element without an end tag, no further elements are read.
     """
     pieces, place = [], 0
-    while (tag := _ELEMENT.search(text, place)) and (
+    while (tag := _SENTENCE_ELEMENT_START.search(text, place)) and (
         begin := text.find(">", tag.end()) + 1
     ):
-        end = _END.search(text, begin)
+        end = _SENTENCE_ELEMENT_END.search(text, begin)
         if end is None:
             break
         pieces.append(tags_removed(_TAG, text[begin : end.start()]))
@@ -209,7 +213,9 @@ def summary_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _abstract_checksums(folder: folders.TopicFolder, name: str) -> Sequence[int]:
+def _compute_abstract_checksums(
+    folder: folders.TopicFolder, name: str
+) -> Sequence[int]:
     """Return checksums of the paper's abstract, which is public."""
     papers = [file for file in folder.papers() if file.stem == name] or folder.papers()
     sentences = folders.read_sentences(papers[0]) if papers else []
@@ -220,7 +226,7 @@ def _abstract_checksums(folder: folders.TopicFolder, name: str) -> Sequence[int]
     )
 
 
-def _index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
+def _make_summaries_index(abstracts: Mapping[str, Sequence[int]]) -> base.Index:
     return {
         "topics": {name: {"abstract": list(lines)} for name, lines in abstracts.items()}
     }
@@ -233,19 +239,19 @@ def read_inputs(files: Files, options: base.Options) -> base.Index:
     texts = {}
     for folder in folders.topic_folders(files):
         if folder.papers():
-            name = _name(folder, folder.papers()[0])
-            texts[name] = _abstract_checksums(folder, name)
+            name = _find_topic_name(folder, folder.papers()[0])
+            texts[name] = _compute_abstract_checksums(folder, name)
     if not texts:
         expected = "`<topic>/Reference_XML/<topic>.xml`"
         raise InputRefused([Problem(message="no topic was found", expected=expected)])
-    return _index(dict(sorted(texts.items())))
+    return _make_summaries_index(dict(sorted(texts.items())))
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
     """Yield the papers of all topics, and the citances if the inputs contain citances."""
     for folder in folders.topic_folders(files):
-        if files_here := _summary_files(folder):
-            name = _name(folder, files_here[0][1])
+        if files_here := _list_summary_files(folder):
+            name = _find_topic_name(folder, files_here[0][1])
             yield from folders.public_topic(
                 folder, name, folders.chosen_annotation(folder, "auto")
             )
@@ -302,15 +308,15 @@ def read_run(
     """Return the summaries of a run, and all problems of the files."""
     problems = Problems()
     summaries: dict[str, SystemSummary] = {}
-    for file in _run_files(files, problems):
-        for summary in _summaries(file, problems):
+    for file in _iterate_run_files(files, problems):
+        for summary in _iterate_system_summaries(file, problems):
             if summary.topic in summaries:
                 message = f"topic {summary.topic} again: the later summary counts"
                 problems.append(
-                    _summary_warning(summary, message, "one summary a topic")
+                    _make_summary_warning(summary, message, "one summary a topic")
                 )
             summaries[summary.topic] = summary
-            problems.extend(_warnings_on_summary(summary, index, options))
+            problems.extend(_iterate_summary_warnings(summary, index, options))
     topics = index["topics"]
     missing = [topic for topic in topics if topic not in summaries]
     if 0 < len(missing) < len(topics):
@@ -327,7 +333,7 @@ def filled(run: SummaryRun, index: base.Index) -> Iterable[bool]:
     )
 
 
-def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
+def _iterate_run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
     readable = False
     for file in files:
         is_text = file.suffix == ".txt" and (".system." in file.base or len(files) == 1)
@@ -344,10 +350,14 @@ def _run_files(files: Files, problems: list[Problem]) -> Iterator[InputFile]:
         )
 
 
-def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSummary]:
+def _iterate_system_summaries(
+    file: InputFile, problems: list[Problem]
+) -> Iterator[SystemSummary]:
     try:
         if not is_json(file):
-            yield SystemSummary(file.stem, _read_bounded(file), file.shown, None)
+            yield SystemSummary(
+                file.stem, _read_bounded_summary(file), file.shown, None
+            )
             return
         for number, record, raw in json_lines(file, problems):
             topic, summary = record.get("topic"), record.get("summary")
@@ -376,7 +386,7 @@ def _summaries(file: InputFile, problems: list[Problem]) -> Iterator[SystemSumma
         problems.extend(refused.problems)
 
 
-def _read_bounded(file: InputFile) -> bytes:
+def _read_bounded_summary(file: InputFile) -> bytes:
     raw = b""
     for chunk in file.with_fallback().blocks(CHUNK):
         raw += chunk
@@ -389,19 +399,19 @@ def _read_bounded(file: InputFile) -> bytes:
     return raw
 
 
-def _warnings_on_summary(
+def _iterate_summary_warnings(
     summary: SystemSummary, index: base.Index, options: base.Options
 ) -> Iterator[Problem]:
     topics = index["topics"]
     if summary.topic not in topics:
-        yield _summary_warning(
+        yield _make_summary_warning(
             summary,
             f"topic {summary.topic} is not in this split",
             f"one of {some(topics)}",
         )
         return
     if not summary.words:
-        yield _summary_warning(
+        yield _make_summary_warning(
             summary, f"the summary of {summary.topic} is empty", "a summary"
         )
     if summary.words > MAX_WORDS:
@@ -411,18 +421,18 @@ def _warnings_on_summary(
             else ""
         )
         message = f"{summary.words} words for {summary.topic}{cut}"
-        yield _summary_warning(
+        yield _make_summary_warning(
             summary, message, LIMIT, is_fatal=options["over_limit"] == REFUSE
         )
     share = copied_share(prints_of(summary.lines), topics[summary.topic]["abstract"])
     if share >= COPIED:
         message = f"the summary of {summary.topic} copies the abstract, which is one of the gold summaries"
-        yield _summary_warning(
+        yield _make_summary_warning(
             summary, f"{message} ({share:.0%})", "a summary of the paper's own making"
         )
 
 
-def _summary_warning(
+def _make_summary_warning(
     summary: SystemSummary, message: str, expected: str, *, is_fatal: bool = False
 ) -> Problem:
     return Problem(
@@ -514,10 +524,10 @@ class SummaryLines:
     lines: Sequence[bytes]
 
     def composed(self) -> "SummaryLines":
-        return SummaryLines(_composed(self.lines))
+        return SummaryLines(_normalise_lines_to_nfc(self.lines))
 
 
-def _composed(lines: Iterable[bytes]) -> list[bytes]:
+def _normalise_lines_to_nfc(lines: Iterable[bytes]) -> list[bytes]:
     """Return the lines of a summary in the Unicode normal form NFC."""
     return [line if line.isascii() else nfc(decoded(line)).encode() for line in lines]
 
@@ -537,7 +547,9 @@ class GoldSummaries:
         return [lines for which, lines in self.references if kind in (None, which)]
 
     def composed(self) -> "GoldSummaries":
-        references = [(kind, _composed(lines)) for kind, lines in self.references]
+        references = [
+            (kind, _normalise_lines_to_nfc(lines)) for kind, lines in self.references
+        ]
         return GoldSummaries(references)
 
 
@@ -677,16 +689,16 @@ def show_instances(
     }
     for name, [row] in base.rows_by_name(pairs.names).items():
         gold = "\n\n".join(
-            f"{kind}:\n{_summary_as_text(lines)}"
+            f"{kind}:\n{_join_summary_lines(lines)}"
             for kind, lines in pairs.gold[row].references
         )
         answer = (
-            _summary_as_text(pairs.answers[row].lines) if pairs.answers[row] else ""
+            _join_summary_lines(pairs.answers[row].lines) if pairs.answers[row] else ""
         )
         yield base.ShownInstance(
             name=name, given=papers.get(name, ""), gold=gold, answer=answer
         )
 
 
-def _summary_as_text(lines: Sequence[bytes]) -> str:
+def _join_summary_lines(lines: Sequence[bytes]) -> str:
     return "\n".join(text for line in lines if (text := decoded(line).strip()))

@@ -78,7 +78,7 @@ def read_topics(
                 )
             )
         elif chosen:
-            topics[chosen.topic] = _topic(chosen, folder, problems, source)
+            topics[chosen.topic] = _read_topic(chosen, folder, problems, source)
     if not topics and not problems:
         shown = files[0].shown if files else ""
         problems.append(
@@ -88,7 +88,7 @@ def read_topics(
     return tuple(topics[name] for name in sorted(topics))
 
 
-def _topic(
+def _read_topic(
     chosen: "Chosen",
     folder: "TopicFolder",
     problems: list[Problem],
@@ -183,7 +183,7 @@ def read_gold(files: Files, options: Options) -> Split:
         content=topics,
         instances=sum(len(topic.asked) for topic in topics),
         rows=sum(len(file.citances) for topic in topics for file in topic.files),
-        index=_index(topics),
+        index=_make_topics_index(topics),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         notes=(
             *(f"ignored, no topic: {folder}" for folder in sorted(others)),
@@ -236,10 +236,10 @@ def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
 
 def read_inputs(files: Files, options: Options) -> Index:
     """Build the index, which validates runs, from the public inputs."""
-    return _index(read_topics(files, options, reading.Source.INPUTS))
+    return _make_topics_index(read_topics(files, options, reading.Source.INPUTS))
 
 
-def _index(topics: Sequence[Topic]) -> Index:
+def _make_topics_index(topics: Sequence[Topic]) -> Index:
     entries = {}
     for topic in topics:
         sentences = [sentence.sid for sentence in topic.sentences]
@@ -419,8 +419,8 @@ def annotator(file: InputFile, topic: str) -> str:
 
 
 TITLE = "Title"
-_TAG = re.compile(r"<(/?)\s*+([A-Za-z]++)([^<>]*+)>")
-_ATTRIBUTE = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
+_XML_TAG_PATTERN = re.compile(r"<(/?)\s*+([A-Za-z]++)([^<>]*+)>")
+_XML_ATTRIBUTE_PATTERN = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 
 
 @dataclass(frozen=True)
@@ -451,26 +451,26 @@ def read_sentences(file: InputFile) -> list[Sentence]:
     text = decoded(content)
     sentences: list[Sentence] = []
     section = TITLE
-    tags = list(_TAG.finditer(text))
+    tags = list(_XML_TAG_PATTERN.finditer(text))
     for here, following in zip_longest(tags, tags[1:]):
         closing, name = here[1], here[2].upper()
         if closing:
             continue
         if name in ("SECTION", "ABSTRACT"):
-            section = _attributes(here[3]).get(
+            section = _parse_attributes(here[3]).get(
                 "title", "Abstract" if name == "ABSTRACT" else ""
             )
         elif name == "S":
             inside = text[here.end() : following.start() if following else len(text)]
-            sid = _attributes(here[3]).get("sid", str(len(sentences)))
+            sid = _parse_attributes(here[3]).get("sid", str(len(sentences)))
             sentences.append(Sentence(sid, unescaped(inside).strip(), section))
     return sentences
 
 
-def _attributes(text: str) -> dict[str, str]:
+def _parse_attributes(text: str) -> dict[str, str]:
     return {
         match[1]: unescaped(match[2] or match[3] or "")
-        for match in _ATTRIBUTE.finditer(text)
+        for match in _XML_ATTRIBUTE_PATTERN.finditer(text)
     }
 
 
@@ -528,7 +528,7 @@ def read_input_topics(
             name = chosen.topic if chosen else next(iter(papers))
             sentences = read_sentences(papers.get(name) or next(iter(papers.values())))
             citances, citing = (
-                _citances(chosen) if chosen else (),
+                _iterate_input_citances(chosen) if chosen else (),
                 folder.papers("Citance_XML"),
             )
             topics.append(
@@ -537,7 +537,7 @@ def read_input_topics(
     return sorted(topics, key=lambda topic: topic.name)
 
 
-def _citances(chosen: Chosen) -> Iterator[InputCitance]:
+def _iterate_input_citances(chosen: Chosen) -> Iterator[InputCitance]:
     if chosen.version == CSV:
         rows = [
             list(reading.read_rows(file, [], reading.Source.INPUTS))

@@ -37,7 +37,7 @@ MOST_CONSTANTS = 5
 Answer = tuple[Sequence[str], Sequence[str]]
 
 
-def _part(split: Split, *, is_quick: bool) -> Split:
+def _select_topics(split: Split, *, is_quick: bool) -> Split:
     """Return some topics of the split, or all if ``is_quick`` is False. If some topics
     are left out, the index is reduced in the same way.
     """
@@ -58,10 +58,12 @@ def span_runs(
     """Return runs of task 1A that answer with the sentence at a fixed or a random
     position of each paper, and with the most frequent facet.
     """
-    part = _part(split, is_quick=is_quick)
+    part = _select_topics(split, is_quick=is_quick)
 
     def answered(ids_of: Callable[[Topic], Sequence[str]]) -> Files:
-        return _answers(part, lambda topic, _name: (ids_of(topic), [MAJORITY]))
+        return _write_citance_answers(
+            part, lambda topic, _name: (ids_of(topic), [MAJORITY])
+        )
 
     def named(sid: str) -> Files:
         return answered(lambda _topic: [sid])
@@ -88,7 +90,9 @@ def span_runs(
             for sid, _count in common.most_common(MOST_CONSTANTS)
         },
         draws=[
-            _answers(part, _drawn_sentence(draw, facets=(MAJORITY,)))
+            _write_citance_answers(
+                part, _make_random_sentence_answer(draw, facets=(MAJORITY,))
+            )
             for draw in range(DRAWS)
         ],
     )
@@ -98,17 +102,19 @@ def facet_runs(
     files: Files, split: Split, options: Options, *, is_quick: bool
 ) -> TrivialRuns:
     """Return runs of task 1B, with one facet for all citances or with random facets."""
-    part = _part(split, is_quick=is_quick)
+    part = _select_topics(split, is_quick=is_quick)
 
     def first(topic: Topic) -> Sequence[str]:
         return [*topic.order][:MAX_SENTENCES]
 
     def constant(facet: str) -> Files:
-        return _answers(part, lambda topic, _name: (first(topic), [facet]))
+        return _write_citance_answers(
+            part, lambda topic, _name: (first(topic), [facet])
+        )
 
     def drawn(draw: int) -> Files:
         source = random_of(draw)
-        return _answers(
+        return _write_citance_answers(
             part, lambda topic, _name: (first(topic), [source.choice(FACETS)])
         )
 
@@ -119,7 +125,7 @@ def facet_runs(
     )
 
 
-def _drawn_sentence(
+def _make_random_sentence_answer(
     draw: int, facets: Sequence[str]
 ) -> Callable[[Topic, CitanceName], Answer]:
     source = random_of(draw)
@@ -131,7 +137,9 @@ def _drawn_sentence(
     return answer
 
 
-def _answers(split: Split, answer: Callable[[Topic, CitanceName], Answer]) -> Files:
+def _write_citance_answers(
+    split: Split, answer: Callable[[Topic, CitanceName], Answer]
+) -> Files:
     """Return a run that answers each citance whose reference paper is available."""
 
     def lines() -> Iterator[Mapping[str, Any]]:
@@ -157,7 +165,7 @@ def summary_runs(
     """Return runs of task 2 that copy sentences of the paper or citances, up to the
     word limit.
     """
-    part = _part(split, is_quick=is_quick)
+    part = _select_topics(split, is_quick=is_quick)
     known = {topic.name for topic in part.content}
     topics = [
         topic
@@ -167,7 +175,7 @@ def summary_runs(
         if topic.name in known
     ]
 
-    def summaries(texts: Iterable[Sequence[str]]) -> Files:
+    def write_summary_run(texts: Iterable[Sequence[str]]) -> Files:
         lines = (
             {"topic": topic.name, "summary": list(filter(None, first_words(own)))}
             for topic, own in zip(topics, texts, strict=True)
@@ -176,8 +184,9 @@ def summary_runs(
 
     def drawn(draw: int) -> Files:
         source = random_of(draw)
-        return summaries(
-            source.sample(texts, len(texts)) for texts in map(_texts, papers)
+        return write_summary_run(
+            source.sample(texts, len(texts))
+            for texts in map(_list_sentence_texts, papers)
         )
 
     papers = [topic.sentences for topic in topics]
@@ -186,11 +195,12 @@ def summary_runs(
     return TrivialRuns(
         split=part,
         runs={
-            FIRST: summaries(map(_texts, papers)),
-            LONGEST: summaries(
-                sorted(_texts(paper), key=len, reverse=True) for paper in papers
+            FIRST: write_summary_run(map(_list_sentence_texts, papers)),
+            LONGEST: write_summary_run(
+                sorted(_list_sentence_texts(paper), key=len, reverse=True)
+                for paper in papers
             ),
-            INPUT: summaries(
+            INPUT: write_summary_run(
                 [citance.text for citance in topic.citances] for topic in topics
             ),
         },
@@ -198,5 +208,5 @@ def summary_runs(
     )
 
 
-def _texts(sentences: Sequence[Sentence]) -> list[str]:
+def _list_sentence_texts(sentences: Sequence[Sentence]) -> list[str]:
     return [sentence.text for sentence in sentences]

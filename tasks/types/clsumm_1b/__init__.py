@@ -45,15 +45,15 @@ WEIGHTED = metric_ref("facet_f1_weighted", WEIGHTED_FACET, is_conditional=True)
 WEIGHTED_UNCONDITIONAL = metric_ref(
     "facet_f1_weighted_unconditional", WEIGHTED_FACET, is_conditional=False
 )
-#: `_CALIBRATION` contains the metrics that the option ``calibration`` adds.
-_CALIBRATION = {
+#: `_CALIBRATION_METRICS` contains the metrics that the option ``calibration`` adds.
+_CALIBRATION_METRICS = {
     "brier_score": "Brier",
     "ece": "CalibrationError",
     "ece_debiased": "DebiasedCalibrationError",
 }
 CALIBRATED = tuple(
     metric_ref(name, f"calibration:{by}", labels=FACETS)
-    for name, by in _CALIBRATION.items()
+    for name, by in _CALIBRATION_METRICS.items()
 )
 
 
@@ -80,12 +80,12 @@ def decisions(
     """Yield a pair for every facet in the gold or in the answer of a citance. A wrong
     facet is yielded once for each occurrence in the answer.
     """
-    facets = _facets_under_rules(pair.answer, rules)
+    facets = _merge_facets_under_rules(pair.answer, rules)
     if pair.gold is None:
         for facet in facets:
             yield None, FacetAnswer(facet, False if pair.is_known else None, pair.file)
         return
-    wanted = _facets_under_rules(pair.gold, rules)
+    wanted = _merge_facets_under_rules(pair.gold, rules)
     is_found = pair.answer is not None and not set(pair.gold.sentences).isdisjoint(
         pair.answer.sentences
     )
@@ -104,7 +104,9 @@ def decisions(
     )
 
 
-def _facets_under_rules(annotation: Annotation | None, rules: str) -> tuple[str, ...]:
+def _merge_facets_under_rules(
+    annotation: Annotation | None, rules: str
+) -> tuple[str, ...]:
     facets = annotation.facets if annotation else ()
     return (
         merged_facets(facets) if rules in (CORRECTED, shared.OFFICIAL_2014) else facets
@@ -130,7 +132,7 @@ def prevalent_only(
         for rank, facet in enumerate(sorted(FACETS, key=lambda facet: -counts[facet]))
     }
 
-    def one(annotation: Annotation | None) -> Annotation | None:
+    def keep_prevalent_facet(annotation: Annotation | None) -> Annotation | None:
         if annotation is None or not annotation.facets:
             return annotation
         spans = Counter(canonical_facet(facet) or facet for facet in annotation.facets)
@@ -141,7 +143,12 @@ def prevalent_only(
         return replace(annotation, facets=tuple(first))
 
     return [
-        replace(pair, gold=one(pair.gold), answer=one(pair.answer)) for pair in pairs
+        replace(
+            pair,
+            gold=keep_prevalent_facet(pair.gold),
+            answer=keep_prevalent_facet(pair.answer),
+        )
+        for pair in pairs
     ]
 
 

@@ -71,7 +71,7 @@ def text_of(instance: Instance, fields: Sequence[str]) -> str:
     return " ".join(str(value) for value in values if value is not None)
 
 
-def _by_counts(
+def _make_majority_baseline(
     name: str,
     words: str,
     task: LabelTask,
@@ -90,12 +90,16 @@ def _by_counts(
             labels = (
                 instance.gold if isinstance(instance.gold, tuple) else (instance.gold,)
             )
-            of_unit[_unit(task, instance) if training is None else ""].update(
-                map(str, labels)
-            )
+            of_unit[
+                _name_resampling_unit(task, instance) if training is None else ""
+            ].update(map(str, labels))
         total = sum(of_unit.values(), Counter(dict.fromkeys(task.labels, 0)))
         for instance in split.instances:
-            own = of_unit[_unit(task, instance)] if training is None else Counter()
+            own = (
+                of_unit[_name_resampling_unit(task, instance)]
+                if training is None
+                else Counter()
+            )
             counts = {label: total[label] - own[label] for label in task.labels}
             whole = sum(counts.values())
             shares = (
@@ -107,7 +111,7 @@ def _by_counts(
                 task, instance, counts, shares if name == "prior" else {}
             )
 
-    return _plain(name, words, training, answers)
+    return _make_paperless_baseline(name, words, training, answers)
 
 
 def _most_frequent_answer(
@@ -129,7 +133,7 @@ def _most_frequent_answer(
     )
 
 
-def _plain(
+def _make_paperless_baseline(
     name: str, words: str, training: Sequence[Instance] | None, answers: Answering
 ) -> Baseline:
     seen = "of the other instances" if training is None else "of the training data"
@@ -141,14 +145,14 @@ def _plain(
     return Baseline(name=name, summary=f"{words} {seen}.", **given)
 
 
-def _unit(task: InstanceTask, instance: Instance) -> str:
+def _name_resampling_unit(task: InstanceTask, instance: Instance) -> str:
     return str(at_path(instance.record, task.unit)) if task.unit else instance.id
 
 
 TFIDF, MOST_FREQUENT = "tfidf-logistic", "The most frequent label"
 
 
-def _tfidf_logistic(
+def _make_tfidf_logistic_baseline(
     task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
@@ -182,7 +186,7 @@ def _tfidf_logistic(
     )
 
 
-def _mean(
+def _make_mean_baseline(
     task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
@@ -198,14 +202,14 @@ def _mean(
             )
             yield {task.id_key: instance.id, task.answer_key: value}
 
-    return _plain("mean", "The mean number", training, answers)
+    return _make_paperless_baseline("mean", "The mean number", training, answers)
 
 
 #: The answer of the lead baseline is the first `LEAD_WORDS` words of the text.
 LEAD_WORDS = 30
 
 
-def _lead(
+def _make_lead_baseline(
     task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
@@ -220,7 +224,7 @@ def _lead(
     return Baseline(name="lead", summary=summary, source=NO_PAPER, answers=answers)
 
 
-def _bm25(
+def _make_bm25_baseline(
     task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
@@ -250,19 +254,19 @@ def _bm25(
 
 
 BASELINES: Mapping[str, Mapping[str, Making]] = {
-    "numbers": {"mean": _mean},
-    "text": {"lead": _lead},
-    "ranking": {"bm25": _bm25},
+    "numbers": {"mean": _make_mean_baseline},
+    "text": {"lead": _make_lead_baseline},
+    "ranking": {"bm25": _make_bm25_baseline},
     "spans": {},
     "tags": {},
     "evidence": {},
     "labels": {
-        "majority": partial(_by_counts, "majority", MOST_FREQUENT),
+        "majority": partial(_make_majority_baseline, "majority", MOST_FREQUENT),
         "prior": partial(
-            _by_counts,
+            _make_majority_baseline,
             "prior",
             f"{MOST_FREQUENT}, with the share of each as its probability",
         ),
-        TFIDF: _tfidf_logistic,
+        TFIDF: _make_tfidf_logistic_baseline,
     },
 }

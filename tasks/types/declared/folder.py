@@ -125,8 +125,8 @@ def read_files(files: Files, shown: str) -> TaskType:
     def place(name: str) -> str:
         return f"{shown}/{name}" if shown else name
 
-    task_type, faults = _read(files, place)
-    faults += _card_faults(files, place(CARD), task_type)
+    task_type, faults = _read_task_type(files, place)
+    faults += _find_card_faults(files, place(CARD), task_type)
     if not faults and task_type:
         check: Callable[[TaskType, Files, str], list[Problem]] = referenced(
             SAMPLE_CHECK
@@ -152,13 +152,15 @@ def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
     Processes that serve pages set ``parses_program`` to False, since the parser uses
     much memory and the program has already been validated.
     """
-    task_type, faults = _read(files, lambda name: name, parses_program=parses_program)
+    task_type, faults = _read_task_type(
+        files, lambda name: name, parses_program=parses_program
+    )
     if task_type is None or faults:
         raise InputRefused(faults)
     return task_type
 
 
-def _read(
+def _read_task_type(
     files: Files, place: Callable[[str], str], *, parses_program: bool = True
 ) -> tuple[TaskType | None, list[Problem]]:
     top, faults = read_keys(files[TOML], place(TOML))
@@ -172,15 +174,15 @@ def _read(
     form = keys.choice("form", FORMS)
     unit = keys.text("unit", "")
     public_sample = keys.flag("public_sample")
-    dimensions = tuple(_dimensions(keys))
+    dimensions = tuple(_iterate_dimensions(keys))
     gold, answer = keys.table("gold"), keys.table("answer", {})
-    names = _names(keys)
+    names = _read_display_names(keys)
     baselines = keys.tables("baselines", [])
     rules = keys.tables("rules")
     if not form:
         return None, faults
     settings = {
-        **_gold(gold, form),
+        **_read_gold_settings(gold, form),
         **read_mapping(form, gold, answer),
         "unit": unit,
         "dimensions": dimensions,
@@ -200,7 +202,7 @@ def _read(
         if own:
             task = replace(task, keeps_records=True)
         given = {**vars(task), "levels": getattr(task, "levels", ())}
-        official = _official(
+        official = _read_official_program(
             keys,
             files,
             place(PROGRAM),
@@ -215,8 +217,8 @@ def _read(
             own,
             official,
         )
-        rule_sets = _rule_sets(rules, naming)
-        _refuse_program_alone(rules, rule_sets)
+        rule_sets = _read_rule_sets(rules, naming)
+        _require_first_rules_without_program(rules, rule_sets)
         view = read_view(keys, form, task)
     else:
         keys.value(VIEW, None)
@@ -224,13 +226,15 @@ def _read(
     keys.close()
     if faults or task is None:
         return None, faults
-    digest, text = _digest(files), files.get(MEASURES, "")
+    digest, text = _compute_scoring_digest(files), files.get(MEASURES, "")
     names = marked_names(rule_sets, names)
     facts: dict[str, Any] = {"display_names": names.pop("", {})}
     if isinstance(task, RankingTask):
         facts |= {
             "options": (CUTS,),
-            "further_metrics": partial(_at_cutoffs, rule_sets, task.longest),
+            "further_metrics": partial(
+                _select_metrics_at_cutoffs, rule_sets, task.longest
+            ),
         }
     declared = Declared(
         name=slug,
@@ -253,14 +257,14 @@ def _read(
         unit=unit.replace("_", " ") or "instance",
         rules=rule_sets,
         dimensions=tuple(dimension.name for dimension in task.dimensions),
-        public_files=_with_declaration(task, declared),
+        public_files=_add_declaration_to_public_files(task, declared),
         declared=declared,
         **facts,
     )
     return task_type, faults
 
 
-def _official(
+def _read_official_program(
     keys: Keys,
     files: Files,
     shown: str,
@@ -287,7 +291,7 @@ def _official(
     return Official(program.text, layout)
 
 
-def _refuse_program_alone(
+def _require_first_rules_without_program(
     rules: Iterable[Keys], rule_sets: Mapping[str, tuple[MetricRef, ...]]
 ) -> None:
     """Refuse `task.toml` if the first rule set contains metrics of the official
@@ -300,7 +304,7 @@ def _refuse_program_alone(
         first.refuse("measures", message, expected)
 
 
-def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
+def _read_rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
     """Return a mapping from the name of each rule set to the metrics of the rule set.
     Refuse two rule sets with the same name, and invalid names of rule sets.
     """
@@ -316,7 +320,7 @@ def _rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
     return rule_sets
 
 
-def _at_cutoffs(
+def _select_metrics_at_cutoffs(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     longest: int,
     rules: str,
@@ -340,7 +344,9 @@ def _at_cutoffs(
     return tuple(metric for name, metric in found.items() if name not in known)
 
 
-def _with_declaration(task: InstanceTask, declared: Declared) -> Callable[..., Any]:
+def _add_declaration_to_public_files(
+    task: InstanceTask, declared: Declared
+) -> Callable[..., Any]:
     """Return a function that yields the task's public files, `task.toml`, and the
     sample. Participants can validate and score runs offline with `task.toml` and the
     sample.
@@ -370,7 +376,7 @@ def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[Inpu
     ]
 
 
-def _gold(gold: Keys, task_form: str) -> dict[str, Any]:
+def _read_gold_settings(gold: Keys, task_form: str) -> dict[str, Any]:
     form = gold.choice("files", FILES_OF.get(task_form, FILE_FORMS), FILE_FORMS[0])
     delimiter = gold.text("delimiter", "")
     quotes = gold.flag("quotes") if "quotes" in gold else None
@@ -405,7 +411,7 @@ def _gold(gold: Keys, task_form: str) -> dict[str, Any]:
     return settings
 
 
-def _dimensions(keys: Keys) -> Any:
+def _iterate_dimensions(keys: Keys) -> Any:
     said, example = (
         keys.value("dimensions", []),
         '{ name = "year", field = "published" }',
@@ -451,7 +457,7 @@ def _dimensions(keys: Keys) -> Any:
         own.close()
 
 
-def _names(keys: Keys) -> dict[str, dict[str, str]]:
+def _read_display_names(keys: Keys) -> dict[str, dict[str, str]]:
     """Return the display names of metrics and classes for each language that
     `task.toml` contains. Names that are directly in the table [task.names] belong to no
     language, and have an empty key in the result.
@@ -474,7 +480,7 @@ def _names(keys: Keys) -> dict[str, dict[str, str]]:
     return names
 
 
-def _digest(files: Files) -> str:
+def _compute_scoring_digest(files: Files) -> str:
     """Return the SHA-256 of the files in a task folder that determine scores."""
     task = {
         name: value
@@ -490,7 +496,9 @@ def _digest(files: Files) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _card_faults(files: Files, shown: str, task_type: TaskType | None) -> list[Problem]:
+def _find_card_faults(
+    files: Files, shown: str, task_type: TaskType | None
+) -> list[Problem]:
     if CARD not in files:
         expected = "what is asked, format, data, rules, citation"
         return [Problem(file=shown, message="there is no card", expected=expected)]

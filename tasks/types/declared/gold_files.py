@@ -48,18 +48,20 @@ from tasks.types.text import decoded
 Values = dict[str, Any]
 QRELS = (".txt", ".qrels", ".trec")
 _QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
-#: `_IS_FIELD` matches typical names of an instance's fields, such as `text`.
-#: Objects with a key that `_IS_FIELD` matches do not map ids to instances.
-_IS_FIELD = re.compile(
+#: `_FIELD_NAME_PATTERN` matches typical names of an instance's fields, such as `text`.
+#: Objects with a key that `_FIELD_NAME_PATTERN` matches do not map ids to instances.
+_FIELD_NAME_PATTERN = re.compile(
     r"id|text|label|labels|gold|answer|answers|title|query|data|claim", re.IGNORECASE
 )
-_IS_PAIR_ID = re.compile(
+_PAIR_ID_FIELD_PATTERN = re.compile(
     r"(^|[_\W])(id|key)s?$|[a-z](Id|ID)$|[a-z]id$|doc|corpus|query|claim|topic",
     re.IGNORECASE,
 )
-_IS_GRADE = re.compile(r"score|grade|relevan|label|annotation|judg", re.IGNORECASE)
-#: `_IS_IRRELEVANT` matches labels of documents that are not relevant to the query.
-_IS_IRRELEVANT = re.compile(
+_GRADE_FIELD_PATTERN = re.compile(
+    r"score|grade|relevan|label|annotation|judg", re.IGNORECASE
+)
+#: `_IRRELEVANT_LABEL_PATTERN` matches labels of documents that are not relevant to the query.
+_IRRELEVANT_LABEL_PATTERN = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
 MAX_WORDS, MAX_PAIRED = 10, 6
@@ -120,11 +122,13 @@ def read_gold_files(
         if is_bio(file, form):
             found[name] = GoldFile(file, bio_records(file, problems), {"files": BIO})
         elif file.suffix.removeprefix(".") in TABLES:
-            found[name] = GoldFile(file, [*_table(file, problems, form, gold)])
+            found[name] = GoldFile(
+                file, [*_iterate_table_records(file, problems, form, gold)]
+            )
         elif is_records_file(file.name):
-            found[name] = _json_file(file, form, problems)
+            found[name] = _read_json_gold(file, form, problems)
         elif form == "ranking" and file.suffix in QRELS:
-            found[name] = _text_file(file)
+            found[name] = _read_qrels_file(file)
     return found
 
 
@@ -135,7 +139,7 @@ def table_form(file: InputFile, gold: Values) -> TableForm:
     return TableForm(kind, gold.get("delimiter", ""), gold.get("quotes"))
 
 
-def _table(
+def _iterate_table_records(
     file: InputFile, problems: Problems, form: str, gold: Values
 ) -> Iterator[Record]:
     records = table_records(file, table_form(file, gold), problems)
@@ -143,12 +147,15 @@ def _table(
         return records
     # Table cells are read as text, so numeric cells are converted to numbers.
     return (
-        replace(record, value={k: _as_number(cell) for k, cell in record.value.items()})
+        replace(
+            record,
+            value={k: _convert_numeric_cell(cell) for k, cell in record.value.items()},
+        )
         for record in records
     )
 
 
-def _as_number(cell: Any) -> Any:
+def _convert_numeric_cell(cell: Any) -> Any:
     for kind in (int, float):
         with suppress(ValueError):
             if math.isfinite(number := kind(cell)):
@@ -156,22 +163,22 @@ def _as_number(cell: Any) -> Any:
     return cell
 
 
-def _json_file(file: InputFile, form: str, problems: Problems) -> GoldFile:
-    if file.suffix in LINES or not (items := _instances_by_id(file)):
+def _read_json_gold(file: InputFile, form: str, problems: Problems) -> GoldFile:
+    if file.suffix in LINES or not (items := _read_instances_by_id(file)):
         return GoldFile(file, [*read_records(file, problems)])
-    fields = {name for value in items.values() for name in _fields_of(value)}
+    fields = {name for value in items.values() for name in _read_instance_fields(value)}
     names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
     key = next(name for name in names if name not in fields)
     records = [
-        Record(file.shown, None, position, {**_fields_of(value), key: name})
-        if _fields_of(value)
+        Record(file.shown, None, position, {**_read_instance_fields(value), key: name})
+        if _read_instance_fields(value)
         else Record(file.shown, None, position, {ANSWERS[form][0]: value, key: name})
         for position, (name, value) in enumerate(items.items(), start=1)
     ]
     return GoldFile(file, records, {"files": "json", "keyed": True, "id": key})
 
 
-def _fields_of(value: Any) -> Mapping[str, Any]:
+def _read_instance_fields(value: Any) -> Mapping[str, Any]:
     """Return the fields of an instance that a JSON object stores under the instance's
     id. Return an empty mapping if ``value`` is an answer, such as the grades of
     documents, and not an object with fields.
@@ -181,19 +188,19 @@ def _fields_of(value: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
+def _read_instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
     """Return a file's JSON object that maps ids to instances, or None for other JSON."""
     with suppress(ValueError, InputRefused):
         items = read_json(decoded(file.read()))
         if not isinstance(items, dict) or len(items) < 2:
             return None
         kinds = {type(value) for value in items.values()}
-        if len(kinds) == 1 and not any(map(_IS_FIELD.fullmatch, items)):
+        if len(kinds) == 1 and not any(map(_FIELD_NAME_PATTERN.fullmatch, items)):
             return items
     return None
 
 
-def _text_file(file: InputFile) -> GoldFile:
+def _read_qrels_file(file: InputFile) -> GoldFile:
     """Read a file of qrels (relevance judgements), with a row per line."""
     lines = decoded(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
@@ -217,11 +224,11 @@ def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
     filled = [name for name, own in read.items() if own.records]
     main = next((name for name in filled if name.startswith("gold")), filled[0])
     if form in ("ranking", "evidence"):
-        return _recognised_ranking(form, read, main)
-    return _recognised_rows(form, main, read[main])
+        return _recognise_ranking(form, read, main)
+    return _recognise_rows(form, main, read[main])
 
 
-def _recognised_rows(
+def _recognise_rows(
     form: str,
     main: str,
     source: GoldFile,
@@ -239,23 +246,25 @@ def _recognised_rows(
         ]
         reading, answer = guess_answer(form, without, also=also)
     else:
-        reading, answer = guess_answer(form, _without_ids(form, rows), also=also)
-        keys, guess = guess_id(form, _without(rows, reading), reading.field)
+        reading, answer = guess_answer(form, _remove_id_field(form, rows), also=also)
+        keys, guess = guess_id(
+            form, _remove_answer_fields(rows, reading), reading.field
+        )
     gold = {**source.keys, **keys, **reading.keys, "field": reading.field}
     converted = [
         {**row, reading.field: value}
-        for row, value in zip(_rows_with_ids(rows, keys), reading.values, strict=True)
+        for row, value in zip(_add_ids_to_rows(rows, keys), reading.values, strict=True)
     ]
     return Recognised(
         main=main,
-        rows=_without_columns(converted, reading),
+        rows=_remove_column_fields(converted, reading),
         keys=gold,
         guesses=(guess, answer),
         labels=reading.labels,
     )
 
 
-def _without_ids(form: str, rows: Rows) -> Rows:
+def _remove_id_field(form: str, rows: Rows) -> Rows:
     """Return the rows without the id field, because an id could be mistaken for an
     answer. Return the rows unchanged if no field is certain to be the id.
     """
@@ -268,17 +277,17 @@ def _without_ids(form: str, rows: Rows) -> Rows:
     ]
 
 
-def _without(rows: Rows, reading: Reading) -> Rows:
+def _remove_answer_fields(rows: Rows, reading: Reading) -> Rows:
     own = {reading.field, *reading.keys.get("columns", ())}
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _without_columns(rows: Rows, reading: Reading) -> Rows:
+def _remove_column_fields(rows: Rows, reading: Reading) -> Rows:
     own = set(reading.keys.get("columns", ()))
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
+def _add_ids_to_rows(rows: Rows, keys: Values) -> Rows:
     """Return the rows of gold, each with an id. If the rows have no id field, the id is
     composed of several fields or is the row number.
     """
@@ -298,15 +307,15 @@ def _rows_with_ids(rows: Rows, keys: Values) -> Rows:
 
 
 @dataclass(frozen=True)
-class _Pool:
+class _DocumentPool:
     name: str
     key: str
     ids: frozenset[str]
 
 
-def _pools(read: Mapping[str, GoldFile]) -> list[_Pool]:
+def _find_possible_pools(read: Mapping[str, GoldFile]) -> list[_DocumentPool]:
     return [
-        _Pool(name, key, frozenset(str(row[key]) for row in source.rows))
+        _DocumentPool(name, key, frozenset(str(row[key]) for row in source.rows))
         for name, source in read.items()
         if source.records and not source.keys
         for key in names_of(source.rows)
@@ -324,30 +333,36 @@ def ids_in(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _recognised_ranking(
+def _recognise_ranking(
     form: str, read: Mapping[str, GoldFile], main: str
 ) -> Recognised:
-    pools = _pools(read)
+    pools = _find_possible_pools(read)
     if form == "ranking":
         qrels = [name for name, own in read.items() if own.keys.get("files") == TREC]
         if qrels:
-            return _of_qrels(read, qrels[0], pools)
+            return _recognise_qrels(read, qrels[0], pools)
         for name, source in read.items():
-            if pair := _pair_of(source, [pool for pool in pools if pool.name != name]):
-                return _of_pairs(read, name, pair, pools)
+            if pair := _find_query_document_pair(
+                source, [pool for pool in pools if pool.name != name]
+            ):
+                return _recognise_pairs(read, name, pair, pools)
     for pool in pools:
         for name, source in read.items():
-            if name != pool.name and (found := _of_pool(form, name, source, pool)):
+            if name != pool.name and (
+                found := _recognise_ids_of_pool(form, name, source, pool)
+            ):
                 return found
     for name in read:
         with suppress(InputRefused):
-            found = _recognised_rows(form, name, read[name])
+            found = _recognise_rows(form, name, read[name])
             if found.guesses[1].confidence != UNSURE:
                 return found
-    return _recognised_rows(form, main, read[main])
+    return _recognise_rows(form, main, read[main])
 
 
-def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised | None:
+def _recognise_ids_of_pool(
+    form: str, name: str, source: GoldFile, pool: _DocumentPool
+) -> Recognised | None:
     """Return the gold instances of a file if all answers are ids of documents in the
     pool (list of candidates), otherwise None.
     """
@@ -363,7 +378,7 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
     if not source.records:
         return None
     try:
-        found = _recognised_rows(form, name, source, also=is_known)
+        found = _recognise_rows(form, name, source, also=is_known)
     except InputRefused:
         return None
     values = [row.get(found.answer) for row in found.rows]
@@ -377,17 +392,19 @@ def _of_pool(form: str, name: str, source: GoldFile, pool: _Pool) -> Recognised 
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _QueryDocumentPair:
     """The field names of query id and document id in a file of query-document pairs,
     and the pool of documents that systems rank.
     """
 
     query: str
     document: str
-    pool: _Pool
+    pool: _DocumentPool
 
 
-def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
+def _find_query_document_pair(
+    source: GoldFile, pools: Sequence[_DocumentPool]
+) -> _QueryDocumentPair | None:
     """Return the names of the fields with the query id and with the document id, and
     the pool of documents. Return None if the rows of the file are not pairs of a query
     and a document.
@@ -398,7 +415,8 @@ def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
     plain = [
         name
         for name in names_of(rows)
-        if _IS_PAIR_ID.search(name) and len(scalars(rows, name) or ()) == len(rows)
+        if _PAIR_ID_FIELD_PATTERN.search(name)
+        and len(scalars(rows, name) or ()) == len(rows)
     ][:MAX_PAIRED]
     for query, document in permutations(plain, 2):
         pairs = {(str(row[query]), str(row[document])) for row in rows}
@@ -406,18 +424,18 @@ def _pair_of(source: GoldFile, pools: Sequence[_Pool]) -> _Pair | None:
         is_repeated = len({query for query, _ in pairs}) < len(rows) == len(pairs)
         pool = next((pool for pool in pools if documents <= pool.ids), None)
         if is_repeated and pool and words(rows, query) <= 2:
-            return _Pair(query, document, pool)
+            return _QueryDocumentPair(query, document, pool)
     return None
 
 
-def _of_pairs(
+def _recognise_pairs(
     read: Mapping[str, GoldFile],
     name: str,
-    pair: _Pair,
-    pools: Sequence[_Pool],
+    pair: _QueryDocumentPair,
+    pools: Sequence[_DocumentPool],
 ) -> Recognised:
     source, query, document, pool = read[name], pair.query, pair.document, pair.pool
-    grades = _grades(source.rows, query, document)
+    grades = _find_grade_settings(source.rows, query, document)
     answer = grades.name
     keys = {"id": query, "field": answer, "document": document, **grades.keys}
     shape = GoldShape(document=document, relevant=tuple(keys.get("relevant", ())))
@@ -437,15 +455,15 @@ def _of_pairs(
         guesses=guesses,
         pool=pool.name,
         pool_key=pool.key,
-        secret=_of_document(source.rows, query, document),
+        secret=_list_document_fields(source.rows, query, document),
     )
-    return _with_queries(
+    return _add_query_fields(
         read, recognised, [pool for pool in pools if pool.key == query]
     )
 
 
 @dataclass(frozen=True)
-class _Grades:
+class _GradeSettings:
     """The field with the relevance grade of a document, and the [task.gold] settings
     for this field.
     """
@@ -455,30 +473,32 @@ class _Grades:
     keys: Values = field(default_factory=dict)
 
 
-def _grades(rows: Rows, query: str, document: str) -> _Grades:
+def _find_grade_settings(rows: Rows, query: str, document: str) -> _GradeSettings:
     """Return the field with the relevance grades of documents, and the settings for
     reading the grades.
     """
     for name in names_of(rows):
-        if name in (query, document) or not _IS_GRADE.search(name):
+        if name in (query, document) or not _GRADE_FIELD_PATTERN.search(name):
             continue
         texts = [label_text(row[name]) for row in rows if row.get(name) not in NOTHING]
         if len(texts) < len(rows):
             continue
         if all(text.isdecimal() for text in texts):
             reason = f"“{name}” has whole numbers, which are grades"
-            return _Grades(name, Guess("answer", name, LIKELY, reason))
+            return _GradeSettings(name, Guess("answer", name, LIKELY, reason))
         distinct = [*dict.fromkeys(texts)]
-        counting = [own for own in distinct if not _IS_IRRELEVANT.fullmatch(own)]
+        counting = [
+            own for own in distinct if not _IRRELEVANT_LABEL_PATTERN.fullmatch(own)
+        ]
         if counting and len(distinct) <= MAX_WORDS:
             reason = f"“{name}” has {len(distinct)} words, and {len(counting)} of them seem to mean relevant"
             guess = Guess("answer", name, UNSURE, reason)
-            return _Grades(name, guess, {"relevant": counting})
+            return _GradeSettings(name, guess, {"relevant": counting})
     reason = f"each row has a relevant “{document}”; no field has grades"
-    return _Grades(document, Guess("answer", document, LIKELY, reason))
+    return _GradeSettings(document, Guess("answer", document, LIKELY, reason))
 
 
-def _of_document(rows: Rows, query: str, document: str) -> list[str]:
+def _list_document_fields(rows: Rows, query: str, document: str) -> list[str]:
     """Return the names of fields that may describe the document instead of the query.
 
     A field is taken to describe the query if rows with the same document have different
@@ -497,8 +517,8 @@ def _of_document(rows: Rows, query: str, document: str) -> list[str]:
     return found
 
 
-def _of_qrels(
-    read: Mapping[str, GoldFile], name: str, pools: Sequence[_Pool]
+def _recognise_qrels(
+    read: Mapping[str, GoldFile], name: str, pools: Sequence[_DocumentPool]
 ) -> Recognised:
     grades: dict[str, dict[str, int]] = {}
     for row in read[name].rows:
@@ -520,11 +540,11 @@ def _of_qrels(
         pool=pool.name if pool else "",
         pool_key=pool.key if pool else "",
     )
-    return _with_queries(read, recognised, pools)
+    return _add_query_fields(read, recognised, pools)
 
 
-def _with_queries(
-    read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_Pool]
+def _add_query_fields(
+    read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_DocumentPool]
 ) -> Recognised:
     """Add the fields in the query file to the gold instances, if the gold includes a
     query file.

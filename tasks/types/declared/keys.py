@@ -13,8 +13,13 @@ from tasks.types.problems import Problem
 from tasks.types.toml_lines import KeyLines, KeyPath
 
 REQUIRED: Final = object()
-_KINDS = {bool: "true or false", str: "a text", list: "a list", dict: "a table"}
-_KINDS |= dict.fromkeys((int, float), "a number")
+_KIND_DESCRIPTIONS = {
+    bool: "true or false",
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+}
+_KIND_DESCRIPTIONS |= dict.fromkeys((int, float), "a number")
 
 
 class Faults(list[Problem]):
@@ -122,7 +127,7 @@ class Keys:
             self.refuse(
                 name,
                 f"“{name}” is {kind(value)}",
-                f"a table under [{self._dotted(name)}]",
+                f"a table under [{self._format_key_path(name)}]",
             )
         # The missing table is a problem, so its missing keys are not reported.
         return Keys({}, (*self.path, name), Faults(self.faults.file))
@@ -140,7 +145,7 @@ class Keys:
             self.refuse(
                 name,
                 f"“{name}” is {kind(value)}",
-                f"tables under [[{self._dotted(name)}]]",
+                f"tables under [[{self._format_key_path(name)}]]",
             )
         return []
 
@@ -163,12 +168,12 @@ class Keys:
                 message = f"there is no key “{name}” here{near(name, known)}"
                 self.refuse(name, message, f"one of {', '.join(known)}")
 
-    def _dotted(self, name: str) -> str:
+    def _format_key_path(self, name: str) -> str:
         return ".".join([*(part for part in self.path if isinstance(part, str)), name])
 
 
 def kind(value: object) -> str:
-    return _KINDS.get(type(value), "a date or a time")
+    return _KIND_DESCRIPTIONS.get(type(value), "a date or a time")
 
 
 def near(name: str, known: Sequence[str]) -> str:

@@ -32,16 +32,16 @@ def read_mapping(form: str, gold: Keys, answer: Keys) -> dict[str, Any]:
     The mapping `values` of the gold also applies to runs unless [task.answer] has a
     mapping `values` for runs.
     """
-    values, of_runs = _values(form, gold), _values(form, answer)
+    values, of_runs = _read_value_mapping(form, gold), _read_value_mapping(form, answer)
     return {
         "answer_id": answer.text("id", ""),
         "values": values,
         "answer_values": of_runs if VALUES in answer else values,
-        "answer_names": _fields(form, answer),
+        "answer_names": _read_field_mapping(form, answer),
     }
 
 
-def _values(form: str, keys: Keys) -> Values:
+def _read_value_mapping(form: str, keys: Keys) -> Values:
     if form in FORMS_WITH_VALUES:
         return dict(keys.table(VALUES, {}).values)
     if VALUES in keys:
@@ -59,7 +59,7 @@ def other_fields(form: str, shape: object) -> tuple[str, ...]:
     return () if shape == "sets" else OTHER_FIELDS.get(form, ())
 
 
-def _fields(form: str, answer: Keys) -> dict[str, str]:
+def _read_field_mapping(form: str, answer: Keys) -> dict[str, str]:
     names = other_fields(form, answer.values.get("shape"))
     if not names:
         if FIELDS in answer:
@@ -85,15 +85,17 @@ def refuse_unknown_values(task: InstanceTask, gold: Keys, answer: Keys) -> None:
         labels = [*getattr(task, "labels", ()), *([abstain] if abstain else [])]
         for name, value in values.items():
             fault = (
-                _number_fault(name, value)
+                _find_number_mapping_fault(name, value)
                 if isinstance(task, NumberTask)
-                else _label_fault(name, value, labels)
+                else _find_label_mapping_fault(name, value, labels)
             )
             if fault is not None:
                 own.refuse(name, *fault)
 
 
-def _label_fault(name: str, value: Any, labels: list[str]) -> tuple[str, str] | None:
+def _find_label_mapping_fault(
+    name: str, value: Any, labels: list[str]
+) -> tuple[str, str] | None:
     expected = f"one of {', '.join(labels)}"
     if not isinstance(value, str):
         return f"“{name}” means {kind(value)}", expected
@@ -105,7 +107,7 @@ def _label_fault(name: str, value: Any, labels: list[str]) -> tuple[str, str] | 
     return None
 
 
-def _number_fault(name: str, value: Any) -> tuple[str, str] | None:
+def _find_number_mapping_fault(name: str, value: Any) -> tuple[str, str] | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"“{name}” means {kind(value)}", "a number"
     with suppress(ValueError):

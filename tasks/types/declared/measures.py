@@ -49,65 +49,72 @@ class Measure:
     has_tokenizer: bool = False
 
 
-def _label_measure(metric: str, **more: Any) -> Measure:
+def _make_label_measure(metric: str, **more: Any) -> Measure:
     return Measure(
         metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more
     )
 
 
-def _of_label(metric: str, **more: Any) -> Measure:
-    return _label_measure(metric, options={"label": "label"}, **more)
+def _make_measure_of_one_label(metric: str, **more: Any) -> Measure:
+    return _make_label_measure(metric, options={"label": "label"}, **more)
 
 
-_BINS = {"bins": "count"}
+_BINS_OPTION = {"bins": "count"}
 LABELS: Mapping[str, Measure] = {
-    "accuracy": _label_measure("Accuracy"),
-    "balanced_accuracy": _label_measure("BalancedAccuracy"),
+    "accuracy": _make_label_measure("Accuracy"),
+    "balanced_accuracy": _make_label_measure("BalancedAccuracy"),
     **{
-        f"{average}_{part}": _label_measure(
+        f"{average}_{part}": _make_label_measure(
             "ClassAverage", arguments={"part": part, "average": average}, several=None
         )
         for average in ("macro", "micro", "weighted")
         for part in PARTS
     },
     **{
-        part: _of_label("OneClass", arguments={"part": part}, several=None)
+        part: _make_measure_of_one_label(
+            "OneClass", arguments={"part": part}, several=None
+        )
         for part in PARTS
     },
-    "false_positive_rate": _of_label("FalsePositiveRate"),
-    "mcc": _label_measure("Matthews"),
-    "kappa": _label_measure("Kappa"),
-    "kappa_linear": _label_measure("LinearKappa"),
-    "kappa_quadratic": _label_measure("QuadraticKappa"),
-    "coverage": _label_measure("Coverage"),
-    "brier_score": _label_measure("Brier", module=CALIBRATION, asks=PROBABILITIES),
-    "log_loss": _label_measure("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
-    "auroc": _of_label("Auroc", module=WEIGHTED, asks=SCORES),
-    "average_precision": _of_label("AveragePrecision", module=WEIGHTED, asks=SCORES),
-    "auprc": _of_label("Auprc", module=WEIGHTED, asks=SCORES),
-    "ece": _label_measure(
-        "CalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES
+    "false_positive_rate": _make_measure_of_one_label("FalsePositiveRate"),
+    "mcc": _make_label_measure("Matthews"),
+    "kappa": _make_label_measure("Kappa"),
+    "kappa_linear": _make_label_measure("LinearKappa"),
+    "kappa_quadratic": _make_label_measure("QuadraticKappa"),
+    "coverage": _make_label_measure("Coverage"),
+    "brier_score": _make_label_measure("Brier", module=CALIBRATION, asks=PROBABILITIES),
+    "log_loss": _make_label_measure("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
+    "auroc": _make_measure_of_one_label("Auroc", module=WEIGHTED, asks=SCORES),
+    "average_precision": _make_measure_of_one_label(
+        "AveragePrecision", module=WEIGHTED, asks=SCORES
     ),
-    "ece_debiased": _label_measure(
-        "DebiasedCalibrationError", module=CALIBRATION, options=_BINS, asks=SCORES
+    "auprc": _make_measure_of_one_label("Auprc", module=WEIGHTED, asks=SCORES),
+    "ece": _make_label_measure(
+        "CalibrationError", module=CALIBRATION, options=_BINS_OPTION, asks=SCORES
     ),
-    "ece_equal_size": _label_measure(
-        "EqualSizeCalibrationError",
-        module=WEIGHTED,
-        options={**_BINS, "pooled": "flag"},
+    "ece_debiased": _make_label_measure(
+        "DebiasedCalibrationError",
+        module=CALIBRATION,
+        options=_BINS_OPTION,
         asks=SCORES,
     ),
-    "exact_match": _label_measure(
+    "ece_equal_size": _make_label_measure(
+        "EqualSizeCalibrationError",
+        module=WEIGHTED,
+        options={**_BINS_OPTION, "pooled": "flag"},
+        asks=SCORES,
+    ),
+    "exact_match": _make_label_measure(
         "LabelSets", arguments={"column": "exact"}, several=True
     ),
-    "hamming_loss": _label_measure(
+    "hamming_loss": _make_label_measure(
         "HammingLoss", arguments={"column": "hamming"}, several=True
     ),
-    "jaccard": _label_measure(
+    "jaccard": _make_label_measure(
         "LabelSets", arguments={"column": "jaccard"}, several=True
     ),
     **{
-        f"samples_{part}": _label_measure(
+        f"samples_{part}": _make_label_measure(
             "LabelSets", arguments={"column": part}, several=True
         )
         for part in PARTS
@@ -115,7 +122,7 @@ LABELS: Mapping[str, Measure] = {
 }
 
 
-def _of(
+def _make_measure(
     metric: str,
     *,
     given: tuple[str, ...] = (),
@@ -135,40 +142,40 @@ def _of(
 
 
 NUMBERS: Mapping[str, Measure] = {
-    "pearson": _of("numbers:Pearson"),
-    "spearman": _of("weighted:RankCorrelation"),
-    "kendall": _of("weighted:Kendall"),
-    "concordance": _of("numbers:Concordance"),
-    "mae": _of("numbers:AbsoluteError"),
-    "rmse": _of("numbers:SquaredError"),
-    "mse": _of("numbers:MeanSquare"),
-    "r2": _of("numbers:Determination"),
-    "kappa_quadratic": _of("numbers:LevelKappa", given=("levels",)),
+    "pearson": _make_measure("numbers:Pearson"),
+    "spearman": _make_measure("weighted:RankCorrelation"),
+    "kendall": _make_measure("weighted:Kendall"),
+    "concordance": _make_measure("numbers:Concordance"),
+    "mae": _make_measure("numbers:AbsoluteError"),
+    "rmse": _make_measure("numbers:SquaredError"),
+    "mse": _make_measure("numbers:MeanSquare"),
+    "r2": _make_measure("numbers:Determination"),
+    "kappa_quadratic": _make_measure("numbers:LevelKappa", given=("levels",)),
 }
 SPANS: Mapping[str, Measure] = {
     **{
-        f"{scheme}_{part}": _of("spans:SemEval", part=part, scheme=scheme)
+        f"{scheme}_{part}": _make_measure("spans:SemEval", part=part, scheme=scheme)
         for scheme in ("strict", "exact", "partial", "type")
         for part in PARTS
     },
     **{
-        f"{unit}_{part}": _of("spans:Units", part=part, unit=unit)
+        f"{unit}_{part}": _make_measure("spans:Units", part=part, unit=unit)
         for unit in ("character", "token")
         for part in PARTS
     },
     **{
-        f"iou_{part}": _of(
+        f"iou_{part}": _make_measure(
             "spans:OverlapAt", part=part, options={"threshold": "number"}
         )
         for part in PARTS
     },
 }
 TAGS: Mapping[str, Measure] = {
-    f"entity_{part}": _of("entities:Entities", given=("labels",), part=part)
+    f"entity_{part}": _make_measure("entities:Entities", given=("labels",), part=part)
     for part in PARTS
 }
 SETS: Mapping[str, Measure] = {
-    f"{measure}_{part}": _of("evidence:SciFact", measure=measure, part=part)
+    f"{measure}_{part}": _make_measure("evidence:SciFact", measure=measure, part=part)
     for measure in (
         "abstract_rationalized",
         "abstract_label_only",
@@ -177,49 +184,51 @@ SETS: Mapping[str, Measure] = {
     )
     for part in PARTS
 }
-_FEVER = {
+_FEVER_COLUMNS = {
     "label_accuracy": "label",
     "fever_score": "score",
     **{f"evidence_{part}": part for part in PARTS},
 }
 ONE: Mapping[str, Measure] = {
-    name: _of("evidence:Fever", column=column, given=("abstain",))
-    for name, column in _FEVER.items()
+    name: _make_measure("evidence:Fever", column=column, given=("abstain",))
+    for name, column in _FEVER_COLUMNS.items()
 }
-_ROUGE = {"part": PARTS, "stemmed": "flag"}
-_BERTSCORE = {"part": PARTS, "model": "text", "layer": "count"}
+_ROUGE_OPTIONS = {"part": PARTS, "stemmed": "flag"}
+_BERTSCORE_OPTIONS = {"part": PARTS, "model": "text", "layer": "count"}
 
 
-def _of_words(metric: str, **more: Any) -> Measure:
-    return _of(f"references:{metric}", has_tokenizer=True, **more)
+def _make_tokenizer_measure(metric: str, **more: Any) -> Measure:
+    return _make_measure(f"references:{metric}", has_tokenizer=True, **more)
 
 
 TEXTS: Mapping[str, Measure] = {
     **{
-        f"rouge_{kind}": _of_words("BestRouge", kind=kind, options=_ROUGE)
+        f"rouge_{kind}": _make_tokenizer_measure(
+            "BestRouge", kind=kind, options=_ROUGE_OPTIONS
+        )
         for kind in ("1", "2", "l", "lsum")
     },
-    "bleu": _of_words("ReferencesBleu"),
-    "chrf": _of_words("ReferencesChrf", options={"words": "count"}),
-    "meteor": _of_words("BestMeteor", options={"wordnet": "text"}),
-    "bertscore": _of("references:BestBertScore", options=_BERTSCORE),
-    "exact_match": _of("references:ShortAnswer", column="exact"),
-    "token_f1": _of_words("ShortAnswer", column="f1"),
-    "length": _of_words("Length", column="words"),
+    "bleu": _make_tokenizer_measure("ReferencesBleu"),
+    "chrf": _make_tokenizer_measure("ReferencesChrf", options={"words": "count"}),
+    "meteor": _make_tokenizer_measure("BestMeteor", options={"wordnet": "text"}),
+    "bertscore": _make_measure("references:BestBertScore", options=_BERTSCORE_OPTIONS),
+    "exact_match": _make_measure("references:ShortAnswer", column="exact"),
+    "token_f1": _make_tokenizer_measure("ShortAnswer", column="f1"),
+    "length": _make_tokenizer_measure("Length", column="words"),
 }
 RANKING: Mapping[str, Measure] = {
     **{
-        name: _of("ranking:Ranking", cut="maybe", measure=name)
+        name: _make_measure("ranking:Ranking", cut="maybe", measure=name)
         for name in ("recall", "mrr", "success", "map")
     },
     **{
-        part: _of("ranking:RankingF1", cut="always", column=part)
+        part: _make_measure("ranking:RankingF1", cut="always", column=part)
         for part in ("precision", "f1")
     },
-    "ndcg": _of("ranking:GradedNdcg", cut="maybe"),
-    "rbp": _of("ranking:GradedRanking", cut="always", measure="rbp"),
-    "r_precision": _of("ranking:RPrecision"),
-    "bpref": _of("ranking:Bpref"),
+    "ndcg": _make_measure("ranking:GradedNdcg", cut="maybe"),
+    "rbp": _make_measure("ranking:GradedRanking", cut="always", measure="rbp"),
+    "r_precision": _make_measure("ranking:RPrecision"),
+    "bpref": _make_measure("ranking:Bpref"),
 }
 CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
     "labels": LABELS,
@@ -266,9 +275,9 @@ class Naming:
         for position, entry in enumerate(said, start=1):
             found: MetricRef | tuple[str, str] | None
             if self.official and isinstance(entry, dict) and COLUMN in entry:
-                found = self._column(self.official, entry, rules)
+                found = self._read_program_column(self.official, entry, rules)
             else:
-                found = self._metric(entry, rules, position, tokenizer)
+                found = self._read_metric(entry, rules, position, tokenizer)
             if isinstance(found, MetricRef):
                 references.append(found)
             elif found:
@@ -279,9 +288,9 @@ class Naming:
                 rules.refuse(
                     "measures", f"two measures are called “{name}”", "a `name` for each"
                 )
-        return self._with_zero(rules, references)
+        return self._apply_zero_division_value(rules, references)
 
-    def _with_zero(
+    def _apply_zero_division_value(
         self, rules: Keys, references: Iterable[MetricRef]
     ) -> tuple[MetricRef, ...]:
         """Pass the value that `task.toml` chooses for 0/0 to metrics such as macro F1,
@@ -300,7 +309,7 @@ class Naming:
             for reference in references
         )
 
-    def _column(
+    def _read_program_column(
         self, official: Official, entry: Mapping[str, Any], rules: Keys
     ) -> MetricRef | tuple[str, str]:
         """Return the metric that reads a column in the output of the official scoring
@@ -310,7 +319,7 @@ class Naming:
         assert keys is not None
         return official.reference(keys.text("name"), keys)
 
-    def _metric(
+    def _read_metric(
         self, entry: Any, rules: Keys, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
         """Return the metric for an entry in the list `measures` of a rule set. For a
@@ -347,15 +356,17 @@ class Naming:
         elif measure.cut == "always":
             return f"“{called}” has no cut-off", f"{stem}@10"
         arguments |= {option: self.given[option] for option in measure.given}
-        if fault := self._unfit(measure, stem):
+        if fault := self._find_misfit_of_task(measure, stem):
             return fault
         for option, kind in measure.options.items():
-            self._take(option, kind, keys, arguments, stem)
+            self._read_metric_option(option, kind, keys, arguments, stem)
         keys.close()
         parts = {"tokenizer": tokenizer} if tokenizer and measure.has_tokenizer else {}
         return MetricRef(name, measure.metric, arguments | parts)
 
-    def _unfit(self, measure: Measure, name: str) -> tuple[str, str] | None:
+    def _find_misfit_of_task(
+        self, measure: Measure, name: str
+    ) -> tuple[str, str] | None:
         """Return an error message and the expected value if the measure does not fit
         the classification task, otherwise None.
         """
@@ -379,7 +390,7 @@ class Naming:
             )
         return None
 
-    def _take(
+    def _read_metric_option(
         self, option: str, kind: Any, keys: Keys, arguments: dict[str, Any], stem: str
     ) -> None:
         if kind == "label":

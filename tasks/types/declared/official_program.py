@@ -37,16 +37,18 @@ MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
 #: `MAX_CODE` limits the characters of Python code in an official program.
 #: Python's parser needs up to five hundred times the memory of the source text.
 MAX_CODE = 1 << 19
-_PYTHON = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
+_PYTHON_COMMAND_PATTERN = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
 COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
-_GPU = re.compile(r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi")
-#: `_STARTING` lists modules that start processes, which the sandbox forbids.
-#: `_SPEAKING` lists modules that use the network, which the sandbox forbids.
-_STARTING = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
-_SPEAKING = frozenset(
+_GPU_USE_PATTERN = re.compile(
+    r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi"
+)
+#: `_PROCESS_MODULES` lists modules that start processes, which the sandbox forbids.
+#: `_NETWORK_MODULES` lists modules that use the network, which the sandbox forbids.
+_PROCESS_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "concurrent"})
+_NETWORK_MODULES = frozenset(
     {"socket", "requests", "urllib", "urllib3", "http", "ftplib", "smtplib", "httpx"}
 )
-_OS_STARTING = re.compile(
+_OS_PROCESS_FUNCTIONS = re.compile(
     r"(?:system|popen|fork|forkpty|exec\w*|spawn\w*|posix_spawnp?)"
 )
 _GPU_MODULES = frozenset({"cupy", "pycuda", "numba"})
@@ -69,7 +71,7 @@ class OfficialProgram:
     @property
     def entry(self) -> str:
         """Return the path of the Python script that the program's command runs."""
-        return _script_path(self.command, self.files)
+        return _find_script_path(self.command, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,7 @@ def is_program(text: str) -> bool:
     """Return True if the text is a `program.json`, and False if the text is a
     `measures.py`.
     """
-    return text.lstrip().startswith("{") and not _faults_of(text)
+    return text.lstrip().startswith("{") and not _find_program_faults(text)
 
 
 @lru_cache(maxsize=32)
@@ -127,9 +129,9 @@ def read_program(
     """Return the official scoring program from the text of a `program.json`. If the
     text is not a valid `program.json`, record the faults and return None.
     """
-    found = _faults_of(text)
+    found = _find_program_faults(text)
     if parses_code and not found:
-        found = _code_faults(program_of(text))
+        found = _find_syntax_faults(program_of(text))
     faults += [
         Problem(file=shown, message=message, expected=expected)
         for message, expected in found
@@ -137,7 +139,7 @@ def read_program(
     return None if found else program_of(text)
 
 
-def _faults_of(text: str) -> list[tuple[str, str]]:
+def _find_program_faults(text: str) -> list[tuple[str, str]]:
     expected = (
         '{"command": "python3 score.py $input $output", "files": {"score.py": …}}'
     )
@@ -157,41 +159,41 @@ def _faults_of(text: str) -> list[tuple[str, str]]:
         for name, content in files.items()
     ):
         return [("“files” are no texts by path", f"at most {MAX_FILES} files")]
-    if inside := _file_inside_file(files):
+    if inside := _find_file_inside_file(files):
         return [(f"“{inside}” is a file and a folder", "other names of files")]
-    if sum(map(len, _python_files(files).values())) > MAX_CODE:
+    if sum(map(len, _select_python_files(files).values())) > MAX_CODE:
         return [(f"more than {MAX_CODE >> 10} KB of Python", "less code")]
-    return [*_command_faults(command, files)]
+    return [*_find_command_faults(command, files)]
 
 
-def _file_inside_file(files: Mapping[str, str]) -> str:
+def _find_file_inside_file(files: Mapping[str, str]) -> str:
     folders = {str(folder) for name in files for folder in PurePosixPath(name).parents}
     return min(folders & files.keys(), default="")
 
 
-def _python_files(files: Mapping[str, str]) -> dict[str, str]:
+def _select_python_files(files: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in files.items() if name.endswith(".py")}
 
 
-def _command_faults(
+def _find_command_faults(
     command: str, files: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
-    python = _PYTHON.fullmatch(words[0]) if words else None
+    python = _PYTHON_COMMAND_PATTERN.fullmatch(words[0]) if words else None
     if python is None:
         yield f"“{command[:80]}” is another command", "python3 FILE ARGS"
         return
     if (python[1] or "").startswith("2"):
         yield f"“{command[:80]}” is Python 2", "python3 FILE ARGS"
         return
-    if not _script_path(words[1:], files):
+    if not _find_script_path(words[1:], files):
         yield f"“{command[:80]}” runs no file of the program", "python3 FILE ARGS"
 
 
-def _code_faults(program: OfficialProgram) -> list[tuple[str, str]]:
+def _find_syntax_faults(program: OfficialProgram) -> list[tuple[str, str]]:
     try:
         ast.parse(program.files[program.entry])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
@@ -200,7 +202,9 @@ def _code_faults(program: OfficialProgram) -> list[tuple[str, str]]:
     return []
 
 
-def _script_path(words: tuple[str, ...] | list[str], files: Mapping[str, str]) -> str:
+def _find_script_path(
+    words: tuple[str, ...] | list[str], files: Mapping[str, str]
+) -> str:
     """Return the path of the script that the command runs. The first word after
     `python3` in the command is the path or the file name of the script.
     """
@@ -230,18 +234,18 @@ def missing_imports(program: OfficialProgram) -> list[str]:
     """Return the packages that an official program imports and this machine does not
     have.
     """
-    own = {part for name in program.files for part in _own_names(name)}
+    own = {part for name in program.files for part in _split_module_path(name)}
     names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
     return [
         name
         for name in names
         if name not in own
         and name not in sys.stdlib_module_names
-        and not _is_found(name)
+        and not _is_installed_module(name)
     ]
 
 
-def _is_found(name: str) -> bool:
+def _is_installed_module(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
@@ -249,12 +253,12 @@ def _is_found(name: str) -> bool:
         return True
 
 
-def _own_names(path: str) -> Iterator[str]:
+def _split_module_path(path: str) -> Iterator[str]:
     yield from (part.removesuffix(".py") for part in path.split("/"))
 
 
 @dataclass(frozen=True)
-class _Uses:
+class _ProgramUses:
     """The modules that a program's code imports, and the functions of the module `os`
     with which the code starts processes.
     """
@@ -264,13 +268,13 @@ class _Uses:
 
 
 @lru_cache(maxsize=32)
-def _uses(text: str) -> _Uses:
+def _find_program_uses(text: str) -> _ProgramUses:
     """Parse the Python code in a `program.json` and return the imported modules and the
     process-starting functions of `os`.
     """
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
-    for source in _python_files(program_of(text).files).values():
+    for source in _select_python_files(program_of(text).files).values():
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -283,13 +287,13 @@ def _uses(text: str) -> _Uses:
                     imports[module] = None
                 case ast.Attribute(value=ast.Name(id="os"), attr=name):
                     os_calls.add(name)
-    starting = filter(_OS_STARTING.fullmatch, os_calls)
-    return _Uses(tuple(imports), frozenset(starting))
+    starting = filter(_OS_PROCESS_FUNCTIONS.fullmatch, os_calls)
+    return _ProgramUses(tuple(imports), frozenset(starting))
 
 
 def imported(program: OfficialProgram) -> Sequence[str]:
     """Return the names of all modules that the program's files import."""
-    return _uses(program.text).imports
+    return _find_program_uses(program.text).imports
 
 
 def warnings_of(program: OfficialProgram) -> list[str]:
@@ -302,14 +306,16 @@ def warnings_of(program: OfficialProgram) -> list[str]:
         f"{name} is imported and not installed here"
         for name in missing_imports(program)
     ]
-    starting = sorted(heads & _STARTING)
-    starting += sorted(f"os.{name}" for name in _uses(program.text).os_calls)
+    starting = sorted(heads & _PROCESS_MODULES)
+    starting += sorted(
+        f"os.{name}" for name in _find_program_uses(program.text).os_calls
+    )
     if starting:
         found.append(f"it uses {', '.join(starting)}, and may start no other program")
-    if speaking := sorted(heads & _SPEAKING):
+    if speaking := sorted(heads & _NETWORK_MODULES):
         found.append(f"it imports {', '.join(speaking)}, and reaches no network")
     if heads & _GPU_MODULES or any(
-        map(_GPU.search, _python_files(program.files).values())
+        map(_GPU_USE_PATTERN.search, _select_python_files(program.files).values())
     ):
         found.append("it asks for a GPU, and gets none")
     return found
@@ -379,14 +385,16 @@ def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | Non
     for name, path in names.items():
         if path and not is_plain_path(path):
             keys.refuse(name, f"“{path}” is no name of a file", "a name without “..”")
-    others = {name: keys.text(name, default) for name, default in _TABLE_KEYS.items()}
+    others = {
+        name: keys.text(name, default) for name, default in _DEFAULT_TABLE_KEYS.items()
+    }
     keys.close()
     if len(keys.faults) > before:
         return None
     return Layout(**names, **others, columns=columns, files=files, width=int(width))
 
 
-_TABLE_KEYS = {"id": "id", "field": "label"}
+_DEFAULT_TABLE_KEYS = {"id": "id", "field": "label"}
 
 
 def marked_names(

@@ -175,7 +175,7 @@ def read_measures(text: str, shown: str, faults: list[Problem]) -> OwnMeasures:
             metric, inherited = known[base]
             classes[node.name] = (
                 metric,
-                {**inherited, **_measure_facts(node, shown, faults)},
+                {**inherited, **_read_measure_attributes(node, shown, faults)},
             )
     return OwnMeasures(text, classes)
 
@@ -202,7 +202,7 @@ def measures_without_carriers(text: str) -> list[str]:
     ]
 
 
-def _measure_facts(
+def _read_measure_attributes(
     node: ast.ClassDef, shown: str, faults: list[Problem]
 ) -> dict[str, Any]:
     facts: dict[str, Any] = {}

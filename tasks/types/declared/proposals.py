@@ -84,16 +84,16 @@ MEASURES = {
     ),
     "numbers": ("spearman", "pearson", "mae"),
 }
-#: Lists under the keys in `_ARRAYS` become arrays of tables such as [[task.rules]].
-#: Lists under keys that are not in `_ARRAYS` are written inline in TOML.
-_ARRAYS = ("rules", "baselines")
-_IS_UNIT = re.compile(
+#: Lists under the keys in `_ARRAY_TABLE_KEYS` become arrays of tables such as [[task.rules]].
+#: Lists under keys that are not in `_ARRAY_TABLE_KEYS` are written inline in TOML.
+_ARRAY_TABLE_KEYS = ("rules", "baselines")
+_UNIT_FIELD_PATTERN = re.compile(
     r"(^|_)(id|key|paper|document|doc|article|topic|author)s?$", re.IGNORECASE
 )
-_IS_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
-#: `_PLAIN` matches typical names of the negative class in binary classification.
-#: If a task has two labels, `_PLAIN` matches the label of the negative class.
-_PLAIN = re.compile(
+_DATE_PATTERN = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+#: `_NEGATIVE_LABEL_PATTERN` matches typical names of the negative class in binary classification.
+#: If a task has two labels, `_NEGATIVE_LABEL_PATTERN` matches the label of the negative class.
+_NEGATIVE_LABEL_PATTERN = re.compile(
     r"(no|none|not|non|false|0|valid|negative|other|real|human)([ _-].*)?",
     re.IGNORECASE,
 )
@@ -151,37 +151,41 @@ def look(
         )
         raise InputRefused([*problems, *problems.rest()] or [nothing])
     if known is not None:
-        return _declared_fields(known, read)
+        return _summarise_declared_fields(known, read)
     found = recognise(form, read)
     task = {
         "slug": slug,
         "title": title,
         "form": form,
-        **_proposed(form, found),
+        **_propose_task_settings(form, found),
     }
     if found.pool:
-        task["pool"] = _pool(form, read[found.pool].rows, found)
-    if files_are := _file_form(read[found.main].file, said):
+        task["pool"] = _propose_pool(form, read[found.pool].rows, found)
+    if files_are := _propose_file_format(read[found.main].file, said):
         task["gold"] = {**files_are, **task["gold"]}
     return Found(
         len(found.rows),
-        _fields(_raw(read[found.main]), found.rows),
-        _fields(read[found.pool].rows if found.pool else ()),
+        _summarise_fields(_list_unchanged_rows(read[found.main]), found.rows),
+        _summarise_fields(read[found.pool].rows if found.pool else ()),
         list(read),
         task,
-        [*found.guesses, *_guess_candidates(task, found), _guess_shown(task, found)],
-        _ranking_problems(task, found),
+        [
+            *found.guesses,
+            *_guess_candidates(task, found),
+            _guess_public_fields(task, found),
+        ],
+        _find_missing_documents(task, found),
     )
 
 
-def _raw(source: GoldFile) -> Rows:
+def _list_unchanged_rows(source: GoldFile) -> Rows:
     """Return the unchanged rows of a gold file, or no rows if the file contains qrels
     (relevance judgements), whose columns have no names.
     """
     return () if source.keys.get("files") == TREC else source.rows
 
 
-def _declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
+def _summarise_declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
     """Return the fields of the gold files as an existing `task.toml` describes them."""
     gold, pool = task.get("gold", {}), str(task.get("pool", {}).get("file", ""))
     others = (pool, gold.get("queries", ""))
@@ -194,11 +198,11 @@ def _declared_fields(task: Values, read: Mapping[str, GoldFile]) -> Found:
     is_grouped = "document" in gold or gold.get("files") == TREC
     instances = len(topics) if is_grouped else len(read[main].rows)
     pooled = read[pool].rows if pool in read else ()
-    fields = _fields(_raw(read[main]), beside)
-    return Found(instances, fields, _fields(pooled), list(read), task, [], [])
+    fields = _summarise_fields(_list_unchanged_rows(read[main]), beside)
+    return Found(instances, fields, _summarise_fields(pooled), list(read), task, [], [])
 
 
-def _pool(form: str, rows: Rows, found: Recognised) -> Values:
+def _propose_pool(form: str, rows: Rows, found: Recognised) -> Values:
     key = found.pool_key
     names = names_of(rows)
     texts = [name for name in names if name != key and words(rows, name) >= TEXT]
@@ -215,7 +219,7 @@ def declaration(task: Values) -> str:
     below = {
         name: value
         for name, value in task.items()
-        if name in _ARRAYS or isinstance(value, dict)
+        if name in _ARRAY_TABLE_KEYS or isinstance(value, dict)
     }
     parts = [
         table(
@@ -223,14 +227,14 @@ def declaration(task: Values) -> str:
         )
     ]
     for name, value in below.items():
-        if name in _ARRAYS:
+        if name in _ARRAY_TABLE_KEYS:
             parts += [table(f"[[task.{name}]]", own) for own in value]
         else:
             parts.append(table(f"[task.{name}]", value))
     return "\n".join(parts)
 
 
-def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
+def _propose_file_format(file: InputFile, gold: Values) -> dict[str, str]:
     """Return the settings of the table [task.gold] that state the format of a gold
     file. A gold file of JSON lines needs no settings, because JSON lines are the
     default format.
@@ -243,7 +247,7 @@ def _file_form(file: InputFile, gold: Values) -> dict[str, str]:
     return {"files": form, **({"delimiter": delimiter} if is_other else {})}
 
 
-def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
+def _summarise_fields(file: Rows, beside: Rows = ()) -> list[Field]:
     """Return a summary of each field in ``file``, and of each further field in
     ``beside``.
     """
@@ -267,39 +271,45 @@ def _fields(file: Rows, beside: Rows = ()) -> list[Field]:
     return found[:MAX_FIELDS]
 
 
-def _proposed(form: str, recognised: Recognised) -> Values:
+def _propose_task_settings(form: str, recognised: Recognised) -> Values:
     rows, key, answer = recognised.rows, recognised.key, recognised.answer
     names = names_of(rows)
-    labels = _labels(recognised) if form in ("labels", "evidence") else []
+    labels = (
+        _list_labels_by_frequency(recognised) if form in ("labels", "evidence") else []
+    )
     others = [
         name
         for name in names
         if name not in (key, answer, *recognised.keys.get("ids", ()))
     ]
-    unit = next((name for name in others if _is_unit(rows, name)), "")
+    unit = next((name for name in others if _is_resampling_unit(rows, name)), "")
     if not unit:
         # The part of a composed id with the fewest values becomes the resampling unit.
         parts = [
-            name for name in recognised.keys.get("ids", ()) if _is_unit(rows, name)
+            name
+            for name in recognised.keys.get("ids", ())
+            if _is_resampling_unit(rows, name)
         ]
         unit = min(parts, key=lambda name: len({row[name] for row in rows}), default="")
     groups = [str(row.get(answer)) for row in rows] if form == "labels" else []
     groups = groups if len(set(groups)) <= MAX_LABELS else []
-    shown = _public_fields(
+    shown = _propose_public_fields(
         form, recognised, [name for name in others if name != unit], groups
     )
     hidden = [
         path
         for name in shown
         for path in dict.fromkeys(
-            [*secret_parts(rows, name), *_telling_parts(rows, name, groups)]
+            [*secret_parts(rows, name), *_iterate_revealing_fields(rows, name, groups)]
         )
     ]
     task: Values = {"unit": unit} if unit else {}
-    long = _long_fields(rows, shown)
+    long = _list_long_fields(rows, shown)
     short = [name for name in others if name not in (unit, *long)]
     dimensions = [
-        said for name in short if (said := _dimension(rows, name, answer, groups))
+        said
+        for name in short
+        if (said := _propose_dimension(rows, name, answer, groups))
     ]
     if form == "labels":
         dimensions.append({"name": answer, "field": answer})
@@ -308,7 +318,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
         "shown": shown,
         **({"hidden": hidden} if hidden else {}),
     }
-    said, measures = _of_form(form, rows, answer, labels, shown)
+    said, measures = _propose_answer_and_measures(form, rows, answer, labels, shown)
     # Ranking baselines need documents, and the lead baseline needs a text to copy.
     has_inputs = {"ranking": bool(recognised.pool), "text": bool(shown)}.get(form, True)
     baselines = [
@@ -324,7 +334,7 @@ def _proposed(form: str, recognised: Recognised) -> Values:
     }
 
 
-def _public_fields(
+def _propose_public_fields(
     form: str, recognised: Recognised, others: Sequence[str], groups: Sequence[str]
 ) -> list[str]:
     """Return the names of gold fields that neither contain nor reveal the answer, and
@@ -342,7 +352,7 @@ def _public_fields(
         if name not in before and not all(row.get(name) for row in rows):
             return False
         if form == "ranking":
-            return not _names_answers(rows, name, answer)
+            return not _mentions_answer_ids(rows, name, answer)
         return not _reveals_label(rows, name, groups)
 
     return [name for name in others if name in tokens or is_harmless(name)]
@@ -359,7 +369,7 @@ def _guess_candidates(task: Values, recognised: Recognised) -> list[Guess]:
     return [Guess("candidates", name, LIKELY, reason)]
 
 
-def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
+def _find_missing_documents(task: Values, recognised: Recognised) -> list[Problem]:
     """Return the problem that a ranking task has no documents to rank. Raises
     InputRefused if the gold has neither a pool of documents nor a field that could
     contain candidates.
@@ -373,7 +383,7 @@ def _ranking_problems(task: Values, recognised: Recognised) -> list[Problem]:
     return [problem]
 
 
-def _guess_shown(task: Values, recognised: Recognised) -> Guess:
+def _guess_public_fields(task: Values, recognised: Recognised) -> Guess:
     shown = task["gold"]["shown"]
     ids = recognised.keys.get("ids", ())
     others = [
@@ -393,7 +403,7 @@ def _guess_shown(task: Values, recognised: Recognised) -> Guess:
     return Guess("shown", ", ".join(shown) or "–", LIKELY, reason)
 
 
-def _long_fields(rows: Rows, shown: Sequence[str]) -> list[str]:
+def _list_long_fields(rows: Rows, shown: Sequence[str]) -> list[str]:
     return [name for name in shown if words(rows, name) >= TEXT]
 
 
@@ -401,7 +411,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _labels(found: Recognised) -> list[str]:
+def _list_labels_by_frequency(found: Recognised) -> list[str]:
     """Return the labels of a task in order of descending frequency. If answers are
     vectors of 0 and 1, return the labels in the order of the vector positions.
     """
@@ -417,13 +427,13 @@ def _labels(found: Recognised) -> list[str]:
     return [label for label, _ in Counter(flat).most_common()]
 
 
-def _is_unit(rows: Rows, name: str) -> bool:
+def _is_resampling_unit(rows: Rows, name: str) -> bool:
     """Return True if the values of the field identify groups of instances that should
     be resampled together in a bootstrap.
     """
     own = scalars(rows, name) or []
     is_several = len(own) == len(rows) and 1 < len(set(own)) <= len(rows) / 2
-    return is_several and _IS_UNIT.search(name) is not None
+    return is_several and _UNIT_FIELD_PATTERN.search(name) is not None
 
 
 def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
@@ -458,7 +468,7 @@ def _reveals_label(rows: Rows, name: str, groups: Sequence[str]) -> bool:
     return best > max(*whole.values(), GIVES_AWAY * len(rows))
 
 
-def _names_answers(rows: Rows, name: str, answer: str) -> bool:
+def _mentions_answer_ids(rows: Rows, name: str, answer: str) -> bool:
     """Return True if the field mentions the ids of right answers in most rows. Lists in
     the field are ignored, because a list of candidates necessarily contains the right
     answers.
@@ -473,7 +483,9 @@ def _names_answers(rows: Rows, name: str, answer: str) -> bool:
     )
 
 
-def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str]:
+def _iterate_revealing_fields(
+    rows: Rows, name: str, groups: Sequence[str]
+) -> Iterator[str]:
     """Yield the paths of inner fields that occur much more often with one label than
     with another.
     """
@@ -491,14 +503,14 @@ def _telling_parts(rows: Rows, name: str, groups: Sequence[str]) -> Iterator[str
             yield path
 
 
-def _dimension(
+def _propose_dimension(
     rows: Rows, name: str, answer: str, groups: Sequence[str]
 ) -> Values | None:
     own = scalars(rows, name)
     if own is None or len(own) < len(rows) / 2:
         return None
     said: Values = {"name": name, "field": name}
-    if all(_IS_DATE.fullmatch(value) for value in own):
+    if all(_DATE_PATTERN.fullmatch(value) for value in own):
         said["as"] = "year"
         own = [value[:4] for value in own]
     if not 1 < len(set(own)) <= min(MAX_CLASSES, len(own) / 2):
@@ -528,7 +540,7 @@ def _dimension(
     return said
 
 
-def _of_form(
+def _propose_answer_and_measures(
     form: str, rows: Rows, answer: str, labels: Sequence[str], shown: Sequence[str]
 ) -> tuple[Values, list[Any]]:
     """Return the settings of [task.answer] in `task.toml`, and the proposed measures
@@ -537,7 +549,7 @@ def _of_form(
     measures: list[Any] = list(MEASURES[form])
     values = [row.get(answer) for row in rows]
     if form == "labels":
-        return _label_answer(
+        return _propose_label_answer(
             labels, measures, has_lists=any(isinstance(value, list) for value in values)
         )
     if form == "numbers":
@@ -553,12 +565,12 @@ def _of_form(
             for name in shown
             if not any(isinstance(row.get(name), list) for row in rows)
         ]
-        query = next(iter([*_long_fields(rows, texts), *texts]), "")
+        query = next(iter([*_list_long_fields(rows, texts), *texts]), "")
         found = {"query": query} if query else {}
         named = next(filter(IS_CANDIDATES.search, candidate_fields(rows, answer)), "")
         return found | ({"candidates": named} if named else {}), measures
     if form == "spans":
-        text = next(iter(_long_fields(rows, shown)), "text")
+        text = next(iter(_list_long_fields(rows, shown)), "text")
         kinds = sorted(
             {str(own[2]) for value in values for own in value or () if len(own) > 2}
         )
@@ -600,7 +612,7 @@ def candidate_fields(rows: Rows, answer: str) -> list[str]:
     return found
 
 
-def _label_answer(
+def _propose_label_answer(
     labels: Sequence[str], measures: list[Any], *, has_lists: bool
 ) -> tuple[Values, list[Any]]:
     """Return the settings of [task.answer] in `task.toml`, and the proposed measures,
@@ -611,18 +623,21 @@ def _label_answer(
         return said | {"several": True}, ["macro_f1", "micro_f1", "exact_match"]
     said["probabilities"] = "optional"
     if len(labels) == 2:
-        plain = next((label for label in labels if _PLAIN.fullmatch(label)), labels[0])
+        plain = next(
+            (label for label in labels if _NEGATIVE_LABEL_PATTERN.fullmatch(label)),
+            labels[0],
+        )
         said |= {
             "positive": next(label for label in labels if label != plain),
             "confidence": "optional",
         }
         return said, ["f1", "precision", "recall", *measures]
     return said, measures + (
-        _of_labels(labels) if len(labels) <= MAX_LABEL_MEASURES else []
+        _propose_f1_of_labels(labels) if len(labels) <= MAX_LABEL_MEASURES else []
     )
 
 
-def _of_labels(labels: Sequence[str]) -> list[Any]:
+def _propose_f1_of_labels(labels: Sequence[str]) -> list[Any]:
     """Return an entry of `task.toml` for the F1 measure of each label. If the names of
     two measures are equal except for case or punctuation in the labels, the second name
     ends with a number.
@@ -665,7 +680,10 @@ def measures_of(task: Values) -> dict[str, Any]:
                 [*([name] if measure.cut != "always" else []), *cuts]
             )
     own = (
-        {label["name"]: label for label in _of_labels(said.get("labels", []))}
+        {
+            label["name"]: label
+            for label in _propose_f1_of_labels(said.get("labels", []))
+        }
         if form == "labels"
         else {}
     )

@@ -65,7 +65,7 @@ def _read_label_form(
         answer.choice(name, words, NONE) for name in ("probabilities", "confidence")
     )
     missing, abstained = (
-        _treatments(rules, name, labels) for name in ("missing", "abstained")
+        _read_treatments(rules, name, labels) for name in ("missing", "abstained")
     )
     if not labels:
         return None
@@ -84,16 +84,16 @@ def _read_label_form(
     )
 
 
-def _treatments(
+def _read_treatments(
     rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
 ) -> dict[str, Treatment]:
     """Return a mapping from each rule set to its treatment of instances without an
     answer.
     """
-    return {rule.text("name"): _treatment(rule, name, labels) for rule in rules}
+    return {rule.text("name"): _read_treatment(rule, name, labels) for rule in rules}
 
 
-def _treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
+def _read_treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
     """Return `wrong` or `left-out`, the treatment of instances without an answer in a
     rule set. In classification tasks, `task.toml` may instead name a label that
     replaces missing answers.
@@ -139,7 +139,7 @@ def _read_text_form(
     longest = int(answer.number("longest", MAX_TEXT, least=1) or MAX_TEXT)
     field = answer.text(ANSWER, "")
     return TextTask(
-        **settings, answer_field=field, longest=longest, missing=_treatments(rules)
+        **settings, answer_field=field, longest=longest, missing=_read_treatments(rules)
     )
 
 
@@ -152,7 +152,7 @@ def _read_span_form(
         text=answer.text("text", "text"),
         labels=answer.texts("labels", ()),
         overlap=answer.flag("overlap"),
-        missing=_treatments(rules),
+        missing=_read_treatments(rules),
     )
 
 
@@ -186,11 +186,11 @@ def _read_tag_form(
         labels=labels,
         tokens=tokens,
         repair=repair,
-        missing=_treatments(rules),
+        missing=_read_treatments(rules),
     )
 
 
-def _pool_settings(
+def _read_pool_settings(
     task: Keys, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
     """Return the settings of the pool, which is the file of documents or candidates.
@@ -218,7 +218,7 @@ def _read_evidence_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     pool, labels = (
-        _pool_settings(task, "doc_id", "sentences", "abstract"),
+        _read_pool_settings(task, "doc_id", "sentences", "abstract"),
         answer.texts("labels"),
     )
     shape = answer.choice("shape", ("sets", "one"))
@@ -236,16 +236,16 @@ def _read_evidence_form(
     shapes: dict[str, type[EvidenceTask]] = {"sets": EvidenceSets, "one": EvidenceOfOne}
     if not labels or not shape:
         return None
-    return shapes[shape](**facts, labels=labels, missing=_treatments(rules))
+    return shapes[shape](**facts, labels=labels, missing=_read_treatments(rules))
 
 
-def _ranking(
+def _read_ranking_form(
     settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
 ) -> InstanceTask | None:
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
     if not candidates:
-        facts = _pool_settings(task, "id", "text", "text")
+        facts = _read_pool_settings(task, "id", "text", "text")
     elif candidates not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], candidates)}
     longest = answer.number("longest", LONGEST, least=1)
@@ -261,7 +261,7 @@ def _ranking(
 
 FORMS: Mapping[str, Reading] = {
     "labels": _read_label_form,
-    "ranking": _ranking,
+    "ranking": _read_ranking_form,
     "text": _read_text_form,
     "spans": _read_span_form,
     "tags": _read_tag_form,

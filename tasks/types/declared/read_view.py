@@ -29,14 +29,14 @@ def read_view(task_keys: Keys, form: str, task: InstanceTask) -> View:
     for role in ROLES.get(chosen, ()):
         if path := keys.text(role, ""):
             roles[role] = path
-            _require_shown(keys, role, path, task)
+            _require_public_field(keys, role, path, task)
     for role in ("first", "second") if chosen == "pair" else ():
         if role not in roles:
             keys.refuse("as", f"a pair needs “{role}”", "the field of each text")
     fields = keys.texts("fields", ()) if "fields" in keys else None
     for path in fields or ():
-        _require_shown(keys, "fields", path, task)
-    labels, translations = _labels(keys, task)
+        _require_public_field(keys, "fields", path, task)
+    labels, translations = _read_field_display_names(keys, task)
     keys.value("fields", None)
     keys.close()
     return replace(
@@ -49,14 +49,14 @@ def read_view(task_keys: Keys, form: str, task: InstanceTask) -> View:
     )
 
 
-def _require_shown(keys: Keys, name: str, path: str, task: InstanceTask) -> None:
+def _require_public_field(keys: Keys, name: str, path: str, task: InstanceTask) -> None:
     if task.is_shown(path):
         return
     message = f"“{path}” is no field that is shown{near(path, task.shown)}"
     keys.refuse(name, message, f"one of {', '.join(task.shown) or '`shown`'}")
 
 
-def _labels(
+def _read_field_display_names(
     keys: Keys, task: InstanceTask
 ) -> tuple[dict[str, str], dict[str, Mapping[str, str]]]:
     """Return the display names of instance fields, separately for the default language
@@ -67,13 +67,13 @@ def _labels(
     translations: dict[str, Mapping[str, str]] = {}
     for name, value in table.values.items():
         if isinstance(value, str) and value:
-            _require_shown(table, name, name, task)
+            _require_public_field(table, name, name, task)
             labels[name] = value
         elif isinstance(value, dict) and len(name) == 2:
             own = table.table(name)
             translations[name] = {path: own.text(path) for path in own.values}
             for path in own.values:
-                _require_shown(own, path, path, task)
+                _require_public_field(own, path, path, task)
         else:
             found = "empty" if value == "" else kind(value)
             expected = "a name in quotes, or a table of names for a language"

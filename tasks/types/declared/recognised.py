@@ -46,20 +46,22 @@ MAX_PARTS = 8
 #: `SEPARATORS` lists the separators of labels in the order in which they are tried.
 #: White space is the last separator, because many labels contain white space.
 SEPARATORS = {";": "semicolons", "|": "bars", ",": "commas", SPACE: "white space"}
-_OTHER_ANSWERS = {
+_UNUSUAL_ANSWER_NAMES = {
     "labels": r"^y$|verdict|stance|annotation|function",
     "ranking": r"finding|trace|corpus_?ids|positive|source_doc|cited_id|documents?_ids",
 }
-_IS_PART = re.compile(
+_ID_PART_FIELD_PATTERN = re.compile(
     r"(^|[_\W])(id|key|paper|document|doc|number|no|nr|index|idx|line|position"
     r"|sentence|turn|claim|tweet|query)s?$|[a-z](Id|ID|Key|No)$|[a-z]id$",
     re.IGNORECASE,
 )
-#: `_IS_DOCUMENT` matches field names of document ids, which are answers in some tasks.
-_IS_DOCUMENT = re.compile(r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE)
+#: `_DOCUMENT_FIELD_PATTERN` matches field names of document ids, which are answers in some tasks.
+_DOCUMENT_FIELD_PATTERN = re.compile(
+    r"doc|corpus|passage|candidate|abstract|^pid$", re.IGNORECASE
+)
 IS_CANDIDATES = re.compile(r"candidate|option|choice|(^|_)pool", re.IGNORECASE)
-_IS_IOB_TAG = re.compile(r"O|[BI](-.*)?")
-_STEM = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
+_IOB_TAG_PATTERN = re.compile(r"O|[BI](-.*)?")
+_NAME_STEM_PATTERN = re.compile(r"^(.*?)[_\W]?(\d+|[A-Za-z]+)$")
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,13 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
         name for name in unique if IS_ID.search(name) and not IS_ANSWER.search(name)
     ]
     by_name.sort(
-        key=lambda name: (name.lower() != "id", bool(_IS_DOCUMENT.search(name)))
+        key=lambda name: (
+            name.lower() != "id",
+            bool(_DOCUMENT_FIELD_PATTERN.search(name)),
+        )
     )
     if by_name:
-        several = f"; so does {_quoted(by_name[1:])}" if by_name[1:] else ""
+        several = f"; so does {_join_quoted_names(by_name[1:])}" if by_name[1:] else ""
         reason = f"“{by_name[0]}” differs in all rows{several}"
         confidence = LIKELY if several and by_name[0].lower() != "id" else SURE
         return {"id": by_name[0]}, Guess("id", by_name[0], confidence, reason)
@@ -125,8 +130,8 @@ def guess_id(form: str, rows: Rows, answer: str) -> tuple[dict[str, Any], Guess]
     key = next(own for own in ("id", "row", "instance_id") if own not in names_of(rows))
     # In ranking and evidence tasks, document ids are answers and not parts of ids.
     has_pairs = form not in ("ranking", "evidence")
-    if has_pairs and (pair := _pair(rows, names)):
-        reason = f"no field differs in all rows; {_quoted(pair)} do together"
+    if has_pairs and (pair := _find_composed_id_fields(rows, names)):
+        reason = f"no field differs in all rows; {_join_quoted_names(pair)} do together"
         ids = {"id": key, "ids": list(pair)}
         return ids, Guess("id", " + ".join(pair), LIKELY, reason)
     reason = (
@@ -148,11 +153,13 @@ def _may_be_ids(rows: Rows, name: str) -> bool:
     )
 
 
-def _pair(rows: Rows, names: Sequence[str]) -> tuple[str, str] | None:
+def _find_composed_id_fields(
+    rows: Rows, names: Sequence[str]
+) -> tuple[str, str] | None:
     parts = [
         name
         for name in names
-        if _IS_PART.search(name)
+        if _ID_PART_FIELD_PATTERN.search(name)
         and not IS_ANSWER.search(name)
         and len(scalars(rows, name) or ()) == len(rows)
         and words(rows, name) <= 2
@@ -177,12 +184,14 @@ def guess_answer(
     candidates.
     """
     names = names_of(rows)
-    readings = [*_column_readings(form, rows, names)]
-    readings += [reading for name in names for reading in _readings(form, rows, name)]
+    readings = [*_iterate_column_group_readings(form, rows, names)]
+    readings += [
+        reading for name in names for reading in _iterate_readings(form, rows, name)
+    ]
     if also and any(map(also, readings)):
         readings = [reading for reading in readings if also(reading)]
-    found = min(readings, key=lambda own: _order(form, own), default=None)
-    rank = _name_rank(form, found.field) if found else FACT
+    found = min(readings, key=lambda own: _answer_sort_key(form, own), default=None)
+    rank = _rank_field_name(form, found.field) if found else FACT
     is_named = rank < UNNAMED
     if reason := fault_of(
         form, rows, names, found.field if found else "", is_named=is_named
@@ -192,13 +201,13 @@ def guess_answer(
         message = f"no field of the instances looks like an answer of the form {form}"
         expected = f"a field such as “{ANSWERS[form][0]}”"
         raise InputRefused([Problem(message=message, expected=expected)])
-    return found, _answer_guess(form, rows, found, readings)
+    return found, _guess_answer_field(form, rows, found, readings)
 
 
-def _answer_guess(
+def _guess_answer_field(
     form: str, rows: Rows, found: Reading, readings: Sequence[Reading]
 ) -> Guess:
-    rank, exact = _name_rank(form, found.field), len(ANSWERS[form])
+    rank, exact = _rank_field_name(form, found.field), len(ANSWERS[form])
     own_fields = (found.field, *found.keys.get("columns", ()))
     others = dict.fromkeys(
         reading.field
@@ -209,8 +218,8 @@ def _answer_guess(
             or could_contain_answer(form, rows, reading.field)
         )
     )
-    rivals = [name for name in others if _name_rank(form, name) <= rank]
-    could = f"; {_quoted([*others][:3])} could be too" if others else ""
+    rivals = [name for name in others if _rank_field_name(form, name) <= rank]
+    could = f"; {_join_quoted_names([*others][:3])} could be too" if others else ""
     if rank < exact and not rivals:
         reason = f"{found.reason}; its name says that it is the answer"
         return Guess("answer", found.field, SURE, reason)
@@ -226,7 +235,7 @@ def _answer_guess(
 UNNAMED, FACT = 200, 300
 
 
-def _name_rank(form: str, name: str) -> int:
+def _rank_field_name(form: str, name: str) -> int:
     usual, low = ANSWERS[form], name.lower()
     if low in usual:
         return usual.index(low)
@@ -235,33 +244,33 @@ def _name_rank(form: str, name: str) -> int:
     for index, own in enumerate(usual):
         if own in low:
             return 100 + index
-    if (pattern := _OTHER_ANSWERS.get(form)) and re.search(pattern, low):
+    if (pattern := _UNUSUAL_ANSWER_NAMES.get(form)) and re.search(pattern, low):
         return 150
     return FACT if IS_FACT.search(name) else UNNAMED
 
 
-def _order(form: str, reading: Reading) -> tuple[Any, ...]:
+def _answer_sort_key(form: str, reading: Reading) -> tuple[Any, ...]:
     is_single = not (reading.keys or any(isinstance(v, list) for v in reading.values))
     different = len({str(value) for value in reading.values})
-    rank = _name_rank(form, reading.field)
+    rank = _rank_field_name(form, reading.field)
     if reading.keys.get("columns"):
         rank = min(rank, UNNAMED - 1)
     return (rank, is_single and form in ("labels", "ranking"), different)
 
 
-def _readings(form: str, rows: Rows, name: str) -> Iterator[Reading]:
+def _iterate_readings(form: str, rows: Rows, name: str) -> Iterator[Reading]:
     values = [row.get(name) for row in rows]
     if not present(rows, name):
         return
     if form == "labels":
-        yield from _label_readings(name, values)
+        yield from _iterate_label_readings(name, values)
     elif form == "ranking":
-        yield from _ranking_readings(name, values)
-    elif _FITS[form](values):
-        yield Reading(name, values, _COUNTED[form].format(name=name))
+        yield from _iterate_ranking_readings(name, values)
+    elif _VALUE_TEST_OF_FORM[form](values):
+        yield Reading(name, values, _REASON_OF_FORM[form].format(name=name))
 
 
-_COUNTED = {
+_REASON_OF_FORM = {
     "numbers": "“{name}” holds numbers alone",
     "text": "“{name}” holds texts",
     "spans": "“{name}” holds lists of places",
@@ -270,10 +279,10 @@ _COUNTED = {
 }
 
 
-def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
+def _iterate_label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     lists = [own for value in values if (own := as_list(value)) is not None]
     if len(lists) == len(values) and any(lists):
-        yield from _list_readings(name, lists)
+        yield from _iterate_list_readings(name, lists)
         return
     if any(isinstance(value, dict | list) for value in values):
         return
@@ -281,7 +290,7 @@ def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     texts = [label_text(value) for value in there]
     distinct = set(texts)
     if all(isinstance(value, str) for value in there) and (
-        parted := _separated(name, values)
+        parted := _read_separated_labels(name, values)
     ):
         yield parted
     elif len(there) == len(values) and 1 < len(distinct) <= MAX_LABELS:
@@ -294,10 +303,10 @@ def _label_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
             yield Reading(name, texts, reason)
 
 
-def _list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
+def _iterate_list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
     lengths = {len(own) for own in lists}
     flat = [part for own in lists for part in own]
-    if len(lengths) == 1 and min(lengths) > 1 and _are_signs(flat):
+    if len(lengths) == 1 and min(lengths) > 1 and _are_zeros_and_ones(flat):
         (length,) = lengths
         labels = [str(place) for place in range(1, length + 1)]
         reason = f"“{name}” holds {length} values of 0 and 1 in each row; the file does not name these labels"
@@ -320,11 +329,11 @@ def _list_readings(name: str, lists: Sequence[Any]) -> Iterator[Reading]:
         yield Reading(name, texts, reason)
 
 
-def _are_signs(values: Iterable[Any]) -> bool:
+def _are_zeros_and_ones(values: Iterable[Any]) -> bool:
     return all(is_on(value) is not None for value in values)
 
 
-def _separated(name: str, values: Sequence[Any]) -> Reading | None:
+def _read_separated_labels(name: str, values: Sequence[Any]) -> Reading | None:
     """Return the answers of a text field that joins several labels with a separator, or
     None if the field is not of this kind. The separator is accepted only if each label
     also occurs alone, or in at least three different combinations.
@@ -352,7 +361,9 @@ def _separated(name: str, values: Sequence[Any]) -> Reading | None:
     return None
 
 
-def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Reading]:
+def _iterate_column_group_readings(
+    form: str, rows: Rows, names: Sequence[str]
+) -> Iterator[Reading]:
     """Yield groups of gold fields that together contain the answer. Each group consists
     of columns of 0 and 1, or of fields whose names differ only at the end.
     """
@@ -360,14 +371,14 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
         return
     stems: dict[str, list[str]] = {}
     for name in names:
-        if (match := _STEM.match(name[:MAX_NAME])) and match[1]:
+        if (match := _NAME_STEM_PATTERN.match(name[:MAX_NAME])) and match[1]:
             stems.setdefault(match[1].lower(), []).append(name)
     for stem, group in stems.items():
         if len(group) < 2 or "id" in group:
             continue
         cells = [[row.get(name) for name in group] for row in rows]
         if form == "labels":
-            if not all(_are_signs(cell) for cell in cells):
+            if not all(_are_zeros_and_ones(cell) for cell in cells):
                 continue
             values: list[list[Any]] = [
                 [name for name, on in zip(group, cell, strict=True) if is_on(on)]
@@ -379,21 +390,21 @@ def _column_readings(form: str, rows: Rows, names: Sequence[str]) -> Iterator[Re
         else:
             values = [[cell for cell in own if cell not in NOTHING] for own in cells]
             labels = ()
-            if not _FITS[form](values) or not all(values):
+            if not _VALUE_TEST_OF_FORM[form](values) or not all(values):
                 continue
         field = next(
             own for own in (stem, f"{stem}_columns", f"{stem}_all") if own not in names
         )
         says = "hold 0 and 1 alone" if labels else "have one name with numbers"
-        reason = f"{_quoted(group)} {says}, and are the answer together"
+        reason = f"{_join_quoted_names(group)} {says}, and are the answer together"
         yield Reading(field, values, reason, {"columns": group}, labels)
 
 
-def _ranking_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
+def _iterate_ranking_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     there = [value for value in values if value not in NOTHING]
     lists = [as_list(value) for value in there]
     if all(own is not None for own in lists):
-        yield from _id_lists(name, values, lists)
+        yield from _iterate_id_list_readings(name, values, lists)
         return
     if all(isinstance(value, dict) for value in there):
         grades = [grade for value in there for grade in value.values()]
@@ -412,7 +423,7 @@ def _ranking_readings(name: str, values: Sequence[Any]) -> Iterator[Reading]:
     yield Reading(name, values, f"“{name}” holds an id in each row")
 
 
-def _id_lists(
+def _iterate_id_list_readings(
     name: str, values: Sequence[Any], lists: Sequence[Any]
 ) -> Iterator[Reading]:
     flat = [part for own in lists for part in own]
@@ -439,7 +450,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _flattened(values: Sequence[Any]) -> list[Any]:
+def _flatten_values(values: Sequence[Any]) -> list[Any]:
     there = [value for value in values if value not in (None, "", [])]
     return [
         own
@@ -449,7 +460,7 @@ def _flattened(values: Sequence[Any]) -> list[Any]:
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    flat = _flattened(values)
+    flat = _flatten_values(values)
     return (
         bool(flat)
         and not any(value in (None, "", []) for value in values)
@@ -457,8 +468,8 @@ def _are_numbers(values: Sequence[Any]) -> bool:
     )
 
 
-def _are_spans(values: Sequence[Any]) -> bool:
-    flat = _flattened(values)
+def _are_span_lists(values: Sequence[Any]) -> bool:
+    flat = _flatten_values(values)
     return bool(flat) and all(
         isinstance(own, list) and len(own) in (2, 3) for own in flat
     )
@@ -467,11 +478,12 @@ def _are_spans(values: Sequence[Any]) -> bool:
 def _are_tag_lists(values: Sequence[Any]) -> bool:
     there = [value for value in values if value not in (None, "", [])]
     return all(isinstance(value, list) for value in there) and all(
-        isinstance(tag, str) and _IS_IOB_TAG.fullmatch(tag) for tag in _flattened(there)
+        isinstance(tag, str) and _IOB_TAG_PATTERN.fullmatch(tag)
+        for tag in _flatten_values(there)
     )
 
 
-def _are_evidence(values: Sequence[Any]) -> bool:
+def _contain_evidence(values: Sequence[Any]) -> bool:
     there = [value for value in values if value not in (None, "", [])]
     return any(_are_sentences(value) or bool(evidence_labels(value)) for value in there)
 
@@ -481,7 +493,7 @@ def _are_sentences(value: Any) -> bool:
 
 
 def _are_texts(values: Sequence[Any]) -> bool:
-    flat = _flattened(values)
+    flat = _flatten_values(values)
     return (
         bool(flat) and all(isinstance(own, str) for own in flat) and not are_ids(flat)
     )
@@ -502,16 +514,16 @@ def evidence_labels(value: Any) -> set[str]:
     return {str(own["label"]) for own in sets if "label" in own}
 
 
-_FITS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
+_VALUE_TEST_OF_FORM: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "numbers": _are_numbers,
-    "spans": _are_spans,
+    "spans": _are_span_lists,
     "tags": _are_tag_lists,
-    "evidence": _are_evidence,
+    "evidence": _contain_evidence,
     "text": _are_texts,
 }
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _join_quoted_names(names: Sequence[str]) -> str:
     shown = [f"“{name}”" for name in names[:6]]
     more = [f"{len(names) - 6} more"] if len(names) > 6 else []
     *first, last = [*shown, *more]

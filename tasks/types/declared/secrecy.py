@@ -19,9 +19,9 @@ from tasks.types.declared.fields import (
     words,
 )
 
-#: `_IS_INPUT` matches typical names of fields with input texts, such as `question`.
+#: `_INPUT_FIELD_PATTERN` matches typical names of fields with input texts, such as `question`.
 #: In text generation, only fields with a name of an input text are surely no answer.
-_IS_INPUT = re.compile(
+_INPUT_FIELD_PATTERN = re.compile(
     r"(^|_)(text|source|input|document|doc|article|question|query|sentence|context|claim"
     r"|abstract|title|passage|body|premise|tweet|before|after|first|second)s?(_|\d|$)",
     re.IGNORECASE,
@@ -42,7 +42,9 @@ def could_contain_answer(form: str, rows: Rows, name: str) -> bool:
     typical of inputs.
     """
     own = present(rows, name)
-    if IS_ANSWER.search(name) or (form == "text" and not _IS_INPUT.search(name)):
+    if IS_ANSWER.search(name) or (
+        form == "text" and not _INPUT_FIELD_PATTERN.search(name)
+    ):
         return True
     # A text field may have a few other values, such as a sentence that is a number.
     if sum(map(_holds_texts, own)) < MOSTLY * max(1, len(own)):

@@ -14,8 +14,8 @@ from tasks.types.forms.tags import BEGIN, NO_TYPE, OUTSIDE, strays, tag_parts
 from tasks.types.jsonlines import Record
 from tasks.types.problems import Problems
 
-_IS_TOKENS = re.compile(r"token|word|text|sentence", re.IGNORECASE)
-_TAG = re.compile(r"O|[BI](-.*)?")
+_TOKENS_FIELD_PATTERN = re.compile(r"token|word|text|sentence", re.IGNORECASE)
+_BIO_TAG_PATTERN = re.compile(r"O|[BI](-.*)?")
 
 
 def is_bio(file: InputFile, form: str) -> bool:
@@ -26,11 +26,11 @@ def bio_records(file: InputFile, problems: Problems) -> list[Record]:
     """Return a record for each sentence in a file of BIO lines (one token and its tag
     per line).
     """
-    return [*sentence_records(file, problems, _tag_fault, Keys())]
+    return [*sentence_records(file, problems, _find_tag_fault, Keys())]
 
 
-def _tag_fault(tag: str) -> tuple[str, str] | None:
-    if _TAG.fullmatch(tag):
+def _find_tag_fault(tag: str) -> tuple[str, str] | None:
+    if _BIO_TAG_PATTERN.fullmatch(tag):
         return None
     return f"the tag is “{tag[:100]}”", "O, or B- or I- and a type"
 
@@ -44,8 +44,8 @@ def token_fields(rows: Rows, answer: str) -> list[str]:
         name
         for name in names_of(rows)
         if name != answer
-        and _IS_TOKENS.search(name)
-        and all(_is_as_long(row, name, answer) for row in rows)
+        and _TOKENS_FIELD_PATTERN.search(name)
+        and all(_has_length_of_tags(row, name, answer) for row in rows)
     ]
 
 
@@ -60,15 +60,15 @@ def tag_answer(rows: Rows, answer: str) -> Mapping[str, Any]:
     )
     labels = tuple(label for label, _ in types.most_common())
     said = {"tokens": next(iter(tokens), "tokens"), "labels": [*labels]}
-    return said | ({"repair": True} if _is_lenient(lists, labels) else {})
+    return said | ({"repair": True} if _follows_iob1_scheme(lists, labels) else {})
 
 
-def _is_as_long(row: Mapping[str, Any], name: str, answer: str) -> bool:
+def _has_length_of_tags(row: Mapping[str, Any], name: str, answer: str) -> bool:
     own = row.get(name)
     return isinstance(own, list) and len(own) == len(row[answer])
 
 
-def _is_lenient(lists: Sequence[Sequence[str]], labels: Sequence[str]) -> bool:
+def _follows_iob1_scheme(lists: Sequence[Sequence[str]], labels: Sequence[str]) -> bool:
     """Return True if the tags follow the scheme IOB1, in which most entities begin with
     I-. If fewer entities begin with I- than with B-, the tags are taken as IOB2 with
     errors.

@@ -16,9 +16,11 @@ from tasks.types.declared.fields import (
     present,
 )
 
-_IS_CITED = re.compile(r"citation|reference|pmid|doi|source", re.IGNORECASE)
-_IS_WORDED = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
-_IS_TAG = re.compile(r"O|[BIES]-\S+")
+_CITATION_FIELD_PATTERN = re.compile(
+    r"citation|reference|pmid|doi|source", re.IGNORECASE
+)
+_TEXT_FIELD_PATTERN = re.compile(r"text|sentence|answer|claim|statement", re.IGNORECASE)
+_BIOES_TAG_PATTERN = re.compile(r"O|[BIES]-\S+")
 
 
 def fault_of(
@@ -35,19 +37,19 @@ def fault_of(
     ``answer`` is the name of the field that could contain the answer. ``is_named`` is
     True if the name of the field ``answer`` is typical of answers.
     """
-    if form == "text" and (fault := _cited_text(rows, names, answer)):
+    if form == "text" and (fault := _find_text_with_citations(rows, names, answer)):
         return fault
     if is_named:
         return None
     for name in names:
         if IS_FACT.search(name) or (answer and form in ("evidence", "spans")):
             continue
-        if fault := _record_fault(form, rows, name):
+        if fault := _find_unscorable_field(form, rows, name):
             return fault
     return None
 
 
-def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
+def _find_unscorable_field(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
     """Return an error message if a field has records or tags that cannot be scored, and
     a description of values that can be scored. Return None if the values of the field
     can be scored.
@@ -57,18 +59,18 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
         for value in present(rows, name)
         for own in (value if isinstance(value, list) else [value])
     ]
-    if form == "labels" and _are_tags(present(rows, name)):
+    if form == "labels" and _are_token_tags(present(rows, name)):
         message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
         return message, "labels of whole instances, or the form tags"
-    records = list(_inner_records(values))
+    records = list(_iterate_innermost_objects(values))
     slots = dict.fromkeys(slot for record in records for slot in record)
     if not records or len(records) < len(values) or len(slots) < 2:
         return None
     if any(IS_ID.search(slot) for slot in slots):
         return None
     shown = ", ".join([*slots][:6])
-    if any(_IS_CITED.search(slot) for slot in slots) and any(
-        _IS_WORDED.search(slot) for slot in slots
+    if any(_CITATION_FIELD_PATTERN.search(slot) for slot in slots) and any(
+        _TEXT_FIELD_PATTERN.search(slot) for slot in slots
     ):
         message = f"“{name}” has texts with the documents that they cite ({shown})"
         return message, "texts alone, or documents alone; no form scores both together"
@@ -76,17 +78,21 @@ def _record_fault(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
         len(record) > 1 for record in records
     ):
         return None
-    if form == "labels" and not IS_ANSWER.search(name) and not _is_list(rows, name):
+    if (
+        form == "labels"
+        and not IS_ANSWER.search(name)
+        and not _has_only_lists(rows, name)
+    ):
         return None
     message = f"“{name}” has records of {len(slots)} slots ({shown})"
     return message, f"an answer of the form {form}; no form compares records of slots"
 
 
-def _is_list(rows: Rows, name: str) -> bool:
+def _has_only_lists(rows: Rows, name: str) -> bool:
     return all(isinstance(value, list) for value in present(rows, name))
 
 
-def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+def _iterate_innermost_objects(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     """Yield each record that is an object, or the innermost object if objects with a
     single key surround it.
     """
@@ -98,14 +104,14 @@ def _inner_records(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
             yield inner
 
 
-def _are_tags(values: Sequence[Any]) -> bool:
+def _are_token_tags(values: Sequence[Any]) -> bool:
     tags = [
         tag
         for value in values
         for tag in (value if isinstance(value, list) else str(value).split())
     ]
     return (
-        all(isinstance(tag, str) and _IS_TAG.fullmatch(tag) for tag in tags)
+        all(isinstance(tag, str) and _BIOES_TAG_PATTERN.fullmatch(tag) for tag in tags)
         and any(tag != "O" for tag in tags)
         and any(
             len(value if isinstance(value, list) else str(value).split()) > 1
@@ -114,7 +120,7 @@ def _are_tags(values: Sequence[Any]) -> bool:
     )
 
 
-def _cited_text(
+def _find_text_with_citations(
     rows: Rows, names: Sequence[str], answer: str
 ) -> tuple[str, str] | None:
     expected = "texts alone; no form scores an answer together with the documents that it cites"
@@ -133,6 +139,6 @@ def _cited_text(
             any(str(part) in str(row.get(answer)) for part in row.get(name) or ())
             for row in rows
         )
-        if citing > len(rows) / 2 or _IS_CITED.search(name):
+        if citing > len(rows) / 2 or _CITATION_FIELD_PATTERN.search(name):
             return f"the texts of “{answer}” cite the ids of “{name}”", expected
     return None

@@ -16,7 +16,7 @@ BIO = "bio"
 SUFFIXES = (".bio", ".conll", ".iob", ".iob2", ".txt")
 #: `DOCUMENT` is the token that begins a document in files of CoNLL 2003.
 DOCUMENT = "-DOCSTART-"
-_ID = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
+_SENTENCE_ID_COMMENT = re.compile(r"#\s*(?:sent_)?id\s*=\s*(\S.*)")
 #: `DOCUMENT_FIELD` is the record field with the number of the sentence's document.
 #: Records have the field `DOCUMENT_FIELD` only if the BIO file separates documents.
 DOCUMENT_FIELD = "document"
@@ -90,7 +90,7 @@ def read_sentences(
     for position, raw in enumerate(file.lines(), start=1):
         text = decoded(raw).strip("\r\n")
         if text.strip():
-            if fault := _take(sentence, text, position, tag_fault):
+            if fault := _parse_bio_line(sentence, text, position, tag_fault):
                 problems.append(file.problem(*fault, line=position, raw=text))
                 sentence.is_sound = False
         elif sentence.line:
@@ -101,13 +101,13 @@ def read_sentences(
         yield sentence
 
 
-def _take(
+def _parse_bio_line(
     sentence: Sentence, text: str, place: int, tag_fault: TagFault
 ) -> tuple[str, str] | None:
     parts = text.split("\t") if "\t" in text else text.split(" ")
     parts = [part for own in parts if (part := own.strip())]
     if not sentence.line:
-        if comment := _ID.fullmatch(text.strip()):
+        if comment := _SENTENCE_ID_COMMENT.fullmatch(text.strip()):
             sentence.id = comment[1]
             return None
         if parts[0] == DOCUMENT:

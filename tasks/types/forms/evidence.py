@@ -250,7 +250,7 @@ class EvidenceSets(EvidenceTask):
         for document, (label, sets) in instance.gold.items():
             yield AnswerPart(document, self.title(content, document), label)
             for own in sets:
-                yield self._sentences(content, document, sorted(own))
+                yield self._make_sentences_part(content, document, sorted(own))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
@@ -261,9 +261,9 @@ class EvidenceSets(EvidenceTask):
         for document, (label, own) in answer.items():
             yield AnswerPart(document, self.title(content, document), label)
             for number in own:
-                yield self._sentences(content, document, [number])
+                yield self._make_sentences_part(content, document, [number])
 
-    def _sentences(
+    def _make_sentences_part(
         self, content: Content, document: str, numbers: Sequence[int]
     ) -> AnswerPart:
         name = ", ".join(str(number + 1) for number in numbers)
@@ -351,16 +351,18 @@ class EvidenceOfOne(EvidenceTask):
         """Yield the gold label of a claim, followed by the sets of evidence."""
         yield AnswerPart(instance.gold.label)
         for sentence in instance.gold.sentences:
-            yield self._named(content, sorted(sentence))
+            yield self._make_named_sentences_part(content, sorted(sentence))
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         yield AnswerPart(answer.label)
         for sentence in answer.sentences:
-            yield self._named(content, [sentence])
+            yield self._make_named_sentences_part(content, [sentence])
 
-    def _named(self, content: Content, names: Sequence[str]) -> AnswerPart:
+    def _make_named_sentences_part(
+        self, content: Content, names: Sequence[str]
+    ) -> AnswerPart:
         shown, texts = [], []
         for name in names:
             document, _, number = name.rpartition(":")

@@ -151,10 +151,10 @@ class Dimension:
             day = str(value) + {4: "-01-01", 7: "-01"}.get(len(str(value)), "")
             value = f"before {date}" if day < date else f"{date} or later"
         if self.cuts and isinstance(value, int | float):
-            return (self._part(value),)
+            return (self._name_interval(value),)
         return tuple(
             dict.fromkeys(
-                map(_class_name, value if isinstance(value, list) else [value])
+                map(_format_class_name, value if isinstance(value, list) else [value])
             )
         )
 
@@ -166,7 +166,7 @@ class Dimension:
             if float(low).is_integer() and high == low + 1
         }
 
-    def _part(self, value: float) -> str:
+    def _name_interval(self, value: float) -> str:
         place = bisect_right(self.cuts, value)
         if place == 0:
             return f"under {self.cuts[0]:g}"
@@ -175,7 +175,7 @@ class Dimension:
         return f"{self.cuts[place - 1]:g} to under {self.cuts[place]:g}"
 
 
-def _class_name(value: Any) -> str:
+def _format_class_name(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -204,12 +204,12 @@ class Content:
     rows: int = 0
 
 
-def _in_order(content: Content) -> Iterator[Mapping[str, Any]]:
+def _iterate_records_by_id(content: Content) -> Iterator[Mapping[str, Any]]:
     ordered = sorted(content.instances, key=lambda instance: instance.id)
     return (instance.record for instance in ordered)
 
 
-def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
+def _encode_for_digest(record: Mapping[str, Any], is_table: bool) -> bytes:
     """Return the bytes of a record that contribute to the digest of the gold. If the
     record is a table row, line ends in the cells are normalised.
     """
@@ -222,21 +222,24 @@ def _line(record: Mapping[str, Any], is_table: bool) -> bytes:
     return f"{text}\n".encode()
 
 
-def _equal_in_nfc(name: str, other: str) -> tuple[str, str]:
-    message = f"the ids “{name}” ({_points(name)}) and “{other}” ({_points(other)}) are equal in NFC"
+def _describe_equal_ids(name: str, other: str) -> tuple[str, str]:
+    message = (
+        f"the ids “{name}” ({_list_non_ascii_code_points(name)}) and “{other}” "
+        f"({_list_non_ascii_code_points(other)}) are equal in NFC"
+    )
     return message, "ids that differ in Unicode's form C"
 
 
-def _points(name: str) -> str:
+def _list_non_ascii_code_points(name: str) -> str:
     return " ".join(f"U+{ord(sign):04X}" for sign in name if not sign.isascii())
 
 
-def _equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
+def _find_equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
     forms: dict[str, str] = {}
     shown = files[0].shown if len(files) == 1 else ""
     for name in names:
         if (other := forms.setdefault(nfc(name), name)) != name:
-            message, expected = _equal_in_nfc(name, other)
+            message, expected = _describe_equal_ids(name, other)
             yield Problem(file=shown, message=message, expected=expected)
 
 
@@ -412,7 +415,7 @@ class InstanceTask(ABC):
 
     def shown_text(self, name: str, value: Any) -> str:
         """Return the value of a public field as a text for display on web pages."""
-        return _class_name(value)
+        return _format_class_name(value)
 
     def gold_text(self, gold: Any) -> str:
         return str(gold)
@@ -465,7 +468,7 @@ class InstanceTask(ABC):
         """
         return self.answer_names.get(name, name)
 
-    def _as_declared(self, line: jsonlines.Line) -> jsonlines.Line:
+    def _apply_declared_names(self, line: jsonlines.Line) -> jsonlines.Line:
         value, key = line.value, self.answer_key
         if "." in key and (inner := at_path(value, key)) is not None:
             value = {**value, key: inner}
@@ -547,8 +550,8 @@ class InstanceTask(ABC):
         the test set. Raises InputRefused with all problems of the files.
         """
         content = self.content(files, with_gold=True)
-        digest = self._digest(content)
-        first = self._digest_with_order(content)
+        digest = self._compute_gold_digest(content)
+        first = self._compute_first_version_digest(content)
         return Split(
             content=content,
             instances=len(content.instances),
@@ -558,13 +561,19 @@ class InstanceTask(ABC):
             earlier_digests={1: first} if first != digest else {},
         )
 
-    def _digest(self, content: Content) -> str:
+    def _compute_gold_digest(self, content: Content) -> str:
         is_table = self.files in TABLES
-        lines = [_line(record, is_table) for record in _in_order(content)]
+        lines = [
+            _encode_for_digest(record, is_table)
+            for record in _iterate_records_by_id(content)
+        ]
         if self.pool_file:
             is_table = self.pool_file.rpartition(".")[2] in TABLES
-            pool = self._shown_of_pool(content.pool)
-            lines += [b"pool\n", *sorted(_line(record, is_table) for record in pool)]
+            pool = self._iterate_public_pool_records(content.pool)
+            lines += [
+                b"pool\n",
+                *sorted(_encode_for_digest(record, is_table) for record in pool),
+            ]
         return digest_of(*lines).hex()
 
     def _table_form(self, kind: str) -> TableForm:
@@ -572,11 +581,14 @@ class InstanceTask(ABC):
             return TableForm(kind)
         return TableForm(kind, self.delimiter, self.quotes)
 
-    def _digest_with_order(self, content: Content) -> str:
+    def _compute_first_version_digest(self, content: Content) -> str:
         """Return the digest of the gold by the first version of the digest rules, under
         which pool order and line ends change the digest.
         """
-        lines = (_line(record, is_table=False) for record in _in_order(content))
+        lines = (
+            _encode_for_digest(record, is_table=False)
+            for record in _iterate_records_by_id(content)
+        )
         pools = sorted(self.public_pool(content))
         return digest_of(*lines, *(data for _, data in pools)).hex()
 
@@ -622,7 +634,7 @@ class InstanceTask(ABC):
                 name = jsonlines.record_id(record.value, self.pool_id)
                 other = forms.setdefault(nfc(name or ""), name or "")
                 if name and other != name and file.reading > 1:
-                    problems.append(record.problem(*_equal_in_nfc(name, other)))
+                    problems.append(record.problem(*_describe_equal_ids(name, other)))
                 elif not name or name in records:
                     found = f"{self.pool_noun} “{name}” is there twice"
                     fault = found if name else f"“{self.pool_id}” is missing"
@@ -642,7 +654,7 @@ class InstanceTask(ABC):
     def _pool_keys(self) -> tuple[str, ...]:
         return (self.pool_id, self.pool_content, *self.pool_shown)
 
-    def _shown_of_pool(
+    def _iterate_public_pool_records(
         self, pool: Mapping[str, Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
         return (
@@ -659,7 +671,7 @@ class InstanceTask(ABC):
         the format of the original pool file.
         """
         keys = self._pool_keys
-        rows = self._shown_of_pool(content.pool)
+        rows = self._iterate_public_pool_records(content.pool)
         kind = self.pool_file.rpartition(".")[2]
         if kind not in TABLES:
             data = jsonlines.as_lines(rows)
@@ -700,7 +712,9 @@ class InstanceTask(ABC):
             return jsonlines.read_answers(
                 lines,
                 names,
-                lambda name, line: self.answer_of(self._as_declared(line), name, index),
+                lambda name, line: self.answer_of(
+                    self._apply_declared_names(line), name, index
+                ),
                 self.form,
             )
 
@@ -783,7 +797,7 @@ class InstanceTask(ABC):
         by_id: dict[str, Instance] = {}
         fields: set[str] = set()
         rows = 0
-        queries = self._queries(files, problems)
+        queries = self._open_queries(files, problems)
         for file in files:
             for row in (
                 self.records(file, problems)
@@ -792,7 +806,7 @@ class InstanceTask(ABC):
             ):
                 rows += 1
                 record = queries.joined(row) if queries else row
-                if instance := self._instance(
+                if instance := self._parse_instance(
                     record, by_id, problems, with_gold=with_gold
                 ):
                     by_id[instance.id] = instance
@@ -811,11 +825,11 @@ class InstanceTask(ABC):
                         message=f"no instance has the field “{name}”, which is shown"
                     )
                 )
-        problems += _equal_ids(by_id, files) if reading_of(files) > 1 else ()
+        problems += _find_equal_ids(by_id, files) if reading_of(files) > 1 else ()
         refuse(problems)
         return Content(tuple(by_id.values()), pool, reading_of(files), rows)
 
-    def _instance(
+    def _parse_instance(
         self,
         record: jsonlines.Record,
         seen: Mapping[str, Instance],
@@ -850,7 +864,7 @@ class InstanceTask(ABC):
             else Instance(jsonlines.well_formed(name), gold, record.value)
         )
 
-    def _queries(self, files: Files, problems: Problems) -> Queries | None:
+    def _open_queries(self, files: Files, problems: Problems) -> Queries | None:
         if not self.shape.queries or not files:
             return None
         return Queries(files, self.shape.queries, self.id, problems)
@@ -877,11 +891,13 @@ class InstanceTask(ABC):
         elif self.files in JSON_FORMS:
             yield from jsonlines.read_records(file, problems)
         elif self.files == TREC:
-            yield from self._qrels(file, problems)
+            yield from self._read_qrels(file, problems)
         else:
             yield from table_records(file, self._table_form(self.files), problems)
 
-    def _qrels(self, file: InputFile, problems: Problems) -> Iterator[jsonlines.Record]:
+    def _read_qrels(
+        self, file: InputFile, problems: Problems
+    ) -> Iterator[jsonlines.Record]:
         """Yield one record for each topic in a file of qrels (relevance judgements).
         The gold answer of a topic is a mapping from document to relevance grade.
         """

@@ -155,7 +155,7 @@ class LabelTask(InstanceTask):
             return line.wrong(
                 "“probabilities” is missing", "a probability for each label"
             )
-        confidence = self._confidence(line)
+        confidence = self._read_confidence(line)
         if not line.is_sound:
             return None
         if probabilities or confidence is not None or self.keeps_records:
@@ -186,12 +186,14 @@ class LabelTask(InstanceTask):
             self.abstained.get(rules, WRONG),
         )
 
-        def treated(answer: LabelWithProbabilities | str | None) -> Any:
+        def apply_treatment_of_rules(
+            answer: LabelWithProbabilities | str | None,
+        ) -> Any:
             if answer is not None and not (self.abstain and answer == self.abstain):
                 return answer
             return _apply_treatment(missing if answer is None else abstained, answer)
 
-        answers = list(map(treated, answers))
+        answers = list(map(apply_treatment_of_rules, answers))
         gold = [instance.gold for instance in content.instances]
         if self.any_of:
             sides = zip(gold, answers, strict=True)
@@ -217,13 +219,13 @@ class LabelTask(InstanceTask):
         return ", ".join(gold) if isinstance(gold, tuple) else str(gold)
 
     def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
-        yield from _parts_of(instance.gold)
+        yield from _iterate_label_parts(instance.gold)
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         if getattr(answer, "is_answer", True):
-            yield from _parts_of(answer)
+            yield from _iterate_label_parts(answer)
 
     def _parts(self, value: Any, fault: Fault, key: str) -> Any:
         """Return the list of labels that a value in a file encodes, for example as JSON
@@ -232,10 +234,10 @@ class LabelTask(InstanceTask):
         """
         parts = self.shape.parts(value)
         if self.shape.has_vectors and isinstance(parts, list):
-            return self._of_vector(parts, fault, key)
+            return self._read_label_vector(parts, fault, key)
         return parts
 
-    def _of_vector(
+    def _read_label_vector(
         self, value: Sequence[Any], fault: Fault, key: str
     ) -> list[str] | None:
         """Return the labels of the positions at which a vector contains 1. If the
@@ -258,7 +260,7 @@ class LabelTask(InstanceTask):
             return None
         return [label for label, on in zip(self.labels, signs, strict=True) if on]
 
-    def _confidence(self, line: Line) -> float | None:
+    def _read_confidence(self, line: Line) -> float | None:
         if self.confidence == NONE:
             return None
         value = line.value.get("confidence")
@@ -311,7 +313,7 @@ class LabelTask(InstanceTask):
                 else None
             )
             if label is None:
-                fault(*_no_label(own, key, allowed, is_list=is_list))
+                fault(*_describe_non_label(own, key, allowed, is_list=is_list))
                 return None
             read.append(label)
         given = Counter(read)
@@ -323,13 +325,13 @@ class LabelTask(InstanceTask):
         )
 
 
-def _parts_of(labels: Any) -> Iterator[AnswerPart]:
+def _iterate_label_parts(labels: Any) -> Iterator[AnswerPart]:
     for label in labels if isinstance(labels, tuple) else (str(labels),):
         if label:
             yield AnswerPart(label)
 
 
-def _no_label(
+def _describe_non_label(
     value: Any, key: str, allowed: Sequence[str], *, is_list: bool
 ) -> tuple[str, str]:
     """Return an error message and the expected form for a value that is not a label."""

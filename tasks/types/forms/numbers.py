@@ -63,7 +63,7 @@ class NumberTask(InstanceTask):
             return ()
         return tuple(
             self.least + self.step * place
-            for place in range(self._steps(self.most) + 1)
+            for place in range(self._count_scale_steps(self.most) + 1)
         )
 
     def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
@@ -74,7 +74,8 @@ class NumberTask(InstanceTask):
             return None
         is_text = self.files not in JSON_FORMS
         numbers = [
-            self._number(value, self.field, fault, is_text=is_text) for value in values
+            self._parse_answer_number(value, self.field, fault, is_text=is_text)
+            for value in values
         ]
         known = [number for number in numbers if number is not None]
         return REDUCE[self.reduce](known) if len(known) == len(values) else None
@@ -82,7 +83,7 @@ class NumberTask(InstanceTask):
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         # The numbers in a run need not be multiples of the step.
         # For example, a run may contain means over the predictions of several systems.
-        return self._number(
+        return self._parse_answer_number(
             line.value.get(self.answer_key),
             self.answer_key,
             line.wrong,
@@ -100,7 +101,7 @@ class NumberTask(InstanceTask):
     def form(self) -> AnswerForm:
         return replace(super().form, needs_all=True)
 
-    def _number(
+    def _parse_answer_number(
         self,
         value: Any,
         key: str,
@@ -130,11 +131,12 @@ class NumberTask(InstanceTask):
         if (
             has_steps
             and self.step
-            and abs(self._steps(value) * self.step + (low or 0) - value) > ROUNDING
+            and abs(self._count_scale_steps(value) * self.step + (low or 0) - value)
+            > ROUNDING
         ):
             fault(f"“{key}” is {value:g}", f"a number in steps of {self.step:g}")
             return None
         return float(value)
 
-    def _steps(self, value: float) -> int:
+    def _count_scale_steps(self, value: float) -> int:
         return round((value - (self.least or 0)) / (self.step or 1))

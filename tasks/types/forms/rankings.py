@@ -104,7 +104,7 @@ class RankingTask(InstanceTask):
         content = super().content(files, with_gold=with_gold)
         problems = Problems()
         for instance in content.instances:
-            own = self._own(instance.record)
+            own = self._read_own_candidates(instance.record)
             if self.candidates and not own:
                 problems.append(
                     Problem(
@@ -130,7 +130,7 @@ class RankingTask(InstanceTask):
         refuse(problems)
         return content
 
-    def _own(self, record: Mapping[str, Any]) -> list[str] | None:
+    def _read_own_candidates(self, record: Mapping[str, Any]) -> list[str] | None:
         value = at_path(record, self.candidates) if self.candidates else None
         return (
             None
@@ -144,7 +144,7 @@ class RankingTask(InstanceTask):
         if not self.candidates:
             return {"pools": [list(content.pool)], "pool_of": None}
         pools = [
-            list(dict.fromkeys(self._own(instance.record) or ()))
+            list(dict.fromkeys(self._read_own_candidates(instance.record) or ()))
             for instance in content.instances
         ]
         return {"pools": pools, "pool_of": list(range(len(pools)))}
@@ -201,7 +201,7 @@ class RankingTask(InstanceTask):
             )
             pool, gold = choices.pool(row), content.instances[row].gold
             later = tuple(
-                self._candidate(content, pool[number], index)
+                self._make_candidate_part(content, pool[number], index)
                 for index, number in enumerate(pairs.answers[row] or ())
                 if index >= TOP and gold.get(pool[number])
             )
@@ -219,16 +219,18 @@ class RankingTask(InstanceTask):
         for name, grade in instance.gold.items():
             if grade:
                 note = "" if grade == 1 else str(grade)
-                yield self._candidate(content, name)._replace(note=note)
+                yield self._make_candidate_part(content, name)._replace(note=note)
 
     def answer_parts(
         self, content: Content, instance: Instance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield the candidates in a run's answer with their ranks."""
         for index, name in enumerate(answer):
-            yield self._candidate(content, name, index)
+            yield self._make_candidate_part(content, name, index)
 
-    def _candidate(self, content: Content, name: str, number: int = -1) -> AnswerPart:
+    def _make_candidate_part(
+        self, content: Content, name: str, number: int = -1
+    ) -> AnswerPart:
         record = content.pool.get(name, {})
         own = record.get("title" if "title" in self._pool_keys else self.pool_content)
         text = own if isinstance(own, str) else ""

@@ -83,14 +83,14 @@ class GoldShape:
         the key ``key`` and the answer under the key ``field``.
         """
         if self.document:
-            yield from _of_documents(self, rows, key, field, problems)
+            yield from _combine_rows_of_instances(self, rows, key, field, problems)
             return
         has_own_ids = self.numbered or bool(self.ids)
         for row in rows:
             value = dict(row.value)
             if has_own_ids:
                 if key in value:
-                    problems.append(row.problem(*_name_conflict(key)))
+                    problems.append(row.problem(*_describe_id_name_conflict(key)))
                     continue
                 name = self.name_of(row, key)
                 if name is None:
@@ -127,7 +127,7 @@ class GoldShape:
 PLAIN = GoldShape()
 
 
-def _name_conflict(key: str) -> tuple[str, str]:
+def _describe_id_name_conflict(key: str) -> tuple[str, str]:
     message = f"“{key}” is a field of the gold, and the name of the id that is made"
     return message, "another name under “id” of the declaration"
 
@@ -163,7 +163,7 @@ def is_on(value: Any) -> bool | None:
     return None
 
 
-def _of_documents(
+def _combine_rows_of_instances(
     shape: GoldShape,
     rows: Iterable[Record],
     key: str,
@@ -183,7 +183,7 @@ def _of_documents(
             missing = shape.document if name else key
             problems.append(row.problem(f"“{missing}” is missing", "an id"))
             continue
-        grade = _grade_of_row(shape, row.value.get(field), field)
+        grade = _read_relevance_grade(shape, row.value.get(field), field)
         own = grades.setdefault(name, {})
         if grade is None:
             found = row.value.get(field)
@@ -208,7 +208,7 @@ def _of_documents(
         yield replace(row, value={**same, key: name, field: grades[name]})
 
 
-def _grade_of_row(shape: GoldShape, value: Any, field: str) -> int | None:
+def _read_relevance_grade(shape: GoldShape, value: Any, field: str) -> int | None:
     """Return the relevance grade of the document in a row of the gold file. If the rows
     have no field for grades, the grade is 1.
     """
@@ -256,7 +256,7 @@ def keyed_records(
         fields = value if isinstance(value, dict) and field in value else {field: value}
         row = Record(file.shown, None, position, {**fields, key: name})
         if key in fields:
-            problems.append(row.problem(*_name_conflict(key)))
+            problems.append(row.problem(*_describe_id_name_conflict(key)))
         else:
             yield row
 
@@ -292,10 +292,10 @@ def query_records(file: InputFile, key: str, problems: Problems) -> Iterator[Rec
             found = f"a row of {len(row.cells)} cells, and no column “{key}”"
             problems.append(file.problem(found, expected, line=row.line))
             return
-        yield _query_record(file, row, position, heads)
+        yield _make_query_record(file, row, position, heads)
 
 
-def _query_record(
+def _make_query_record(
     file: InputFile, row: Row, place: int, heads: Sequence[str]
 ) -> Record:
     cells = dict(zip(heads, row.cells, strict=True))

@@ -69,7 +69,9 @@ class SpanTask(InstanceTask):
         if not isinstance(text, str):
             fault(f"“{self.text}” is {kind_found(text)}", "a text")
             return None
-        spans = self._spans(at_path(record, self.field), self.field, len(text), fault)
+        spans = self._parse_spans(
+            at_path(record, self.field), self.field, len(text), fault
+        )
         if spans is not None:
             spans.text = text
         return spans
@@ -80,7 +82,7 @@ class SpanTask(InstanceTask):
         return (
             None
             if length is None
-            else self._spans(given, self.answer_key, length, line.wrong)
+            else self._parse_spans(given, self.answer_key, length, line.wrong)
         )
 
     def index_facts(self, content: Content) -> Index:
@@ -112,11 +114,13 @@ class SpanTask(InstanceTask):
                 f"{start + 1}–{end}", text[start:end], label, start=start, end=end
             )
 
-    def _hint(self, label: object) -> str:
+    def _suggest_label(self, label: object) -> str:
         said = no_label(label, self.labels) if isinstance(label, str) else ""
         return f": {said}" if said else ""
 
-    def _spans(self, value: Any, key: str, length: int, fault: Fault) -> Spans | None:
+    def _parse_spans(
+        self, value: Any, key: str, length: int, fault: Fault
+    ) -> Spans | None:
         size = 3 if self.labels else 2
         expected = (
             "a list of [start, end, label]" if self.labels else "a list of [start, end]"
@@ -140,7 +144,7 @@ class SpanTask(InstanceTask):
                 )
             elif self.labels and own[2] not in self.labels:
                 fault(
-                    f"span {position} of “{key}” has no label of these{self._hint(own[2])}",
+                    f"span {position} of “{key}” has no label of these{self._suggest_label(own[2])}",
                     f"one of {', '.join(self.labels)}",
                 )
             else:

@@ -113,7 +113,7 @@ class TagTask(InstanceTask):
 
     @property
     def run_form(self) -> RunForm:
-        return replace(super().run_form, is_line=_may_be_bio)
+        return replace(super().run_form, is_line=_looks_like_bio_line)
 
     @property
     def label_dimensions(self) -> tuple[str, ...]:
@@ -126,14 +126,14 @@ class TagTask(InstanceTask):
             fault(f"“{self.tokens}” is {found}", 'a list of texts: ["We", "use"]')
             return None
         value = at_path(record, self.field)
-        return self._tags(value, self.field, tokens, fault)
+        return self._parse_tags(value, self.field, tokens, fault)
 
     def answer_of(self, line: Line, name: str, index: Index) -> Any:
         tokens = index["tokens"].get(name)
         if tokens is None:
             return None
         value = line.value.get(self.answer_key)
-        return self._tags(value, self.answer_key, tokens, line.wrong)
+        return self._parse_tags(value, self.answer_key, tokens, line.wrong)
 
     def index_facts(self, content: Content) -> Index:
         by_name = {
@@ -147,7 +147,7 @@ class TagTask(InstanceTask):
             }
         }
 
-    def _tags(
+    def _parse_tags(
         self, value: Any, key: str, tokens: Sequence[str], fault: Fault
     ) -> Tags | None:
         if not are_texts(value):
@@ -163,7 +163,8 @@ class TagTask(InstanceTask):
             own = tag_parts(tag, self.labels)
             if own is None:
                 fault(
-                    f"tag {position} of “{key}” is {self._misfit(tag)}", self._expected
+                    f"tag {position} of “{key}” is {self._describe_invalid_tag(tag)}",
+                    self._expected_tags,
                 )
                 return None
             parts.append(own)
@@ -177,12 +178,12 @@ class TagTask(InstanceTask):
         return [part for tag in tags if (part := tag_parts(tag, self.labels))]
 
     @property
-    def _expected(self) -> str:
+    def _expected_tags(self) -> str:
         return (
             f"{OUTSIDE}, or {BEGIN}- or {INSIDE}- and one of {', '.join(self.labels)}"
         )
 
-    def _misfit(self, tag: str) -> str:
+    def _describe_invalid_tag(self, tag: str) -> str:
         meant = next(
             (label for label in self.labels if nearly_equal(tag[2:], label)), None
         )
@@ -208,15 +209,15 @@ class TagTask(InstanceTask):
             yield from super().records(file, problems)
             return
         keys = Keys(self.id, self.tokens, self.field)
-        yield from sentence_records(file, problems, self._line_fault, keys)
+        yield from sentence_records(file, problems, self._find_tag_fault, keys)
 
-    def _line_fault(self, tag: str) -> tuple[str, str] | None:
+    def _find_tag_fault(self, tag: str) -> tuple[str, str] | None:
         """Return an error message and the expected form for an invalid tag, or None for
         a valid tag.
         """
         if tag_parts(tag, self.labels) is not None:
             return None
-        return f"the tag is {self._misfit(tag)}", self._expected
+        return f"the tag is {self._describe_invalid_tag(tag)}", self._expected_tags
 
     def read_run(
         self, files: Files, index: Index, options: Options
@@ -225,8 +226,12 @@ class TagTask(InstanceTask):
         lines = []
         for file in files:
             try:
-                is_bio = _is_bio(file)
-                lines.append(self._as_lines(file, index, problems) if is_bio else file)
+                is_bio = _is_bio_file(file)
+                lines.append(
+                    self._convert_bio_to_json_lines(file, index, problems)
+                    if is_bio
+                    else file
+                )
             except TooManyProblems:
                 raise
             except InputRefused as refused:
@@ -235,7 +240,9 @@ class TagTask(InstanceTask):
             return None, problems
         return super().read_run(lines, index, options)
 
-    def _as_lines(self, file: InputFile, index: Index, problems: Problems) -> InputFile:
+    def _convert_bio_to_json_lines(
+        self, file: InputFile, index: Index, problems: Problems
+    ) -> InputFile:
         """Convert a run in the format of BIO files (a token and its tag per line) to
         JSON lines. The answer to a sentence is on the same line number as the
         sentence's first token, so error messages state the right line.
@@ -243,7 +250,7 @@ class TagTask(InstanceTask):
         names = index["instances"]
         spelling = {nfc(name): name for name in names}
         content, at = [], 1
-        for sentence in read_sentences(file, problems, self._line_fault):
+        for sentence in read_sentences(file, problems, self._find_tag_fault):
             name = sentence.id
             if not name and sentence.number <= len(names):
                 name = names[sentence.number - 1]
@@ -310,12 +317,12 @@ def _visible_token(token: str) -> str:
     return "\u00a0".join(token.split()) or "·"
 
 
-def _is_bio(file: InputFile) -> bool:
+def _is_bio_file(file: InputFile) -> bool:
     if file.suffix in jsonlines.SUFFIXES:
         return False
     return file.suffix in SUFFIXES or not jsonlines.begins_as_json(file)
 
 
-def _may_be_bio(line: bytes) -> bool:
+def _looks_like_bio_line(line: bytes) -> bool:
     tag = (line[:4000].split() or [b""])[-1]
     return tag == b"O" or tag.startswith((b"B-", b"I-"))

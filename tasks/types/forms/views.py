@@ -21,11 +21,13 @@ from tasks.types.views import (
     View,
 )
 
-_IS_TEXT = re.compile(
+_TEXT_FIELD_PATTERN = re.compile(
     r"(^|_)(text|sentence|passage|context|claim|query|question|content|body|abstract|snippet)$"
 )
-_IS_POST = re.compile(r"(^|_)(tweet|post|message)(_|$)")
-_IS_ENTRY = re.compile(r"(^|_)(bibtex|fields|entry|reference|bib)$")
+_POST_FIELD_PATTERN = re.compile(r"(^|_)(tweet|post|message)(_|$)")
+_BIBLIOGRAPHIC_ENTRY_FIELD_PATTERN = re.compile(
+    r"(^|_)(bibtex|fields|entry|reference|bib)$"
+)
 
 
 class Leaf(NamedTuple):
@@ -48,48 +50,56 @@ class Layout:
     rest: Sequence[Leaf]
 
 
-#: `_TEXTS` maps forms of task to the setting that names the field with the text.
-_TEXTS = {"spans": "text", "tags": "tokens", "ranking": "query"}
+#: `_TEXT_FIELD_OF_FORM` maps forms of task to the setting that names the field with the text.
+_TEXT_FIELD_OF_FORM = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 
 def default_view(form: str, task: InstanceTask) -> View:
     """Return the layout of instances for a task whose `task.toml` has no table
     [task.view].
     """
-    text = str(getattr(task, _TEXTS[form], "")) if form in _TEXTS else ""
+    text = (
+        str(getattr(task, _TEXT_FIELD_OF_FORM[form], ""))
+        if form in _TEXT_FIELD_OF_FORM
+        else ""
+    )
     marked = text if form in ("spans", "tags") else ""
     return replace(
-        _default_view(form, task.shown, text), shown=task.shown, marked=marked
+        _choose_default_view(form, task.shown, text), shown=task.shown, marked=marked
     )
 
 
-def _default_view(form: str, shown: Sequence[str], text: str) -> View:
+def _choose_default_view(form: str, shown: Sequence[str], text: str) -> View:
     if form == "numbers" and len(shown) == 2:
         return View(kind=PAIR, roles=dict(zip(ROLES[PAIR], shown, strict=True)))
-    if _holds_reference(shown):
+    if _has_reference_fields(shown):
         return View(kind=REFERENCE)
     if text not in shown:
-        fits = (one for one in shown if _IS_TEXT.search(one) or _IS_POST.search(one))
+        fits = (
+            one
+            for one in shown
+            if _TEXT_FIELD_PATTERN.search(one) or _POST_FIELD_PATTERN.search(one)
+        )
         text = shown[0] if len(shown) == 1 else next(fits, "")
     if not text:
         return View()
-    kind = POST if _IS_POST.search(text) else PASSAGE
+    kind = POST if _POST_FIELD_PATTERN.search(text) else PASSAGE
     return View(kind=kind, roles={"text": text})
 
 
-def _holds_reference(shown: Sequence[str]) -> bool:
+def _has_reference_fields(shown: Sequence[str]) -> bool:
     has = [
         any(name in shown for name in OF_REFERENCES[own]) for own in ("author", "title")
     ]
-    return all(has) or any(map(_IS_ENTRY.search, shown))
+    return all(has) or any(map(_BIBLIOGRAPHIC_ENTRY_FIELD_PATTERN.search, shown))
 
 
 def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
     """Return the values of an instance, ordered for display on a web page."""
-    leaves = list(_nested_values(fields))
+    leaves = list(_iterate_leaf_values(fields))
     roles = dict(view.roles)
     if view.kind == REFERENCE:
-        roles = {**_found_roles(leaves), **roles}
+        roles = {**_assign_reference_roles(leaves), **roles}
     main = {
         role: Leaf(path, value)
         for role in ROLES[view.kind]
@@ -110,16 +120,16 @@ def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
     return Layout(view.kind, main, rest)
 
 
-def _nested_values(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
+def _iterate_leaf_values(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
     for name, value in values.items():
         path = f"{before}{name}"
         if isinstance(value, Mapping):
-            yield from _nested_values(value, f"{path}.")
+            yield from _iterate_leaf_values(value, f"{path}.")
         elif value not in (None, "", []):
             yield Leaf(path, value)
 
 
-def _found_roles(leaves: Sequence[Leaf]) -> dict[str, str]:
+def _assign_reference_roles(leaves: Sequence[Leaf]) -> dict[str, str]:
     by_name = {leaf.path.rpartition(".")[2].lower(): leaf.path for leaf in leaves}
     return {
         role: next(by_name[name] for name in names if name in by_name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 GZIP = b"\x1f\x8b\x08"
 #: The byte order mark of UTF-32 is tested first, as it begins with that of UTF-16.
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
@@ -26,12 +26,12 @@ ENCODINGS = {
 }
 #: An error message quotes at most `SHOWN` characters of a line for each encoding.
 SHOWN = 60
-_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
+_CONTROL_CHARACTERS = bytes({*range(32), 127} - set(b"\t\n\f\r\x1a\x1b"))
 #: Files with more control characters than `_MAX_CONTROL_SHARE` count as binary.
 #: In random bytes, about one eighth of the bytes are control characters.
 _MAX_CONTROL_SHARE = 0.02
 _ZIP, _OLD_OFFICE = "a zip archive", "an Excel workbook or a Word file of before 2007"
-_MAGIC = (
+_BINARY_FILE_SIGNATURES = (
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ", "an xz archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
@@ -50,17 +50,17 @@ _MAGIC = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x80\x04\x95", "a pickle of Python"),
 )
-#: `_OFFICE` maps beginnings of member names in zip archives to kinds of office files.
-_OFFICE = {
+#: `_OFFICE_KIND_BY_FOLDER` maps beginnings of member names in zip archives to kinds of office files.
+_OFFICE_KIND_BY_FOLDER = {
     "xl/": "an Excel workbook",
     "word/": "a Word file",
     "ppt/": "a PowerPoint file",
     "META-INF/manifest.xml": "an OpenDocument file",
     "Index/Document.iwa": "a file of Numbers or Pages",
 }
-#: Each zip archive of Excel, Word or PowerPoint contains the member `_PARTS`.
-_PARTS = "[Content_Types].xml"
-_OFFICE_NAMES = {
+#: Each zip archive of Excel, Word or PowerPoint contains the member `_OFFICE_CONTENT_TYPES_FILE`.
+_OFFICE_CONTENT_TYPES_FILE = "[Content_Types].xml"
+_OFFICE_KIND_BY_ENDING = {
     ".xlsx": "an Excel workbook",
     ".xlsm": "an Excel workbook",
     ".xls": "an Excel workbook",
@@ -76,7 +76,9 @@ def marked_encoding(beginning: bytes) -> str:
     """Return `UTF-16` or `UTF-32` if the bytes begin with the byte order mark of this
     encoding, otherwise an empty text.
     """
-    return next((name for mark, name in _MARKS if beginning.startswith(mark)), "")
+    return next(
+        (name for mark, name in _BYTE_ORDER_MARKS if beginning.startswith(mark)), ""
+    )
 
 
 def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
@@ -86,12 +88,23 @@ def magic_kind(beginning: bytes, suffix: str = "") -> str | None:
     Office files such as .xlsx are zip archives with typical members. If the first bytes
     do not determine the kind of an office file, the file extension determines the kind.
     """
-    kind = next((kind for magic, kind in _MAGIC if beginning.startswith(magic)), None)
+    kind = next(
+        (
+            kind
+            for magic, kind in _BINARY_FILE_SIGNATURES
+            if beginning.startswith(magic)
+        ),
+        None,
+    )
     if kind == _ZIP:
         # Names of office files are searched in the zip archive's first bytes.
-        parts = [name for name in (*_OFFICE, _PARTS) if name.encode() in beginning]
-        kind = office_kind(parts) or _OFFICE_NAMES.get(suffix) or kind
-    return _OFFICE_NAMES.get(suffix, kind) if kind == _OLD_OFFICE else kind
+        parts = [
+            name
+            for name in (*_OFFICE_KIND_BY_FOLDER, _OFFICE_CONTENT_TYPES_FILE)
+            if name.encode() in beginning
+        ]
+        kind = office_kind(parts) or _OFFICE_KIND_BY_ENDING.get(suffix) or kind
+    return _OFFICE_KIND_BY_ENDING.get(suffix, kind) if kind == _OLD_OFFICE else kind
 
 
 def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
@@ -101,7 +114,7 @@ def binary_kind(beginning: bytes, suffix: str = "") -> str | None:
         return kind
     if kind := _guess_encoding(beginning):
         return kind
-    controls = len(beginning) - len(beginning.translate(None, _CONTROLS))
+    controls = len(beginning) - len(beginning.translate(None, _CONTROL_CHARACTERS))
     return "binary data" if controls > _MAX_CONTROL_SHARE * len(beginning) else None
 
 
@@ -133,13 +146,14 @@ def office_kind(members: Collection[str]) -> str | None:
     """Return the kind of an office file from the names of the members in its zip
     archive, or None for other zip archives.
     """
-    if _PARTS not in members and not {"META-INF/manifest.xml", "Index/Document.iwa"} & {
-        *members
-    }:
+    if _OFFICE_CONTENT_TYPES_FILE not in members and not {
+        "META-INF/manifest.xml",
+        "Index/Document.iwa",
+    } & {*members}:
         return None
     found = (
         kind
-        for begin, kind in _OFFICE.items()
+        for begin, kind in _OFFICE_KIND_BY_FOLDER.items()
         if any(name.startswith(begin) for name in members)
     )
     return next(found, None)
@@ -210,16 +224,16 @@ def find_misfit(lines: Callable[[], Iterable[bytes]]) -> Misfit | None:
         name: codecs.getincrementaldecoder(codec)() for name, codec in ENCODINGS.items()
     }
     for raw in lines():
-        for name in [name for name in decoders if not _decodes(decoders[name], raw)]:
+        for name in [name for name in decoders if not _can_decode(decoders[name], raw)]:
             del decoders[name]
     for name in [
-        name for name in decoders if not _decodes(decoders[name], b"", is_last=True)
+        name for name in decoders if not _can_decode(decoders[name], b"", is_last=True)
     ]:
         del decoders[name]
     return Misfit(first[0], first[1], tuple(decoders))
 
 
-def _decodes(
+def _can_decode(
     decoder: codecs.IncrementalDecoder, data: bytes, *, is_last: bool = False
 ) -> bool:
     try:

@@ -21,10 +21,10 @@ from tasks.types.guarded.limits import (
 #: `JSON` contains the limits on size, depth and digits of a JSON text.
 #: Python itself refuses longer integers, and rounds fractions with more digits.
 JSON = Limits(size=1 << 28, depth=100, digits=4_300)
-_LONG = re.compile(r"(?<![0-9.])[0-9]{4301,}")
-#: `_BRACKET` matches brackets and strings, which determine the depth of a JSON text.
+_TOO_LONG_INTEGER_PATTERN = re.compile(r"(?<![0-9.])[0-9]{4301,}")
+#: `_STRING_OR_BRACKET_PATTERN` matches brackets and strings, which determine the depth of a JSON text.
 #: Strings are matched because brackets inside strings do not count for the depth.
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_STRING_OR_BRACKET_PATTERN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 class NotFinite(Unreadable):
@@ -33,7 +33,7 @@ class NotFinite(Unreadable):
     """
 
 
-def _finite_number(text: str) -> float:
+def _parse_finite_number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise NotFinite(f"{text[:40]} is not a finite number")
@@ -44,12 +44,12 @@ class RepeatedKey(Unreadable):
     """The error for a JSON object in which a key occurs twice."""
 
 
-#: `_MEMBER` matches the end of a key in a JSON object and the colon after the key.
-#: Since `_MEMBER` also matches inside strings, its matches bound the number of keys.
-_MEMBER = re.compile(r'"[ \t\r\n]*:')
+#: `_QUOTE_AND_COLON_PATTERN` matches the end of a key in a JSON object and the colon after the key.
+#: Since `_QUOTE_AND_COLON_PATTERN` also matches inside strings, its matches bound the number of keys.
+_QUOTE_AND_COLON_PATTERN = re.compile(r'"[ \t\r\n]*:')
 
 
-def _object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
         counts = Counter(key for key, _ in members)
@@ -83,21 +83,23 @@ def _may_repeat_keys(text: str, values: list[Any]) -> bool:
         values = values[0]
     written = text.count('":')
     if text.count(":") > written:
-        written = len(_MEMBER.findall(text))
+        written = len(_QUOTE_AND_COLON_PATTERN.findall(text))
     is_flat = text.count("{") == len(values) and set(map(type, values)) == {dict}
     return written > (sum(map(len, values)) if is_flat else _count_members(values))
 
 
 #: The JSON decoder is created once, because creating a decoder for each line is slow.
-_DECODER = json.JSONDecoder(parse_constant=_finite_number, parse_float=_finite_number)
-_SCANNER = make_scanner(_DECODER)  # type: ignore[arg-type]
+_STRICT_JSON_DECODER = json.JSONDecoder(
+    parse_constant=_parse_finite_number, parse_float=_parse_finite_number
+)
+_STRICT_JSON_SCANNER = make_scanner(_STRICT_JSON_DECODER)  # type: ignore[arg-type]
 
 
 def read_json(
     text: str | bytes,
     limits: Limits = JSON,
     *,
-    constant: Callable[[str], Any] = _finite_number,
+    constant: Callable[[str], Any] = _parse_finite_number,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     is_unique: bool = False,
 ) -> Any:
@@ -114,43 +116,45 @@ def read_json(
         if _may_repeat_keys(within_size(text, limits), [value]):
             # The slow hook is used only for texts that may repeat keys.
             value = read_json(
-                text, limits, constant=constant, pairs=_object_with_unique_keys
+                text, limits, constant=constant, pairs=_build_object_with_unique_keys
             )
         return value
-    decoder = _DECODER
-    if pairs or constant is not _finite_number:
+    decoder = _STRICT_JSON_DECODER
+    if pairs or constant is not _parse_finite_number:
         decoder = json.JSONDecoder(
-            parse_constant=constant, parse_float=_finite_number, object_pairs_hook=pairs
+            parse_constant=constant,
+            parse_float=_parse_finite_number,
+            object_pairs_hook=pairs,
         )
     checked = within_size(text, limits)
     try:
         value = decoder.decode(checked)
     except RecursionError as fault:
-        raise _nesting_error(checked, limits) from fault
+        raise _make_nesting_error(checked, limits) from fault
     except (json.JSONDecodeError, Unreadable):
         raise
     except ValueError as fault:
-        number = _LONG.search(checked)
+        number = _TOO_LONG_INTEGER_PATTERN.search(checked)
         if number is None:
             raise
         line = checked.count("\n", 0, number.start()) + 1
         raise too_long(len(number[0]), limits, line) from fault
-    if _bound_depth(checked) > limits.depth:
-        _require_depth(value, checked, limits)
+    if _count_opening_brackets(checked) > limits.depth:
+        _require_allowed_depth(value, checked, limits)
     return value
 
 
 def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
     """Return the parsed JSON value of a text that is one line."""
     try:
-        value, end = _SCANNER(line, 0)
+        value, end = _STRICT_JSON_SCANNER(line, 0)
     except (StopIteration, ValueError, RecursionError):
         end = -1
     if end != len(line) or (is_unique and _may_repeat_keys(line, [value])):
         # If the JSON is invalid, `read_json` raises an error with the position.
         return read_json(line, limits, is_unique=is_unique)
-    if _bound_depth(line) > limits.depth:
-        _require_depth(value, line, limits)
+    if _count_opening_brackets(line) > limits.depth:
+        _require_allowed_depth(value, line, limits)
     return value
 
 
@@ -165,7 +169,7 @@ def read_json_objects(
     """
     values, place = [], 0
     while place < len(text):
-        value, end = _SCANNER(text, place)
+        value, end = _STRICT_JSON_SCANNER(text, place)
         values.append(value)
         place = end + 1
         if text[end] != "\n":
@@ -175,8 +179,8 @@ def read_json_objects(
     if is_unique and _may_repeat_keys(text, values):
         raise ValueError("a key may occur twice")
     for line, value in zip(text.split("\n"), values, strict=False):
-        if _bound_depth(line) > limits.depth:
-            _require_depth(value, line, limits)
+        if _count_opening_brackets(line) > limits.depth:
+            _require_allowed_depth(value, line, limits)
     return values
 
 
@@ -198,18 +202,18 @@ def read_json_list(
     checked = within_size(text, limits)
     items = list[ListItem]()
     try:
-        place = _behind_blanks(checked, checked.index("[") + 1)
+        place = _skip_json_blanks(checked, checked.index("[") + 1)
         line, counted = 1, 0
         while place >= 0 and checked[place] != "]":
-            value, end = _SCANNER(checked, place)
+            value, end = _STRICT_JSON_SCANNER(checked, place)
             line, counted = line + checked.count("\n", counted, place), place
             raw = checked[place:end]
             if is_unique and _may_repeat_keys(raw, [value]):
-                value = _unique_value(raw, limits, line)
-            if _bound_depth(raw) > limits.depth:
-                _require_depth(value, raw, limits)
+                value = _read_line_with_unique_keys(raw, limits, line)
+            if _count_opening_brackets(raw) > limits.depth:
+                _require_allowed_depth(value, raw, limits)
             items.append(ListItem(line, value, raw))
-            place = _next_item(checked, end)
+            place = _find_next_item(checked, end)
         if place >= 0 and not checked[place + 1 :].strip(" \t\r\n"):
             return items
     except RepeatedKey:
@@ -221,48 +225,48 @@ def read_json_list(
     raise Unreadable("a list that cannot be read item by item")
 
 
-def _unique_value(raw: str, limits: Limits, line: int) -> Any:
+def _read_line_with_unique_keys(raw: str, limits: Limits, line: int) -> Any:
     try:
         return read_json(raw, limits, is_unique=True)
     except RepeatedKey as fault:
         raise RepeatedKey(fault.message, line) from fault
 
 
-def _behind_blanks(text: str, place: int) -> int:
-    match = _BLANK.match(text, place)
+def _skip_json_blanks(text: str, place: int) -> int:
+    match = _JSON_BLANKS_PATTERN.match(text, place)
     return place if match is None else match.end()
 
 
-def _next_item(text: str, place: int) -> int:
+def _find_next_item(text: str, place: int) -> int:
     """Return the position of the next item in the text of a JSON list, or the position
     of the bracket that closes the list. Return -1 if neither another item nor the
     closing bracket follows.
     """
-    place = _behind_blanks(text, place)
+    place = _skip_json_blanks(text, place)
     if text[place] == "]":
         return place
-    following = _behind_blanks(text, place + 1)
+    following = _skip_json_blanks(text, place + 1)
     return following if text[place] == "," and text[following] != "]" else -1
 
 
-_BLANK = re.compile(r"[ \t\r\n]*")
+_JSON_BLANKS_PATTERN = re.compile(r"[ \t\r\n]*")
 
 
-def _bound_depth(text: str) -> int:
+def _count_opening_brackets(text: str) -> int:
     """Return an upper bound of the nesting depth of a JSON text, namely the number of
     opening brackets.
     """
     return text.count("[") + text.count("{")
 
 
-def _require_depth(value: object, text: str, limits: Limits) -> None:
+def _require_allowed_depth(value: object, text: str, limits: Limits) -> None:
     if depth_of(value) > limits.depth:
-        raise _nesting_error(text, limits)
+        raise _make_nesting_error(text, limits)
 
 
-def _nesting_error(text: str, limits: Limits) -> Unreadable:
+def _make_nesting_error(text: str, limits: Limits) -> Unreadable:
     depth, deepest, place = 0, 0, 0
-    for found in _BRACKET.finditer(text):
+    for found in _STRING_OR_BRACKET_PATTERN.finditer(text):
         depth += (found[0] in "[{") - (found[0] in "]}")
         if depth > deepest:
             deepest, place = depth, found.start()

@@ -18,7 +18,7 @@ TOML = Limits(size=1 << 20, depth=50, digits=60)
 #: `MAX_PARTS` is the maximum number of parts in a dotted TOML key such as `a.b.c`.
 #: The run time of `tomllib` is quadratic in the number of parts of a key.
 MAX_PARTS = 50
-_PLACE = re.compile(
+_ERROR_POSITION_PATTERN = re.compile(
     r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL
 )
 
@@ -33,16 +33,20 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
     try:
         values = tomllib.loads(checked)
     except RecursionError as fault:
-        raise _nesting_error(checked, limits) from fault
+        raise _make_nesting_error(checked, limits) from fault
     except tomllib.TOMLDecodeError as fault:
-        raise _error_with_line(fault) from fault
+        raise _convert_decode_error(fault) from fault
     except ValueError as fault:
         # The cause of the error is a number with too many digits, or an invalid date.
-        raise _long_number(checked, limits) or Unreadable(str(fault)) from fault
+        raise _find_long_number_error(checked, limits) or Unreadable(
+            str(fault)
+        ) from fault
     if depth_of(values) > limits.depth:
-        raise _nesting_error(checked, limits)
+        raise _make_nesting_error(checked, limits)
     if _has_long_number(values, limits):
-        raise _long_number(checked, limits) or too_long(limits.digits + 1, limits)
+        raise _find_long_number_error(checked, limits) or too_long(
+            limits.digits + 1, limits
+        )
     return values
 
 
@@ -51,58 +55,58 @@ def read_toml(text: str | bytes, limits: Limits = TOML) -> dict[str, Any]:
 _TOKEN = re.compile(
     r"""'''|\"\"\"|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[\[\]{}=,.\n]|[^\s\[\]{}=,.\#"']+"""
 )
-_CLOSING = {
+_MULTILINE_STRING_ENDS = {
     '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL),
     "'''": re.compile(r"(?:[^']|'(?!''))*'{3,5}"),
 }
-_NUMBER = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
+_INTEGER_PATTERN = re.compile(r"[+-]?(?:0[xob])?([0-9a-fA-F_]+)")
 
 
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
+def _iterate_toml_tokens(text: str) -> Iterator[tuple[str, int]]:
     """Yield each token of a TOML text (string, comment, word or sign) with its
     position. The iteration stops at a multi-line string that is not closed.
     """
     place = 0
     while match := _TOKEN.search(text, place):
         place = match.end()
-        if match[0] in _CLOSING:
-            closing = _CLOSING[match[0]].match(text, place)
+        if match[0] in _MULTILINE_STRING_ENDS:
+            closing = _MULTILINE_STRING_ENDS[match[0]].match(text, place)
             if closing is None:
                 return
             place = closing.end()
         yield match[0], match.start()
 
 
-def _line(text: str, place: int) -> int:
+def _line_number_at(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
 def _require_short_keys(text: str) -> None:
     parts = 1
-    for piece, place in _tokens(text):
+    for piece, place in _iterate_toml_tokens(text):
         if piece == ".":
             parts += 1
             if parts > MAX_PARTS:
                 message = f"a key of more than {MAX_PARTS} parts"
-                raise Unreadable(message, _line(text, place))
+                raise Unreadable(message, _line_number_at(text, place))
         elif piece in "[]{}=,\n":
             parts = 1
 
 
-def _nesting_error(text: str, limits: Limits) -> Unreadable:
+def _make_nesting_error(text: str, limits: Limits) -> Unreadable:
     """Return the error for too deeply nested TOML, with the line of the deepest
     bracket.
     """
     depth, deepest, at = 0, 0, 0
-    for piece, place in _tokens(text):
+    for piece, place in _iterate_toml_tokens(text):
         depth += (piece in "[{") - (piece in "]}")
         if depth > deepest:
             deepest, at = depth, place
-    return too_deep(max(deepest, limits.depth + 1), limits, _line(text, at))
+    return too_deep(max(deepest, limits.depth + 1), limits, _line_number_at(text, at))
 
 
-def _error_with_line(fault: tomllib.TOMLDecodeError) -> Unreadable:
-    match = _PLACE.fullmatch(str(fault))
+def _convert_decode_error(fault: tomllib.TOMLDecodeError) -> Unreadable:
+    match = _ERROR_POSITION_PATTERN.fullmatch(str(fault))
     if match is None:
         return Unreadable(str(fault))
     line, column = (int(number) if number else None for number in match.groups()[1:])
@@ -124,9 +128,9 @@ def _has_long_number(values: dict[str, Any], limits: Limits) -> bool:
     return False
 
 
-def _long_number(text: str, limits: Limits) -> Unreadable | None:
-    for piece, place in _tokens(text):
-        number = _NUMBER.fullmatch(piece)
+def _find_long_number_error(text: str, limits: Limits) -> Unreadable | None:
+    for piece, place in _iterate_toml_tokens(text):
+        number = _INTEGER_PATTERN.fullmatch(piece)
         if number and len(number[1]) > limits.digits:
-            return too_long(len(number[1]), limits, _line(text, place))
+            return too_long(len(number[1]), limits, _line_number_at(text, place))
     return None

@@ -103,7 +103,7 @@ def read_gold(files: Files, options: Options) -> Split:
         content=systems,
         instances=len(systems),
         index={"instances": [*systems], "topics": topics},
-        digest=_digest(chosen),
+        digest=_compute_rows_digest(chosen),
         rows=len(rows),
     )
 
@@ -118,7 +118,7 @@ def topics_of(systems: Iterable[SystemScore]) -> list[str]:
     return sorted({topic for system in systems for topic in system.topics})
 
 
-def _digest(rows: Iterable[Row]) -> str:
+def _compute_rows_digest(rows: Iterable[Row]) -> str:
     values = sorted((row.system, row.topic, row.value) for row in rows)
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -129,8 +129,8 @@ def read_inputs(files: Files, options: Options) -> Index:
     runs. Raises InputRefused.
     """
     problems = Problems()
-    systems = _names(files, SYSTEMS, "run_id", problems)
-    topics = _names(files, TOPICS, "topic_id", problems)
+    systems = _read_names(files, SYSTEMS, "run_id", problems)
+    topics = _read_names(files, TOPICS, "topic_id", problems)
     if not systems and not problems.has_errors:
         message = f"there is no {SYSTEMS} that names systems"
         problems.append(Problem(message=message, expected='{"run_id": "a1"} a line'))
@@ -138,7 +138,7 @@ def read_inputs(files: Files, options: Options) -> Index:
     return {"instances": systems, "topics": topics}
 
 
-def _names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
+def _read_names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
     names = set()
     for file in files:
         for record in read_records(file, problems) if file.base == name else ():
@@ -182,7 +182,10 @@ def read_run(
     if problems.has_errors or not rows:
         return JudgedRun({}, 0), problems
     chosen = of_measure(rows, measure, JUDGE_MEASURE.name, shown_names(files))
-    names, topics = _by_form(index["instances"]), _by_form(index["topics"])
+    names, topics = (
+        _map_nfc_to_spelling(index["instances"]),
+        _map_nfc_to_spelling(index["topics"]),
+    )
     spelt = [
         Row(
             row.line,
@@ -195,18 +198,18 @@ def read_run(
     ]
     systems = leaderboard_of(spelt)
     known = {name: systems[name] for name in index["instances"] if name in systems}
-    problems += _coverage_warnings(known, systems, index)
+    problems += _make_coverage_warnings(known, systems, index)
     return JudgedRun(known, len(systems) - len(known)), problems
 
 
-def _by_form(names: Iterable[str]) -> dict[str, str]:
+def _map_nfc_to_spelling(names: Iterable[str]) -> dict[str, str]:
     """Return a mapping from the Unicode form NFC of each name to the spelling in the
     true leaderboard.
     """
     return {nfc(name): name for name in names}
 
 
-def _coverage_warnings(
+def _make_coverage_warnings(
     leaderboard: Leaderboard, systems: Leaderboard, index: Index
 ) -> list[Problem]:
     if not leaderboard:
@@ -216,19 +219,21 @@ def _coverage_warnings(
     left_out = "systems of the run are not in the truth and are left out"
     as_zero = "systems have no score and count as 0"
     found = [
-        _coverage_warning(unknown, len(systems), left_out),
-        _coverage_warning(missing, len(index["instances"]), as_zero),
+        _make_coverage_warning(unknown, len(systems), left_out),
+        _make_coverage_warning(missing, len(index["instances"]), as_zero),
     ]
     if any(own.topics for own in leaderboard.values()):
         judged = set(topics_of(leaderboard.values()))
         absent = [name for name in index["topics"] if name not in judged]
         found.append(
-            _coverage_warning(absent, len(index["topics"]), "topics have no score")
+            _make_coverage_warning(absent, len(index["topics"]), "topics have no score")
         )
     return [problem for problem in found if problem]
 
 
-def _coverage_warning(names: Sequence[str], whole: int, words: str) -> Problem | None:
+def _make_coverage_warning(
+    names: Sequence[str], whole: int, words: str
+) -> Problem | None:
     if not names:
         return None
     message = f"{len(names):,} of {whole:,} {words}, the first is “{names[0]}”"
@@ -264,7 +269,7 @@ def show_instances(
     """Yield each system with its score and rank on the true leaderboard and on the
     judge's leaderboard.
     """
-    ranks = [_ranks(side) for side in (pairs.gold, pairs.answers)]
+    ranks = [_rank_scores(side) for side in (pairs.gold, pairs.answers)]
     for name, [row] in rows_by_name(pairs.names).items():
         gold, answer = (
             ()
@@ -275,18 +280,18 @@ def show_instances(
         yield ShownInstance(
             name=name,
             given=name,
-            gold=_in_lines(gold),
-            answer=_in_lines(answer),
+            gold=_join_part_texts(gold),
+            answer=_join_part_texts(answer),
             gold_parts=gold,
             answer_parts=answer,
         )
 
 
-def _in_lines(parts: Sequence[AnswerPart]) -> str:
+def _join_part_texts(parts: Sequence[AnswerPart]) -> str:
     return "\n".join(text for part in parts for text in (part.note, part.name))
 
 
-def _ranks(side: Sequence[SystemScore | None]) -> list[int]:
+def _rank_scores(side: Sequence[SystemScore | None]) -> list[int]:
     scores = [0.0 if own is None else own.score for own in side]
     first: dict[float, int] = {}
     for rank, score in enumerate(sorted(scores, reverse=True), start=1):

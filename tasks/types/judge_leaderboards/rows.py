@@ -66,9 +66,9 @@ def read_rows(files: Files, measure: str, problems: Problems) -> list[Row]:
     for file in files:
         try:
             if _begins_as_json(file):
-                rows += _json_rows(file, seen, problems)
+                rows += _iterate_json_rows(file, seen, problems)
             else:
-                rows += _text_rows(file, measure, seen, problems)
+                rows += _iterate_text_rows(file, measure, seen, problems)
         except TooManyProblems:
             raise
         except InputRefused as refused:
@@ -81,9 +81,11 @@ def _begins_as_json(file: InputFile) -> bool:
     return begin.startswith((b"{", b"["))
 
 
-def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]:
+def _iterate_json_rows(
+    file: InputFile, seen: Seen, problems: Problems
+) -> Iterator[Row]:
     for record in read_records(file, problems):
-        faults = [*_row_faults(record)]
+        faults = [*_find_json_row_faults(record)]
         for message, expected in faults:
             problems.append(record.problem(message, expected))
         if faults:
@@ -96,10 +98,12 @@ def _json_rows(file: InputFile, seen: Seen, problems: Problems) -> Iterator[Row]
         if is_new(row, seen):
             yield row
         else:
-            problems.append(record.problem(_duplicate_message(row), _ONCE))
+            problems.append(
+                record.problem(_duplicate_message(row), _EXPECTED_UNIQUE_VALUES)
+            )
 
 
-def _row_faults(record: Record) -> Iterator[tuple[str, str]]:
+def _find_json_row_faults(record: Record) -> Iterator[tuple[str, str]]:
     """Yield an error message and the expected form for each faulty field in a JSON row
     of a leaderboard.
     """
@@ -110,19 +114,19 @@ def _row_faults(record: Record) -> Iterator[tuple[str, str]]:
         elif not isinstance(value, str | int) or isinstance(value, bool):
             yield f"“{name}” is {json_kind(value)}", "a text"
         elif not 0 < len(str(value)) <= MAX_NAME:
-            yield f"“{name}” has {len(str(value)):,} characters", _NAME
+            yield f"“{name}” has {len(str(value)):,} characters", _EXPECTED_NAME_LENGTH
     value = record.value.get("value")
     if "value" not in record.value:
         yield "“value” is missing", EXAMPLE
     elif not isinstance(value, int | float) or isinstance(value, bool):
         yield f"“value” is {json_kind(value)}", "a number"
     elif abs(value) > MAX_SIZE:
-        yield "“value” is too large", _NUMBER
+        yield "“value” is too large", _EXPECTED_NUMBER_SIZE
 
 
-_NAME = f"from 1 to {MAX_NAME} characters"
-_NUMBER = f"a number of at most {MAX_SIZE:g}"
-_ONCE = "each system once on a topic by a measure"
+_EXPECTED_NAME_LENGTH = f"from 1 to {MAX_NAME} characters"
+_EXPECTED_NUMBER_SIZE = f"a number of at most {MAX_SIZE:g}"
+_EXPECTED_UNIQUE_VALUES = "each system once on a topic by a measure"
 
 
 def is_new(row: Row, seen: Seen) -> bool:
@@ -140,31 +144,36 @@ def _duplicate_message(row: Row) -> str:
     return f"“{row.system}” has a second value of “{row.measure}” on “{row.topic}”"
 
 
-def _text_rows(
+def _iterate_text_rows(
     file: InputFile, measure: str, seen: Seen, problems: Problems
 ) -> Iterator[Row]:
-    lines = [*_lines(file, problems)]
+    lines = [*_iterate_equal_width_lines(file, problems)]
     if not lines:
         return
-    as_row = _form_of(file, lines, measure)
+    as_row = _choose_row_converter(file, lines, measure)
     for line in lines:
         (system, topic, own), text = as_row(line.cells)
         raw = " ".join(line.cells)
-        if (value := _number(text)) is None:
+        if (value := _parse_bounded_number(text)) is None:
             message = f"“{text[:40]}” is no number"
-            problems.append(file.problem(message, _NUMBER, line=line.line, raw=raw))
+            problems.append(
+                file.problem(message, _EXPECTED_NUMBER_SIZE, line=line.line, raw=raw)
+            )
             continue
         row = Row(line.line, system, topic, own, value)
         if is_new(row, seen):
             yield row
         else:
             problem = file.problem(
-                _duplicate_message(row), _ONCE, line=line.line, raw=raw
+                _duplicate_message(row),
+                _EXPECTED_UNIQUE_VALUES,
+                line=line.line,
+                raw=raw,
             )
             problems.append(problem)
 
 
-def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
+def _iterate_equal_width_lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
     """Yield those lines of a file that have as many cells as the first line. Lines with
     another number of cells are recorded as problems.
     """
@@ -176,7 +185,10 @@ def _lines(file: InputFile, problems: Problems) -> Iterator[Cells]:
         count = count or len(cells)
         longest = max(map(len, cells))
         if longest > MAX_NAME:
-            message, expected = f"a column has {longest:,} characters", _NAME
+            message, expected = (
+                f"a column has {longest:,} characters",
+                _EXPECTED_NAME_LENGTH,
+            )
         elif count not in FORMS:
             message, expected = f"a line of {len(cells)} columns", DESCRIBED
         elif len(cells) != count:
@@ -196,7 +208,7 @@ AsRow = Callable[[Sequence[str]], tuple[tuple[str, str, str], str]]
 OF_TREC_EVAL, OF_FOUR, OF_RANKING = FORMS = (3, 4, 6)
 
 
-def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
+def _choose_row_converter(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
     """Return a function that converts the cells of a line to a row of a leaderboard.
     Remove from ``lines`` each line in which trec_eval states the run's name.
 
@@ -206,16 +218,16 @@ def _form_of(file: InputFile, lines: list[Cells], measure: str) -> AsRow:
     if columns == OF_RANKING:
         return lambda cells: ((cells[2], cells[0], cells[5]), cells[4])
     if columns == OF_TREC_EVAL:
-        system = _run_name(file, lines)
+        system = _take_run_name(file, lines)
         return lambda cells: ((system, cells[1], cells[0]), cells[2])
     lines[:] = [
         line for line in lines if RUN_NAME not in (line.cells[1], line.cells[2])
     ]
-    place = _place_of_measure(file, lines, measure)
+    place = _find_measure_column(file, lines, measure)
     return lambda cells: ((cells[0], cells[3 - place], cells[place]), cells[3])
 
 
-def _run_name(file: InputFile, lines: list[Cells]) -> str:
+def _take_run_name(file: InputFile, lines: list[Cells]) -> str:
     names = {line.cells[2] for line in lines if line.cells[0] == RUN_NAME}
     lines[:] = [line for line in lines if line.cells[0] != RUN_NAME]
     if len(names) > 1:
@@ -227,7 +239,7 @@ def _run_name(file: InputFile, lines: list[Cells]) -> str:
     return name or file.base
 
 
-def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
+def _find_measure_column(file: InputFile, lines: Sequence[Cells], measure: str) -> int:
     """Return 1 or 2, the index of the column with the measure in a file with four
     columns. Of the columns 1 and 2, the column that is not returned contains the topic.
 
@@ -252,7 +264,7 @@ def _place_of_measure(file: InputFile, lines: Sequence[Cells], measure: str) -> 
     raise InputRefused([file.problem(message, expected)])
 
 
-def _number(text: str) -> float | None:
+def _parse_bounded_number(text: str) -> float | None:
     """Return the number that a text contains, or None if the text is no number or the
     number is infinite or too large.
     """

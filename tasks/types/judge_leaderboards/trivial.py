@@ -26,7 +26,7 @@ def trivial_runs(
     if is_quick and len(names) > MOST:
         return TrivialRuns(split=split)
 
-    def ordered(order: Sequence[str]) -> Files:
+    def make_ordered_leaderboard(order: Sequence[str]) -> Files:
         """Return a leaderboard file that ranks the systems in the given order, on each
         topic and overall.
         """
@@ -44,8 +44,9 @@ def trivial_runs(
 
     return TrivialRuns(
         split=split,
-        runs={FIRST: ordered(names)},
+        runs={FIRST: make_ordered_leaderboard(names)},
         draws=[
-            ordered(random_of(draw).sample(names, len(names))) for draw in range(DRAWS)
+            make_ordered_leaderboard(random_of(draw).sample(names, len(names)))
+            for draw in range(DRAWS)
         ],
     )

@@ -83,7 +83,7 @@ def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
     """
     if not MARK.search(sentence) or _is_too_long(sentence):
         return None
-    return _words(sentence, rules).text or None
+    return _split_words_and_marks(sentence, rules).text or None
 
 
 def split_into_claims(
@@ -98,8 +98,8 @@ def split_into_claims(
         remove = without_marks if rules.is_official else without_plain_marks
         whole = Claim(remove(sentence), tuple(marks(sentence)))
         return Sentence(sentence, (whole,), Fallback.TOO_LONG)
-    words = _words(sentence, rules)
-    nodes, lost = _nodes(words, parse, merge=rules.merge_groups)
+    words = _split_words_and_marks(sentence, rules)
+    nodes, lost = _match_groups_to_nodes(words, parse, merge=rules.merge_groups)
     if parse is None or parse.root is None or not nodes:
         return Sentence(
             sentence,
@@ -133,7 +133,7 @@ def _is_too_long(sentence: str) -> bool:
     return len(sentence) > MAX_CHARACTERS or len(sentence.split()) > MAX_WORDS
 
 
-def _words(sentence: str, rules: ClaimRules) -> Words:
+def _split_words_and_marks(sentence: str, rules: ClaimRules) -> Words:
     stripped = string.punctuation if rules.is_official else STRIPPED
     # Adjacent citation marks form a group, and other text is divided into words.
     # A group of marks is stored with the word before the group, or with the first word.
@@ -146,7 +146,7 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
     pieces = (
         piece
         for word in cleaned(sentence).split()
-        for piece in _AROUND_MARKS.split(word)
+        for piece in _SPLIT_AT_MARKS_PATTERN.split(word)
     )
     for piece in filter(None, pieces):
         if MARK.fullmatch(piece):
@@ -161,7 +161,7 @@ def _words(sentence: str, rules: ClaimRules) -> Words:
     return Words(tuple(words), groups, lost)
 
 
-def _nodes(
+def _match_groups_to_nodes(
     words: Words, parse: Parse | None, *, merge: bool
 ) -> tuple[dict[int, Marks], int]:
     nodes: dict[int, Marks] = {}
@@ -178,8 +178,8 @@ def _nodes(
     return nodes, lost
 
 
-_NEITHER_WORD_NOR_MARK = re.compile(r"[^\w\s\[\],]")
-_AROUND_MARKS = re.compile(f"({MARK.pattern})")
+_SIGNS_OUTSIDE_WORDS_AND_MARKS = re.compile(r"[^\w\s\[\],]")
+_SPLIT_AT_MARKS_PATTERN = re.compile(f"({MARK.pattern})")
 #: `STRIPPED` contains punctuation marks that are removed from both ends of words.
 #: Commas are not removed, because claims in the paper's figures contain commas.
 STRIPPED = string.punctuation.replace(",", "")
@@ -213,7 +213,7 @@ def cleaned(sentence: str) -> str:
     """Remove all characters of a sentence except letters, digits, underscores, white
     space, commas and square brackets.
     """
-    return _NEITHER_WORD_NOR_MARK.sub("", sentence)
+    return _SIGNS_OUTSIDE_WORDS_AND_MARKS.sub("", sentence)
 
 
 def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:
@@ -228,7 +228,7 @@ def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> 
 
 
 ROOT = "ROOT"
-_CONJUNCTIONS = frozenset({"cc", "CC"})
+_CONJUNCTION_RELATIONS = frozenset({"cc", "CC"})
 
 
 @dataclass(frozen=True)
@@ -279,21 +279,21 @@ class Tree:
         self._hung_twice: int | None = None
 
     def __contains__(self, node: int) -> bool:
-        return self._way_up(node)[-1] == self.root
+        return self._path_to_root(node)[-1] == self.root
 
     def separate(self, kept: int, other: int) -> None:
         """Remove the subtree with the cited token ``other`` from the tree, so that the
         tree contains the claim of the cited token ``kept``. The tree must contain the
         token ``kept`` and the token ``other``.
         """
-        above = self._way_up(kept)
-        top = next(node for node in self._way_up(other) if node in above)
-        if self._hung_twice in self._way_up(top):
+        above = self._path_to_root(kept)
+        top = next(node for node in self._path_to_root(other) if node in above)
+        if self._hung_twice in self._path_to_root(top):
             top = self.root
         if top == kept:
-            self._cut(self._child_towards(top, other))
+            self._detach_nodes(self._child_towards(top, other))
         elif top == other:
-            self._put_in_place_of(top, self._child_towards(top, kept))
+            self._replace_node_by_child(top, self._child_towards(top, kept))
         else:
             self._separate_children(
                 top, self._child_towards(top, kept), self._child_towards(top, other)
@@ -319,32 +319,36 @@ class Tree:
         between = [
             one
             for one in inside
-            if tokens[one] == "," or self._relation[one] in _CONJUNCTIONS
+            if tokens[one] == "," or self._relation[one] in _CONJUNCTION_RELATIONS
         ]
         if not between:
             if top == self.root:
-                self._keep_only(kept)
+                self._make_only_root(kept)
             else:
-                self._cut(other)
+                self._detach_nodes(other)
         elif kept < other:
-            if top == self.root and self._is_opening(kept):
-                self._keep_only(kept)
+            if top == self.root and self._is_introductory_phrase(kept):
+                self._make_only_root(kept)
             else:
-                self._cut(other, *between)
+                self._detach_nodes(other, *between)
         elif top != self.root:
-            self._cut(*(child for child in self._children[top] if child != kept))
-        elif self._is_opening(other):
-            self._cut(other, *between)
+            self._detach_nodes(
+                *(child for child in self._children[top] if child != kept)
+            )
+        elif self._is_introductory_phrase(other):
+            self._detach_nodes(other, *between)
         else:
-            self._keep_only(kept)
+            self._make_only_root(kept)
 
-    def _keep_only(self, node: int) -> None:
+    def _make_only_root(self, node: int) -> None:
         self.root, self._hung_twice = node, None
 
-    def _is_opening(self, node: int) -> bool:
-        return self._relation[node] in ("prep", "advcl") and node in self._way_up(0)
+    def _is_introductory_phrase(self, node: int) -> bool:
+        return self._relation[node] in ("prep", "advcl") and node in self._path_to_root(
+            0
+        )
 
-    def _put_in_place_of(self, top: int, child: int) -> None:
+    def _replace_node_by_child(self, top: int, child: int) -> None:
         self._relation[child] = None
         if top == self.root:
             self._hung_twice = child
@@ -354,16 +358,16 @@ class Tree:
         self._children[above].append(child)
         self._parent[child] = above
 
-    def _cut(self, *nodes: int) -> None:
+    def _detach_nodes(self, *nodes: int) -> None:
         for node in nodes:
             self._children[self._parent.pop(node)].remove(node)
 
-    def _way_up(self, node: int) -> list[int]:
+    def _path_to_root(self, node: int) -> list[int]:
         way = [node]
         while way[-1] != self.root and way[-1] in self._parent:
             way.append(self._parent[way[-1]])
         return way
 
     def _child_towards(self, top: int, node: int) -> int:
-        way = self._way_up(node)
+        way = self._path_to_root(node)
         return way[way.index(top) - 1]

@@ -14,32 +14,47 @@ from itertools import pairwise
 #: `VERSION` must be increased when a change of the rules splits any text differently.
 VERSION = "markdown-1"
 
-#: `_QUOTE`, `_BULLET`, `_NUMBER` and `_LETTER` match signs at line beginnings.
-_QUOTE = re.compile(r"\s*>\s?")
+#: The patterns of block quotes, bullets and list items match signs at line beginnings.
+_BLOCK_QUOTE_PATTERN = re.compile(r"\s*>\s?")
 _BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
-_NUMBER = re.compile(
+_LIST_NUMBER_PATTERN = re.compile(
     r"\s*(?:[(（]?\d{1,3}(?:[.)](?=\s|[^\x00-\x7f])|[、．）])"
     r"|[①-⑳]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])\s*"
 )
-_LETTER = re.compile(r"\s*[(（]?(?P<letter>[A-Za-z]|[ivxIVX]{2,5})[.)）](?=\s)\s*")
-_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_LIST_LETTER_PATTERN = re.compile(
+    r"\s*[(（]?(?P<letter>[A-Za-z]|[ivxIVX]{2,5})[.)）](?=\s)\s*"
+)
+_ROMAN_NUMERALS = (
+    "i",
+    "ii",
+    "iii",
+    "iv",
+    "v",
+    "vi",
+    "vii",
+    "viii",
+    "ix",
+    "x",
+    "xi",
+    "xii",
+)
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
-_FENCE = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
-#: `_DEFINITION` matches Markdown lines that define a footnote or a numbered source.
-_DEFINITION = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
-#: `_BARE` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
-_BARE = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
-#: `_TAG` matches HTML tags for type styles, which are removed from Markdown.
-_TAG = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
-_BREAK = re.compile(r"<br ?/?>")
-_IN_BOLD = re.compile(
+_CODE_FENCE_PATTERN = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
+#: `_FOOTNOTE_DEFINITION_PATTERN` matches Markdown lines that define a footnote or a numbered source.
+_FOOTNOTE_DEFINITION_PATTERN = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
+#: `_EMPTY_BULLET_OR_ALERT` matches a bullet without text, or a GitHub alert such as `[!NOTE]`.
+_EMPTY_BULLET_OR_ALERT = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
+#: `_STYLE_TAG_PATTERN` matches HTML tags for type styles, which are removed from Markdown.
+_STYLE_TAG_PATTERN = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
+_LINE_BREAK_TAG = re.compile(r"<br ?/?>")
+_BOLD_LINE_PATTERN = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
-_ENDS = (".", "!", "?", "。", "！", "？")
-#: A Markdown line with an ending in `_HARD_BREAKS` ends its paragraph.
-_HARD_BREAKS = ("  ", "\\")
-_TABLE_SIGNS = frozenset("|-: \t>")
+_SENTENCE_END_SIGNS = (".", "!", "?", "。", "！", "？")
+#: A Markdown line with an ending in `_HARD_BREAK_ENDINGS` ends its paragraph.
+_HARD_BREAK_ENDINGS = ("  ", "\\")
+_DELIMITER_ROW_CHARACTERS = frozenset("|-: \t>")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
 
 
@@ -60,13 +75,18 @@ def blocks(text: str) -> list[Block]:
     their order. Blocks of the Markdown text that contain no text are left out.
     """
     found = (
-        replace(block, text=without_emphasis(_BREAK.sub(" ", _TAG.sub("", block.text))))
+        replace(
+            block,
+            text=without_emphasis(
+                _LINE_BREAK_TAG.sub(" ", _STYLE_TAG_PATTERN.sub("", block.text))
+            ),
+        )
         for block in _join_lines(text.splitlines())
     )
     return [block for block in found if block.text]
 
 
-class _Kind(Enum):
+class _LineKind(Enum):
     END, HEADING, ROW, ITEM, TEXT = range(5)
 
 
@@ -74,136 +94,155 @@ def _join_lines(lines: list[str]) -> Iterator[Block]:
     """Join the lines of each paragraph and of each list item in a Markdown text."""
     paragraph: list[str] = []
     is_item = False
-    for kind, text in _lines(lines):
-        if paragraph and kind is not _Kind.TEXT:
+    for kind, text in _classify_lines(lines):
+        if paragraph and kind is not _LineKind.TEXT:
             yield Block(" ".join(paragraph), is_item=is_item)
             paragraph = []
-        if kind in (_Kind.HEADING, _Kind.ROW):
-            yield Block(text, makes_claims=kind is _Kind.ROW)
-        elif kind is not _Kind.END:
-            is_item = is_item if paragraph else kind is _Kind.ITEM
+        if kind in (_LineKind.HEADING, _LineKind.ROW):
+            yield Block(text, makes_claims=kind is _LineKind.ROW)
+        elif kind is not _LineKind.END:
+            is_item = is_item if paragraph else kind is _LineKind.ITEM
             paragraph.append(text)
     if paragraph:
         yield Block(" ".join(paragraph), is_item=is_item)
 
 
-def _lines(lines: list[str]) -> Iterator[tuple[_Kind, str]]:
+def _classify_lines(lines: list[str]) -> Iterator[tuple[_LineKind, str]]:
     """Yield the kind of each Markdown line, such as heading or list item, and the text
     of the line without Markdown syntax.
     """
-    listed = _listed_letters(lines)
+    listed = _find_list_letters(lines)
     is_in_table = is_in_paragraph = False
     for line, following in pairwise([*lines, ""]):
-        quoted = _end_of_match(_QUOTE, line)
+        quoted = _skip_repeated_matches(_BLOCK_QUOTE_PATTERN, line)
         bare = line[quoted:].strip()
         is_below_header = is_in_table
-        is_in_table = "|" in bare and (is_in_table or _is_delimiter(following))
-        if is_in_table or _is_bare_row(bare):
+        is_in_table = "|" in bare and (
+            is_in_table or _is_table_delimiter_row(following)
+        )
+        if is_in_table or _has_outer_table_bars(bare):
             is_header = is_in_table and not is_below_header
-            found = _Kind.HEADING if is_header else _Kind.ROW, _cell_texts(bare)
-        elif _is_no_text(bare):
-            found = _Kind.END, ""
+            found = (
+                _LineKind.HEADING if is_header else _LineKind.ROW,
+                _join_cell_texts(bare),
+            )
+        elif _is_line_without_text(bare):
+            found = _LineKind.END, ""
         else:
-            found = _line_of_text(line, quoted, following, listed)
+            found = _classify_text_line(line, quoted, following, listed)
             if not is_in_paragraph and _is_underlined(found[1], following):
-                found = _Kind.HEADING, found[1]
-        is_in_paragraph = found[0] in (_Kind.ITEM, _Kind.TEXT)
-        if not (is_in_table and _is_delimiter(bare)):
+                found = _LineKind.HEADING, found[1]
+        is_in_paragraph = found[0] in (_LineKind.ITEM, _LineKind.TEXT)
+        if not (is_in_table and _is_table_delimiter_row(bare)):
             yield found
-        if is_in_paragraph and line.endswith(_HARD_BREAKS):
+        if is_in_paragraph and line.endswith(_HARD_BREAK_ENDINGS):
             is_in_paragraph = False
-            yield _Kind.END, ""
+            yield _LineKind.END, ""
 
 
-def _line_of_text(
+def _classify_text_line(
     line: str, quoted: int, following: str, listed: frozenset[str]
-) -> tuple[_Kind, str]:
-    start = quoted + _past_markers(line[quoted:], listed)
+) -> tuple[_LineKind, str]:
+    start = quoted + _skip_list_markers(line[quoted:], listed)
     content = line[start:].strip()
     is_item = start > quoted
     if heading := _HEADING.fullmatch(line[start:]):
-        return _Kind.HEADING, heading["text"].rstrip("# \t")
-    bold = _IN_BOLD.fullmatch(content)
+        return _LineKind.HEADING, heading["text"].rstrip("# \t")
+    bold = _BOLD_LINE_PATTERN.fullmatch(content)
     # A list item in bold type is a heading only if the next line is indented further.
-    has_content_below = not is_item or _indentation(following) > _indentation(line)
-    if bold and has_content_below and not bold["text"].endswith(_ENDS):
-        return _Kind.HEADING, content
-    return _Kind.ITEM if is_item else _Kind.TEXT, content.removesuffix("\\")
+    has_content_below = not is_item or _count_leading_blanks(
+        following
+    ) > _count_leading_blanks(line)
+    if bold and has_content_below and not bold["text"].endswith(_SENTENCE_END_SIGNS):
+        return _LineKind.HEADING, content
+    return _LineKind.ITEM if is_item else _LineKind.TEXT, content.removesuffix("\\")
 
 
-def _cell_texts(row: str) -> str:
+def _join_cell_texts(row: str) -> str:
     """Return the texts of the cells in a table row, joined by spaces."""
     return " ".join(filter(None, map(str.strip, row.strip("|").split("|"))))
 
 
-def _end_of_match(pattern: re.Pattern[str], line: str) -> int:
+def _skip_repeated_matches(pattern: re.Pattern[str], line: str) -> int:
     place = 0
     while match := pattern.match(line, place):
         place = match.end()
     return place
 
 
-def _past_markers(line: str, listed: frozenset[str]) -> int:
+def _skip_list_markers(line: str, listed: frozenset[str]) -> int:
     """Return the position at which the text of a Markdown list item begins after its
     bullet or number. Return 0 if the Markdown line is not a list item.
     """
     place = 0
     while True:
-        found = _BULLET.match(line, place) or _NUMBER.match(line, place)
-        letter = None if found else _LETTER.match(line, place)
+        found = _BULLET.match(line, place) or _LIST_NUMBER_PATTERN.match(line, place)
+        letter = None if found else _LIST_LETTER_PATTERN.match(line, place)
         if letter and (letter["letter"] in listed or ")" in letter[0]):
             found = letter
-        found = found or (_QUOTE.match(line, place) if place else None)
+        found = found or (_BLOCK_QUOTE_PATTERN.match(line, place) if place else None)
         if not found or found.end() == len(line):
             return place
         place = found.end()
 
 
-def _listed_letters(lines: Iterable[str]) -> frozenset[str]:
+def _find_list_letters(lines: Iterable[str]) -> frozenset[str]:
     letters = {
         match["letter"]
         for line in lines
-        if (match := _LETTER.match(line, _end_of_match(_QUOTE, line)))
+        if (
+            match := _LIST_LETTER_PATTERN.match(
+                line, _skip_repeated_matches(_BLOCK_QUOTE_PATTERN, line)
+            )
+        )
     }
     return frozenset(
-        letter for letter in letters if not letters.isdisjoint(_neighbours(letter))
+        letter
+        for letter in letters
+        if not letters.isdisjoint(_iterate_neighbouring_letters(letter))
     )
 
 
-def _neighbours(letter: str) -> Iterator[str]:
+def _iterate_neighbouring_letters(letter: str) -> Iterator[str]:
     if len(letter) == 1:
         yield from (chr(ord(letter) - 1), chr(ord(letter) + 1))
-    if letter.lower() in _ROMAN:
-        place = _ROMAN.index(letter.lower())
-        for other in _ROMAN[max(0, place - 1) : place + 2]:
+    if letter.lower() in _ROMAN_NUMERALS:
+        place = _ROMAN_NUMERALS.index(letter.lower())
+        for other in _ROMAN_NUMERALS[max(0, place - 1) : place + 2]:
             if other != letter.lower():
                 yield other if letter.islower() else other.upper()
 
 
-def _is_no_text(bare: str) -> bool:
-    if not bare or _is_rule(bare) or _BARE.fullmatch(bare):
+def _is_line_without_text(bare: str) -> bool:
+    if not bare or _is_horizontal_rule(bare) or _EMPTY_BULLET_OR_ALERT.fullmatch(bare):
         return True
-    return bool(_FENCE.match(bare) or _DEFINITION.match(bare))
+    return bool(
+        _CODE_FENCE_PATTERN.match(bare) or _FOOTNOTE_DEFINITION_PATTERN.match(bare)
+    )
 
 
-def _is_rule(bare: str) -> bool:
+def _is_horizontal_rule(bare: str) -> bool:
     """Return True if a line is a horizontal rule or the underline of a heading."""
     signs = "".join(bare.split())
     return len(signs) > 2 and signs[0] in "-*_=" and not signs.strip(signs[0])
 
 
-def _is_bare_row(bare: str) -> bool:
+def _has_outer_table_bars(bare: str) -> bool:
     """Return True if a line begins and ends with a vertical bar, as rows of Markdown
     tables do.
     """
     return len(bare) > 2 and bare[0] == bare[-1] == "|" and bool(bare.strip("| "))
 
 
-def _is_delimiter(line: str) -> bool:
+def _is_table_delimiter_row(line: str) -> bool:
     """Return True if a line consists of hyphens and vertical bars, as the line below
     the header of a Markdown table does.
     """
-    return "|" in line and "-" in line and _TABLE_SIGNS.issuperset(line.strip())
+    return (
+        "|" in line
+        and "-" in line
+        and _DELIMITER_ROW_CHARACTERS.issuperset(line.strip())
+    )
 
 
 def _is_underlined(text: str, following: str) -> bool:
@@ -213,10 +252,14 @@ def _is_underlined(text: str, following: str) -> bool:
     """
     sign = following.strip()[:1]
     is_line = sign in ("=", "-") and not following.strip().strip(sign)
-    return is_line and len(following.strip()) > 2 and not text.endswith((*_ENDS, "]"))
+    return (
+        is_line
+        and len(following.strip()) > 2
+        and not text.endswith((*_SENTENCE_END_SIGNS, "]"))
+    )
 
 
-def _indentation(line: str) -> int:
+def _count_leading_blanks(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else 0
 
 

@@ -72,17 +72,24 @@ OPTIONS = (
     TOKENIZER,
 )
 
-_CLAIMS = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
-_SENTENCES = (ENTAILMENT.name, SPLITTER.name)
-_BOTH_PARTS = ("recall", "precision")
-_ALL_MARKS = metric_refs(
-    "alce_{}_all_marks", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS, all_marks=True
+_CLAIM_OPTION_NAMES = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
+_SENTENCE_OPTION_NAMES = (ENTAILMENT.name, SPLITTER.name)
+_RECALL_AND_PRECISION = ("recall", "precision")
+_ALCE_METRICS_OF_ALL_MARKS = metric_refs(
+    "alce_{}_all_marks",
+    "aliice:Alce",
+    *_SENTENCE_OPTION_NAMES,
+    parts=_RECALL_AND_PRECISION,
+    all_marks=True,
 )
-_ALIICE = metric_refs(
-    "aliice_{}", "aliice:Aliice", *_CLAIMS, parts=("f1", *_BOTH_PARTS)
+_ALIICE_METRICS = metric_refs(
+    "aliice_{}",
+    "aliice:Aliice",
+    *_CLAIM_OPTION_NAMES,
+    parts=("f1", *_RECALL_AND_PRECISION),
 )
-_PER_CLAIM = ("f1", "precision")
-_OF_BOTH = (
+_F1_AND_PRECISION = ("f1", "precision")
+_METRICS_OF_BOTH_RULES = (
     *(
         metric_ref(f"em_{column}", "answers:ExactMatch", column=column)
         for column in ("recall", "all")
@@ -103,36 +110,49 @@ _OF_BOTH = (
     metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
     metric_ref("positional_share", "answers:PositionalShare", column="positional"),
     *metric_refs(
-        "aliice_{}_deviation", "aliice:AliiceDeviation", *_CLAIMS, parts=_BOTH_PARTS
+        "aliice_{}_deviation",
+        "aliice:AliiceDeviation",
+        *_CLAIM_OPTION_NAMES,
+        parts=_RECALL_AND_PRECISION,
     ),
 )
 RULES = {
     CORRECTED: (
-        *_ALIICE,
+        *_ALIICE_METRICS,
         *metric_refs(
             "aliice_{}_per_claim",
             "aliice:Aliice",
-            *_CLAIMS,
-            parts=_PER_CLAIM,
+            *_CLAIM_OPTION_NAMES,
+            parts=_F1_AND_PRECISION,
             per_claim=True,
         ),
         metric_ref("cvcp", "answers:Cvcp", SPLITTER.name),
         metric_ref("cvcp_pooled", "answers:Cvcp", SPLITTER.name, is_pooled=True),
-        *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=("f1", *_BOTH_PARTS)),
-        *_ALL_MARKS,
-        *_OF_BOTH,
+        *metric_refs(
+            "alce_{}",
+            "aliice:Alce",
+            *_SENTENCE_OPTION_NAMES,
+            parts=("f1", *_RECALL_AND_PRECISION),
+        ),
+        *_ALCE_METRICS_OF_ALL_MARKS,
+        *_METRICS_OF_BOTH_RULES,
     ),
     OFFICIAL: (
-        *_ALIICE,
+        *_ALIICE_METRICS,
         metric_ref("cvcp", "answers:Cvcp", SPLITTER.name, is_pooled=True),
-        *metric_refs("alce_{}", "aliice:Alce", *_SENTENCES, parts=_BOTH_PARTS),
-        *_ALL_MARKS,
-        *_OF_BOTH,
+        *metric_refs(
+            "alce_{}",
+            "aliice:Alce",
+            *_SENTENCE_OPTION_NAMES,
+            parts=_RECALL_AND_PRECISION,
+        ),
+        *_ALCE_METRICS_OF_ALL_MARKS,
+        *_METRICS_OF_BOTH_RULES,
         *metric_refs(
             "aliice_{}_by_sentence",
             "aliice:AliiceBySentence",
-            *_CLAIMS,
-            parts=_BOTH_PARTS,
+            *_CLAIM_OPTION_NAMES,
+            parts=_RECALL_AND_PRECISION,
         ),
     ),
 }

@@ -56,7 +56,7 @@ def parses_of(texts: Iterable[str], option: str) -> dict[str, Parse]:
     if chosen == RULES:
         return {text: rule_parser.parse(text) for text in distinct}
     parser_name(chosen)
-    parsed = file_parses if _is_file(chosen) else pipeline_parses
+    parsed = file_parses if _names_parse_file(chosen) else pipeline_parses
     return dict(zip(distinct, parsed(distinct, chosen), strict=True))
 
 
@@ -67,7 +67,7 @@ def parser_name(option: str) -> str:
     chosen = chosen_parser(option)
     if chosen == RULES:
         return rule_parser.VERSION
-    return parses_name(chosen) if _is_file(chosen) else pipeline_name(chosen)
+    return parses_name(chosen) if _names_parse_file(chosen) else pipeline_name(chosen)
 
 
 def parser_place(option: str) -> str:
@@ -79,10 +79,10 @@ def parser_place(option: str) -> str:
 
 def rests_on_spacy(option: str) -> bool:
     chosen = chosen_parser(option)
-    return chosen != RULES and not _is_file(chosen)
+    return chosen != RULES and not _names_parse_file(chosen)
 
 
-def _is_file(option: str) -> bool:
+def _names_parse_file(option: str) -> bool:
     return option.endswith(".jsonl")
 
 
@@ -115,7 +115,7 @@ def _read_parses(path: str, name: str) -> Mapping[str, Parse]:
     parses: dict[str, Parse] = {}
     for file in open_input(Path(path)):
         for line, record, raw in json_lines(file, problems):
-            faults = list(_parse_faults(record))
+            faults = list(_find_parse_faults(record))
             problems += [
                 file.problem(fault, EXAMPLE, line=line, raw=raw) for fault in faults
             ]
@@ -128,7 +128,7 @@ def _read_parses(path: str, name: str) -> Mapping[str, Parse]:
     return parses
 
 
-def _parse_faults(record: Mapping[str, Any]) -> Iterator[str]:
+def _find_parse_faults(record: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(record.get("text"), str):
         yield "“text” is no text"
     for key, kind in (("tokens", str), ("heads", int), ("relations", str)):
@@ -190,7 +190,10 @@ def _file_digest(path: Path, changed: int, size: int) -> str:
 NOT_NEEDED = ["attribute_ruler", "entity_linker", "entity_ruler", "lemmatizer"]
 NOT_NEEDED += ["ner", "senter", "tagger", "textcat"]
 BATCH = 128
-_HOW = "`make models` installs what sentences are parsed with, and scoring goes on by itself when it is there"
+_INSTALLATION_ADVICE = (
+    "`make models` installs what sentences are parsed with, and scoring goes on by itself "
+    "when it is there"
+)
 
 
 def pipeline_parses(texts: Sequence[str], pipeline: str) -> list[Parse]:
@@ -227,7 +230,7 @@ def pipeline_name(pipeline: str) -> str:
             meta = json.loads((folder / "meta.json").read_bytes())
             described = f"{meta['lang']}_{meta['name']}-{meta['version']}"
         return f"{described}-{folder_digest(folder)}"
-    message = f"the spaCy pipeline {pipeline} is not installed: {_HOW}"
+    message = f"the spaCy pipeline {pipeline} is not installed: {_INSTALLATION_ADVICE}"
     another = "the option parser=PATH_OR_NAME names another"
     with needed(f"{message}; {another}", metadata.PackageNotFoundError, ValueError):
         return f"{pipeline}-{metadata.version(pipeline)}"
@@ -239,7 +242,7 @@ def pipeline_place(pipeline: str) -> str:
     """
     pipeline_name(pipeline)
     if find_spec("spacy") is None:
-        raise Unavailable(f"spaCy is not installed: {_HOW}")
+        raise Unavailable(f"spaCy is not installed: {_INSTALLATION_ADVICE}")
     if Path(pipeline).is_dir():
         return str(Path(pipeline).resolve())
     spec = find_spec(pipeline.replace("-", "_"))
@@ -248,7 +251,7 @@ def pipeline_place(pipeline: str) -> str:
 
 @lru_cache(maxsize=2)
 def loaded(pipeline: str) -> Any:
-    with needed(f"spaCy is not installed: {_HOW}"):
+    with needed(f"spaCy is not installed: {_INSTALLATION_ADVICE}"):
         import spacy
     with needed(
         f"the spaCy pipeline {pipeline} cannot be loaded: {{}}", OSError, ValueError

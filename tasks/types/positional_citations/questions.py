@@ -174,7 +174,7 @@ def read_questions(files: Files) -> tuple[Question, ...]:
             else ()
         ):
             faults = [
-                record.problem(*fault) for fault in _question_faults(record.value)
+                record.problem(*fault) for fault in _find_question_faults(record.value)
             ]
             name = record.id or str(record.item)
             if name in questions:
@@ -236,10 +236,10 @@ def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Que
     )
 
 
-def _question_faults(value: Mapping[str, Any]) -> Faults:
+def _find_question_faults(value: Mapping[str, Any]) -> Faults:
     if not isinstance(value.get("question"), str):
         yield f"“question” is {_kind_of_value(value, 'question')}", "a text"
-    yield from _list_faults(value, "docs", "text", str)
+    yield from _find_list_faults(value, "docs", "text", str)
     passages = value.get("docs")
     for position, passage in enumerate(
         passages if isinstance(passages, list) else (), start=1
@@ -251,9 +251,9 @@ def _question_faults(value: Mapping[str, Any]) -> Faults:
                     "a text",
                 )
     if value.get("qa_pairs") is not None:
-        yield from _list_faults(value, "qa_pairs", "short_answers", list)
+        yield from _find_list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
-        yield from _list_faults(value, "annotations", "long_answer", str)
+        yield from _find_list_faults(value, "annotations", "long_answer", str)
     if not are_texts(value.get("claims") or []):
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
@@ -266,7 +266,9 @@ def _question_faults(value: Mapping[str, Any]) -> Faults:
         )
 
 
-def _list_faults(value: Mapping[str, Any], key: str, part: str, kind: type) -> Faults:
+def _find_list_faults(
+    value: Mapping[str, Any], key: str, part: str, kind: type
+) -> Faults:
     expected = f"a list of objects with “{part}”"
     items = value.get(key)
     if not isinstance(items, list):
@@ -336,9 +338,9 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
     return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
 
 
-#: `_FALLBACKS` maps reasons for keeping a sentence whole to names of counters.
+#: `_COUNTER_OF_UNSPLIT_REASON` maps reasons for keeping a sentence whole to names of counters.
 #: Leaderboards display the number of sentences that were not split, beside the scores.
-_FALLBACKS = {
+_COUNTER_OF_UNSPLIT_REASON = {
     atomic.Fallback.TOO_LONG: "sentences_too_long",
     atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
     atomic.Fallback.UNMATCHED: "sentences_unmatched",
@@ -353,7 +355,7 @@ NOTES = (
     "out_of_range_marks",
     "out_of_range_claims",
     "lost_groups",
-    *_FALLBACKS.values(),
+    *_COUNTER_OF_UNSPLIT_REASON.values(),
 )
 
 
@@ -364,7 +366,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
     Under the official rules, questions that the run does not answer have no row.
     """
-    reader = _Reader(run, rules, options)
+    reader = _AnswerSplitter(run, rules, options)
     notes = Counter(dict.fromkeys(NOTES, 0))
     rows: list[tuple[Question, Part | None]] = []
     questions = split.content
@@ -407,19 +409,21 @@ def in_normal_form(question: Question) -> Question:
             replace(passage, title=nfc(passage.title), text=nfc(passage.text))
             for passage in question.passages
         ),
-        short_answers=_composed_lists(question.short_answers),
+        short_answers=_normalise_lists_to_nfc(question.short_answers),
         references=tuple(map(nfc, question.references)),
-        answers=_composed_lists(question.answers),
+        answers=_normalise_lists_to_nfc(question.answers),
         claims=tuple(map(nfc, question.claims)),
         answer=nfc(question.answer),
     )
 
 
-def _composed_lists(lists: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def _normalise_lists_to_nfc(
+    lists: tuple[tuple[str, ...], ...],
+) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(nfc, texts)) for texts in lists)
 
 
-class _Reader:
+class _AnswerSplitter:
     """Splits all answers of a run into sentences and claims. A sentence that occurs
     several times in the run is parsed only once.
     """
@@ -465,12 +469,12 @@ class _Reader:
             for text, parse in known.items()
         }
 
-    def _without_marks(self, sentence: str) -> str:
+    def _remove_citation_marks(self, sentence: str) -> str:
         if self.is_official:
             return marking.without_marks(sentence)
         return marking.without_plain_marks(sentence)
 
-    def _alce_marks(self, sentence: str) -> list[int]:
+    def _find_alce_marks(self, sentence: str) -> list[int]:
         if not self.is_official:
             return marking.marks(sentence)
         return [marking.number(mark) for mark in marking.ALCE_MARK.findall(sentence)]
@@ -517,12 +521,12 @@ class _Reader:
                         place=nth,
                     )
         for text in self._for_alce[question.id]:
-            cited = tuple(self._alce_marks(text))
+            cited = tuple(self._find_alce_marks(text))
             features = {
                 **common,
                 **sentence_features(self._sentences[text], len(cited)),
             }
-            plain = self._without_marks(text).strip()
+            plain = self._remove_citation_marks(text).strip()
             yield AlceSentence(
                 question=question, features=features, text=plain, marks=cited
             )
@@ -545,7 +549,8 @@ class _Reader:
         for sentence in sentences:
             given = marking.marks(sentence.text)
             has_words = any(
-                character.isalnum() for character in self._without_marks(sentence.text)
+                character.isalnum()
+                for character in self._remove_citation_marks(sentence.text)
             )
             notes["sentences"] += has_words
             notes["uncited_sentences"] += has_words and not given
@@ -556,7 +561,7 @@ class _Reader:
             )
             notes["lost_groups"] += sentence.lost
             if sentence.fallback:
-                notes[_FALLBACKS[sentence.fallback]] += 1
+                notes[_COUNTER_OF_UNSPLIT_REASON[sentence.fallback]] += 1
 
 
 #: `Features` maps breakdowns of scores to the classes to which a row belongs.
@@ -639,22 +644,22 @@ def sentence_features(
     """
     count_here = len(marking.marks(sentence.text)) if count is None else count
     return {
-        "marks_per_sentence": (_counted(count_here, 4),),
+        "marks_per_sentence": (_format_capped_count(count_here, 4),),
         "mark_position": tuple(
             dict.fromkeys(map(marking.third, marking.positions(sentence.text).units))
         ),
-        "claims_per_sentence": (_counted(len(sentence.claims), 3),)
+        "claims_per_sentence": (_format_capped_count(len(sentence.claims), 3),)
         if count_here
         else (),
         "sentence_length": (
-            _length_class(len(marking.without_marks(sentence.text).split())),
+            _name_length_class(len(marking.without_marks(sentence.text).split())),
         )
         if count_here
         else (),
     }
 
 
-def _length_class(words: int) -> str:
+def _name_length_class(words: int) -> str:
     """Return the class of a cited sentence by its number of words. Sentences in the
     class with most words are not split into claims.
     """
@@ -664,7 +669,7 @@ def _length_class(words: int) -> str:
     return f"up to {SHORT_WORDS} words" if words <= SHORT_WORDS else usual
 
 
-def _counted(count: int, most: int) -> str:
+def _format_capped_count(count: int, most: int) -> str:
     return str(count) if count < most else f"{most} or more"
 
 

@@ -23,13 +23,13 @@ _Tag = Enum(
 )
 
 
-def _words(listed: str) -> frozenset[str]:
+def _split_word_list(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-#: `_LISTED` maps words to tags, such as `and` to CONJUNCTION.
-#: The ending and the neighbours of a word outside `_LISTED` determine its tag.
-_LISTED = {
+#: `_TAG_BY_WORD` maps words to tags, such as `and` to CONJUNCTION.
+#: The ending and the neighbours of a word outside `_TAG_BY_WORD` determine its tag.
+_TAG_BY_WORD = {
     word: tag
     for tag, words in {
         _Tag.COMMA: ",",
@@ -53,13 +53,13 @@ _LISTED = {
     }.items()
     for word in words.split()
 }
-_BEGINS_A_PHRASE = _words(
+_PHRASE_BEGINNING_WORDS = _split_word_list(
     "a an the this these those each every some any no all both another its their his her our my your "
     "i he she it they we you"
 )
-_PRONOUNS = _words("i he she it they we you them him us me there")
-_INSIDE_A_PHRASE = (_BEGINS_A_PHRASE - _PRONOUNS) | {"most", "more"}
-_MONTHS = _words(
+_PRONOUNS = _split_word_list("i he she it they we you them him us me there")
+_DETERMINERS_AND_DEGREE_WORDS = (_PHRASE_BEGINNING_WORDS - _PRONOUNS) | {"most", "more"}
+_MONTHS = _split_word_list(
     "january february march april may june july august september october november december"
 )
 #: `_TOKEN` divides a text into the same tokens as spaCy, such as words and commas.
@@ -69,10 +69,10 @@ _TOKEN = re.compile(
     r"|(?:[^\s,]|,(?=\d))+",
     re.IGNORECASE,
 )
-_OF_VERBS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
-_BREAKS = (_Tag.COMMA, _Tag.SPACE)
-#: `_NO_VERBS` lists words that end in -ed or -ing but are not verbs.
-_NO_VERBS = _words(
+_VERB_GROUP_TAGS = (_Tag.AUXILIARY, _Tag.VERB, _Tag.ADVERB)
+_COMMA_AND_SPACE_TAGS = (_Tag.COMMA, _Tag.SPACE)
+#: `_NOUNS_WITH_VERB_ENDINGS` lists words that end in -ed or -ing but are not verbs.
+_NOUNS_WITH_VERB_ENDINGS = _split_word_list(
     "need seed feed speed breed indeed hundred sacred thing something king ring spring"
 )
 _YEAR = re.compile(r"\d{4}")
@@ -80,10 +80,10 @@ _YEAR = re.compile(r"\d{4}")
 
 def parse(text: str) -> Parse:
     tokens = _TOKEN.findall(text)
-    return _Sentence(tokens).parsed() if tokens else Parse((), (), ())
+    return _SentenceParser(tokens).parsed() if tokens else Parse((), (), ())
 
 
-class _Sentence:
+class _SentenceParser:
     """The state of the parser, which reads the tokens of a sentence once from left to
     right. Words that depend on a verb but precede the verb are stored until the parser
     reaches the verb.
@@ -96,7 +96,7 @@ class _Sentence:
         self._relations = ["dep"] * len(tokens)
         self._tags = [_Tag.NOUN] * len(tokens)
         for place in range(len(tokens)):
-            self._tags[place] = self._tag(place)
+            self._tags[place] = self._tag_word(place)
         #: `_verb` is the index of the verb in the current clause, or None.
         #: `_waiting` contains words that depend on the next verb, with relations.
         self._verb: int | None = None
@@ -123,7 +123,7 @@ class _Sentence:
     def parsed(self) -> Parse:
         place = 0
         while place < len(self._tokens):
-            place = self._take(place)
+            place = self._parse_token(place)
         root = self._main
         if root is None:
             # Without a recognised main verb, the first verb is the root.
@@ -138,7 +138,7 @@ class _Sentence:
             if token == root:
                 self._heads[token], self._relations[token] = token, ROOT
             elif head is None:
-                self._hang(token, root, self._relations[token])
+                self._attach_token(token, root, self._relations[token])
         return Parse(
             tuple(self._tokens),
             tuple(head or 0 for head in self._heads),
@@ -146,13 +146,13 @@ class _Sentence:
         )
 
     @property
-    def _clause(self) -> int | None:
+    def _clause_head(self) -> int | None:
         return self._finite if self._finite is not None else self._verb
 
-    def _hang(self, token: int, head: int | None, relation: str) -> None:
+    def _attach_token(self, token: int, head: int | None, relation: str) -> None:
         self._heads[token], self._relations[token] = head, relation
 
-    def _tag(self, place: int) -> _Tag:
+    def _tag_word(self, place: int) -> _Tag:
         word, before = self._low[place], self._tags[place - 1] if place else _Tag.COMMA
         before = _Tag.COMMA if before is _Tag.SPACE else before
         if not word.strip():
@@ -163,11 +163,18 @@ class _Sentence:
             )
         if word == "may" and (before is _Tag.PREPOSITION or self._is_number(place + 1)):
             return _Tag.NOUN
-        if word in _LISTED:
-            return _LISTED[word]
-        in_phrase = before is _Tag.NOUN and self._low[place - 1] in _INSIDE_A_PHRASE
-        if not in_phrase and word not in _NO_VERBS and word.endswith(("ed", "ing")):
-            return self._tag_of_participle(place, before)
+        if word in _TAG_BY_WORD:
+            return _TAG_BY_WORD[word]
+        in_phrase = (
+            before is _Tag.NOUN
+            and self._low[place - 1] in _DETERMINERS_AND_DEGREE_WORDS
+        )
+        if (
+            not in_phrase
+            and word not in _NOUNS_WITH_VERB_ENDINGS
+            and word.endswith(("ed", "ing"))
+        ):
+            return self._tag_participle(place, before)
         if word.endswith("ly") and before is not _Tag.PREPOSITION:
             return _Tag.ADVERB
         is_modal = before is _Tag.AUXILIARY and self._low[place - 1] in (
@@ -175,59 +182,59 @@ class _Sentence:
             "will",
             "would",
         )
-        may_be_verb = word not in _BEGINS_A_PHRASE and not self._is_number(place)
+        may_be_verb = word not in _PHRASE_BEGINNING_WORDS and not self._is_number(place)
         return (
             _Tag.VERB if may_be_verb and (is_modal or before is _Tag.TO) else _Tag.NOUN
         )
 
-    def _tag_of_participle(self, place: int, before: _Tag) -> _Tag:
+    def _tag_participle(self, place: int, before: _Tag) -> _Tag:
         if self._low[place].endswith("ed"):
             if before in (_Tag.AUXILIARY, _Tag.ADVERB, _Tag.CONJUNCTION, _Tag.RELATIVE):
                 return _Tag.VERB
             return _Tag.PARTICIPLE if before in (_Tag.NOUN, _Tag.COMMA) else _Tag.NOUN
         follows = self._low[place + 1] if place + 1 < len(self._low) else ""
-        if before is _Tag.AUXILIARY and _LISTED.get(follows) is not _Tag.AUXILIARY:
+        if before is _Tag.AUXILIARY and _TAG_BY_WORD.get(follows) is not _Tag.AUXILIARY:
             return _Tag.VERB
         is_apart = place > 0 and before in (_Tag.COMMA, _Tag.NOUN, _Tag.SUBORDINATOR)
         return (
             _Tag.PARTICIPLE
-            if is_apart and _LISTED.get(follows) is not _Tag.AUXILIARY
+            if is_apart and _TAG_BY_WORD.get(follows) is not _Tag.AUXILIARY
             else _Tag.NOUN
         )
 
     def _is_number(self, place: int) -> bool:
         return place < len(self._low) and self._low[place][:1].isdigit()
 
-    def _take(self, place: int) -> int:  # noqa: C901  (one branch for each tag)
+    def _parse_token(self, place: int) -> int:  # noqa: C901  (one branch for each tag)
         tag = self._tags[place]
         if tag is _Tag.NOUN:
-            return self._phrase(place)
+            return self._parse_noun_phrase(place)
         if tag in (_Tag.VERB, _Tag.AUXILIARY, _Tag.PARTICIPLE):
-            return self._verbs(place)
+            return self._parse_verb_group(place)
         if tag is _Tag.TO and self._tags[place + 1 : place + 2] == [_Tag.VERB]:
-            self._hang(place, place + 1, "aux")
+            self._attach_token(place, place + 1, "aux")
             self._coming = ("xcomp", self._verb)
-            return self._verbs(place + 1)
+            return self._parse_verb_group(place + 1)
         if tag in (_Tag.TO, _Tag.PREPOSITION):
-            self._prepositional(place)
+            self._attach_preposition(place)
         elif tag is _Tag.CONJUNCTION:
-            self._conjunction(place)
+            self._attach_conjunction(place)
         elif tag is _Tag.SUBORDINATOR:
-            return self._subordinate(place)
+            return self._parse_subordinator(place)
         elif tag is _Tag.RELATIVE:
-            self._relative(place)
+            self._begin_relative_clause(place)
         elif tag is _Tag.COMMA:
-            self._comma(place)
+            self._attach_comma(place)
         elif tag is _Tag.SPACE and place:
-            self._hang(place, place - 1, "")
-            self._end_opening()
+            self._attach_token(place, place - 1, "")
+            self._end_introductory_clause()
         elif self._verb is not None:
-            self._hang(place, self._verb, "advmod")
+            self._attach_token(place, self._verb, "advmod")
         else:
             self._waiting.append((place, "advmod"))
         return place + 1
 
-    def _phrase(self, begin: int) -> int:
+    def _parse_noun_phrase(self, begin: int) -> int:
         end = begin + 1
         while (
             end < len(self._tags)
@@ -235,8 +242,8 @@ class _Sentence:
             and self._low[end - 1] not in _PRONOUNS
         ):
             if (
-                self._low[end] in _BEGINS_A_PHRASE
-                and self._low[end - 1] not in _BEGINS_A_PHRASE
+                self._low[end] in _PHRASE_BEGINNING_WORDS
+                and self._low[end - 1] not in _PHRASE_BEGINNING_WORDS
             ):
                 break
             if (
@@ -259,55 +266,57 @@ class _Sentence:
             end += 2
         for token in range(begin, end):
             if token != head:
-                self._hang(
+                self._attach_token(
                     token, head, "nummod" if self._is_number(token) else "compound"
                 )
-        self._place_noun(head)
+        self._attach_noun(head)
         return end
 
-    def _place_noun(self, noun: int) -> None:
+    def _attach_noun(self, noun: int) -> None:
         if self._preposition is not None:
-            self._hang(noun, self._preposition, "pobj")
+            self._attach_token(noun, self._preposition, "pobj")
             self._preposition = None
         elif self._coordinated is not None:
-            self._hang(noun, self._coordinated, "conj")
+            self._attach_token(noun, self._coordinated, "conj")
             self._object = noun if self._coordinated == self._verb else self._object
             self._coordinated, self._listed = None, noun
         elif self._verb is None:
             self._waiting.append((noun, "nsubj"))
         else:
-            self._hang(noun, self._verb, "dobj" if self._object is None else "npadvmod")
+            self._attach_token(
+                noun, self._verb, "dobj" if self._object is None else "npadvmod"
+            )
             self._object = noun
         self._noun = noun
 
-    def _verbs(self, begin: int) -> int:
+    def _parse_verb_group(self, begin: int) -> int:
         head = begin
         for token in range(begin + 1, len(self._tags)):
             if (
                 self._tags[head] is not _Tag.AUXILIARY
-                or self._tags[token] not in _OF_VERBS
+                or self._tags[token] not in _VERB_GROUP_TAGS
             ):
                 break
             if self._tags[token] is not _Tag.ADVERB:
                 head = token
         for token in range(begin, head):
-            self._hang(
+            self._attach_token(
                 token, head, "advmod" if self._tags[token] is _Tag.ADVERB else "aux"
             )
-        self._place_verb(head, self._tags[begin] is _Tag.PARTICIPLE)
+        self._attach_verb(head, self._tags[begin] is _Tag.PARTICIPLE)
         self._is_passive = head > begin or self._tags[begin] is _Tag.PARTICIPLE
         return head + 1
 
-    def _place_verb(self, verb: int, is_participle: bool) -> None:
+    def _attach_verb(self, verb: int, is_participle: bool) -> None:
         relation, above = self._coming
         if is_participle and self._verb is not None and relation == ROOT:
-            is_alone = self._tags[verb - 1] in _BREAKS
+            is_alone = self._tags[verb - 1] in _COMMA_AND_SPACE_TAGS
             has_object = (
                 verb + 1 < len(self._tags) and self._tags[verb + 1] is _Tag.NOUN
             )
             is_conjunct = is_alone and has_object and self._low[verb].endswith("ed")
             relation, above = (
-                ("advcl", self._clause) if is_alone else ("acl", self._noun)
+                ("advcl", self._clause_head) if is_alone else ("acl", self._noun)
             )
             relation = "conj" if is_conjunct else relation
         elif self._verb is not None and relation == ROOT:
@@ -318,12 +327,12 @@ class _Sentence:
             if self._object is not None:
                 self._waiting.append((self._object, "nsubj"))
         for token, own in self._waiting:
-            self._hang(token, verb, own)
+            self._attach_token(token, verb, own)
         self._waiting = []
         if relation == ROOT:
             self._main = verb
         else:
-            self._hang(verb, above, relation)
+            self._attach_token(verb, above, relation)
         if (
             relation == "relcl"
             and self._around is not None
@@ -340,8 +349,8 @@ class _Sentence:
     def _begin_clause(self, relation: str, above: int | None) -> None:
         self._coming, self._verb, self._object = (relation, above), None, None
 
-    def _subordinate(self, place: int) -> int:
-        if self._verb_follows(place + 1):
+    def _parse_subordinator(self, place: int) -> int:
+        if self._is_followed_by_verb(place + 1):
             self._begin_clause(
                 "ccomp" if self._low[place] == "that" else "advcl", self._verb
             )
@@ -354,11 +363,11 @@ class _Sentence:
         if phrase is None:
             return place + 1
         for token in range(place, phrase):
-            self._hang(token, phrase, "advmod")
+            self._attach_token(token, phrase, "advmod")
         self._object = None
         return phrase
 
-    def _prepositional(self, place: int) -> None:
+    def _attach_preposition(self, place: int) -> None:
         if place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.RELATIVE:
             return
         date = self._is_number(place + 1) or any(
@@ -373,50 +382,54 @@ class _Sentence:
         if self._verb is not None and (
             noun is None or ((date or is_agent) and self._low[place] != "of")
         ):
-            self._hang(place, self._verb, "prep")
+            self._attach_token(place, self._verb, "prep")
         elif noun is not None:
-            self._hang(place, noun, "prep")
+            self._attach_token(place, noun, "prep")
         else:
             self._waiting.append((place, "prep"))
         self._preposition = place
 
-    def _relative(self, place: int) -> None:
+    def _begin_relative_clause(self, place: int) -> None:
         if self._verb is None and self._waiting:
             self._around = (self._waiting, self._coming, self._noun)
             self._waiting = []
         self._begin_clause("relcl", self._noun)
         if place and self._tags[place - 1] is _Tag.PREPOSITION:
-            self._hang(place, place - 1, "pobj")
+            self._attach_token(place, place - 1, "pobj")
             self._waiting.append((place - 1, "prep"))
         else:
             self._waiting.append((place, "nsubj"))
 
-    def _comma(self, place: int) -> None:
+    def _attach_comma(self, place: int) -> None:
         is_noun = place + 1 < len(self._tags) and self._tags[place + 1] is _Tag.NOUN
         if self._verb is None:
             self._waiting.append((place, "punct"))
         elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
             # The comma ends an introductory clause before the main verb.
-            self._end_opening()
+            self._end_introductory_clause()
             self._waiting.append((place, "punct"))
         elif self._listed is not None and self._listed == self._noun:
-            self._hang(place, self._listed, "punct")
-        elif is_noun and self._noun is not None and not self._verb_follows(place + 1):
+            self._attach_token(place, self._listed, "punct")
+        elif (
+            is_noun
+            and self._noun is not None
+            and not self._is_followed_by_verb(place + 1)
+        ):
             # The noun after the comma is a further item of the list of nouns.
             self._coordinated = self._noun
-            self._hang(place, self._noun, "punct")
+            self._attach_token(place, self._noun, "punct")
         else:
-            self._hang(place, self._clause, "punct")
+            self._attach_token(place, self._clause_head, "punct")
 
-    def _end_opening(self) -> None:
+    def _end_introductory_clause(self) -> None:
         if self._verb is not None and self._main is None:
             self._begin_clause(ROOT, None)
             self._noun = None
 
-    def _conjunction(self, place: int) -> None:
-        above = self._clause
+    def _attach_conjunction(self, place: int) -> None:
+        above = self._clause_head
         is_behind_comma = place > 0 and self._tags[place - 1] is _Tag.COMMA
-        if self._verb is None or not self._verb_follows(place + 1):
+        if self._verb is None or not self._is_followed_by_verb(place + 1):
             if self._listed is not None or not is_behind_comma or self._verb is None:
                 above = self._listed if self._listed is not None else self._noun
             self._coordinated = above
@@ -424,9 +437,9 @@ class _Sentence:
             self._begin_clause("conj", above)
             self._noun = None
         if above is not None:
-            self._hang(place, above, "cc")
+            self._attach_token(place, above, "cc")
 
-    def _verb_follows(self, place: int) -> bool:
+    def _is_followed_by_verb(self, place: int) -> bool:
         if self._tags[place : place + 1] == [_Tag.PARTICIPLE]:
             return True
         telling = (

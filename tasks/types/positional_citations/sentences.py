@@ -20,39 +20,41 @@ from tasks.types.text import punkt_name, punkt_sentences
 #: Under the rules `rules-2`, the signs `。！？` also end a sentence.
 RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
 
-#: `_END` matches final punctuation of a sentence with closing quotation marks.
+#: `_SENTENCE_END_PATTERN` matches final punctuation of a sentence with closing quotation marks.
 #: White space, a bracket or the end of the text must follow the matched punctuation.
-_END = re.compile(
+_SENTENCE_END_PATTERN = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
 _LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
-#: Abbreviations before a full stop have at most `_MAX_ABBREVIATION` characters.
-_MAX_ABBREVIATION = 12
-_VISIBLE = re.compile(r"\S")
+#: Abbreviations before a full stop have at most `_MAX_ABBREVIATION_LENGTH` characters.
+_MAX_ABBREVIATION_LENGTH = 12
+_VISIBLE_CHARACTER = re.compile(r"\S")
 _NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_word_list(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: No sentence ends after an abbreviation in `_BEFORE_NAMES`, such as `Prof`.
-_BEFORE_NAMES = _words("""
+#: No sentence ends after an abbreviation in `_ABBREVIATIONS_BEFORE_NAMES`, such as `Prof`.
+_ABBREVIATIONS_BEFORE_NAMES = _split_word_list("""
     adm brig capt cf col dr e.g eds eq eqs fig figs gen gov hon i.e lt maj messrs mme mr mrs ms prof rep rev
     sen sgt supt viz vs
 """)
-#: After an abbreviation in `_BEFORE_NUMBERS`, such as `vol`, usually a number follows.
-#: After an abbreviation in `_BEFORE_NUMBERS`, a sentence ends if no number follows.
-_BEFORE_NUMBERS = _words("art ch no nos nr op pp ref refs sec sect tab vol vols")
-_NUMBER = re.compile(r"\d.*|[IVXLCDM]+")
-#: Abbreviations in `_ANYWHERE`, such as `etc`, may or may not end a sentence.
-#: A sentence ends after `etc` if a capitalised word of `_BEGINNINGS` follows.
-_ANYWHERE = _words("""
+#: After an abbreviation in `_ABBREVIATIONS_BEFORE_NUMBERS`, such as `vol`, usually a number follows.
+#: After an abbreviation in `_ABBREVIATIONS_BEFORE_NUMBERS`, a sentence ends if no number follows.
+_ABBREVIATIONS_BEFORE_NUMBERS = _split_word_list(
+    "art ch no nos nr op pp ref refs sec sect tab vol vols"
+)
+_DIGITS_OR_ROMAN_NUMERAL = re.compile(r"\d.*|[IVXLCDM]+")
+#: Abbreviations in `_ABBREVIATIONS_THAT_MAY_END`, such as `etc`, may or may not end a sentence.
+#: A sentence ends after `etc` if a capitalised word of `_WORDS_BEGINNING_SENTENCES` follows.
+_ABBREVIATIONS_THAT_MAY_END = _split_word_list("""
     a.d a.m al approx apr assn aug ave b.c blvd bros co corp dec dept est etc feb ft inc jan jr jul jun ltd
     mar md mfg mt nov oct oz p.m ph.d pt rd sept sep sr st u.k u.n u.s univ v
 """)
-_BEGINNINGS = _words("""
+_WORDS_BEGINNING_SENTENCES = _split_word_list("""
     a according after all also although an and another any as at because before both but by currently despite
     due during each even every finally first for from furthermore given he her here his how however i if in
     indeed instead it its later many meanwhile moreover most my nevertheless next no nonetheless on once one
@@ -67,9 +69,9 @@ Splitter = Callable[[str], list[str]]
 def by_rules(text: str) -> list[str]:
     """Return the sentences of a text, without the white space between them."""
     ends = []
-    for end in _END.finditer(text):
+    for end in _SENTENCE_END_PATTERN.finditer(text):
         before = _LAST_WORD.search(
-            text, max(0, end.start() - _MAX_ABBREVIATION), end.start()
+            text, max(0, end.start() - _MAX_ABBREVIATION_LENGTH), end.start()
         )
         after = _NEXT_WORD.match(text, end.end())
         words = (
@@ -83,7 +85,7 @@ def by_rules(text: str) -> list[str]:
     for place in [*ends, len(text.rstrip())]:
         if begin < place:
             sentences.append(text[begin:place])
-        visible = _VISIBLE.search(text, place)
+        visible = _VISIBLE_CHARACTER.search(text, place)
         begin = visible.start() if visible else len(text)
     return sentences
 
@@ -101,9 +103,9 @@ def splitter_name(option: str, *, is_official: bool = False) -> str:
     return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
 
 
-#: `_WIDE_END` matches ends of sentences in scripts such as Chinese without spaces.
+#: `_NON_LATIN_SENTENCE_END` matches ends of sentences in scripts such as Chinese without spaces.
 #: The closing quotation marks or brackets after the punctuation are part of the match.
-_WIDE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
+_NON_LATIN_SENTENCE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
 
 def sentences_of(
@@ -120,7 +122,7 @@ def sentences_of(
     sentences: list[str] = []
     leading = ""
     for block in blocks(text):
-        pieces = _pieces(block, split) if block.makes_claims else []
+        pieces = _split_block(block, split) if block.makes_claims else []
         for piece in with_marks_moved(pieces) if moves_marks else pieces:
             if has_word(piece):
                 sentences.append(f"{leading}{piece}")
@@ -134,7 +136,7 @@ def sentences_of(
 
 def lines_of(text: str, split: Splitter = by_rules) -> list[str]:
     """Return all sentences of a Markdown text, including the headings."""
-    return [piece for block in blocks(text) for piece in _pieces(block, split)]
+    return [piece for block in blocks(text) for piece in _split_block(block, split)]
 
 
 def has_word(text: str) -> bool:
@@ -142,26 +144,30 @@ def has_word(text: str) -> bool:
     return any(map(str.isalnum, MARK.sub("", text)))
 
 
-def _pieces(block: Block, split: Splitter) -> list[str]:
+def _split_block(block: Block, split: Splitter) -> list[str]:
     pieces = [
-        piece for one in split(block.text) for piece in _cut_behind_wide_ends(one)
+        piece for one in split(block.text) for piece in _split_at_non_latin_ends(one)
     ]
     # A list may be written within one line of text, and its numbers are removed.
     # If the text is a list item, the number at its beginning has already been removed.
-    counts = [int(count[1]) for piece in pieces if (count := _COUNT.match(piece))]
+    counts = [
+        int(count[1])
+        for piece in pieces
+        if (count := _LIST_NUMBER_PATTERN.match(piece))
+    ]
     first = 2 if block.is_item else 1
     is_list = counts == [*range(first, first + len(counts))]
     if is_list and (block.is_item or len(counts) > 1):
-        pieces = [_COUNT.sub("", piece) for piece in pieces]
+        pieces = [_LIST_NUMBER_PATTERN.sub("", piece) for piece in pieces]
     return [piece for piece in pieces if piece]
 
 
-_COUNT = re.compile(r"\A[(（]?([0-9]{1,3})[.)）](?:\s+|\Z)")
+_LIST_NUMBER_PATTERN = re.compile(r"\A[(（]?([0-9]{1,3})[.)）](?:\s+|\Z)")
 
 
-def _cut_behind_wide_ends(text: str) -> Iterator[str]:
+def _split_at_non_latin_ends(text: str) -> Iterator[str]:
     start = 0
-    for end in _WIDE_END.finditer(text):
+    for end in _NON_LATIN_SENTENCE_END.finditer(text):
         yield text[start : end.end()].strip()
         start = end.end()
     if rest := text[start:].strip():
@@ -194,12 +200,12 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
     word = before.lower()
     if len(stop) > 1:
         return not after[:1].islower()
-    if word in _BEFORE_NAMES:
+    if word in _ABBREVIATIONS_BEFORE_NAMES:
         return False
-    if word in _BEFORE_NUMBERS:
-        return not _NUMBER.fullmatch(after)
-    if word in _ANYWHERE or _INITIALS.fullmatch(word):
-        return after.lower() in _BEGINNINGS and after[:1].isupper()
+    if word in _ABBREVIATIONS_BEFORE_NUMBERS:
+        return not _DIGITS_OR_ROMAN_NUMERAL.fullmatch(after)
+    if word in _ABBREVIATIONS_THAT_MAY_END or _INITIALS.fullmatch(word):
+        return after.lower() in _WORDS_BEGINNING_SENTENCES and after[:1].isupper()
     return not (word.isdecimal() and after[:1].islower())
 
 
@@ -216,15 +222,15 @@ END_OF_ANSWER = "<|im_end|>"
 MAX_DIGITS = 9
 
 
-#: `_CITATION` matches a citation of one or more passages in one pair of brackets.
+#: `_CITATION_MARK_PATTERN` matches a citation of one or more passages in one pair of brackets.
 #: Examples of citations are `[1, 2]`, `[1-3]`, `【1】`, `【2†source】` and `[^1]`.
 _NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
-_CITATION = re.compile(
+_CITATION_MARK_PATTERN = re.compile(
     rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
-#: `_LINKED` matches citation marks with a web link or in double brackets.
-_LINKED = re.compile(
+#: `_LINKED_CITATION_PATTERN` matches citation marks with a web link or in double brackets.
+_LINKED_CITATION_PATTERN = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
@@ -242,8 +248,8 @@ def with_plain_marks(text: str) -> str:
     """
     if "【" not in text and "［" not in text and "[" not in text:
         return text
-    linked = _LINKED.sub(lambda mark: f"[{mark[1] or mark[2]}]", text)
-    return _CITATION.sub(
+    linked = _LINKED_CITATION_PATTERN.sub(lambda mark: f"[{mark[1] or mark[2]}]", text)
+    return _CITATION_MARK_PATTERN.sub(
         lambda citation: (
             "".join(map("[{}]".format, cited_numbers(citation["numbers"])))
             or citation[0]
@@ -266,10 +272,10 @@ def cited_numbers(numbers: str) -> list[int]:
     return cited if len(cited) <= MAX_CITED else []
 
 
-#: `_UNREAD` matches texts that look like citations in unsupported notations.
+#: `_UNSUPPORTED_CITATION_PATTERN` matches texts that look like citations in unsupported notations.
 #: An unsupported notation has a word before the number, as in `[source 1]`.
 #: “And” or only a space between numbers, and escaped brackets, are unsupported.
-_UNREAD = re.compile(
+_UNSUPPORTED_CITATION_PATTERN = re.compile(
     r"""[\[【［]\s*(?:(?:sources?|docs?|documents?|passages?|refs?|references?|cit(?:e|ation)s?|id)\b|\#)
         [\s.:\#_-]*\d{1,3}[^\]】］\n]{0,40}[\]】］]
     |   [\[【［](?:doc|source|ref|passage)\d{1,3}[\]】］]
@@ -277,10 +283,10 @@ _UNREAD = re.compile(
     |   \\\[\s*\^?\d{1,3}[\d\s,;–-]*\\\]""",
     re.VERBOSE | re.IGNORECASE,
 )
-#: `_PERHAPS` matches possible citations in answers without recognised citations.
+#: `_POSSIBLE_CITATION_PATTERN` matches possible citations in answers without recognised citations.
 #: Superscript digits after a word or a punctuation mark may be citations.
 #: Numbers in parentheses at the end of a sentence may also be citations.
-_PERHAPS = re.compile(
+_POSSIBLE_CITATION_PATTERN = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;!?]))[¹²³⁴-⁹]{1,3}|\(\d{1,3}\)(?=[.,;!?]|\s*$)",
     re.MULTILINE,
 )
@@ -292,13 +298,13 @@ def unread_citations(text: str) -> list[str]:
     """
     read = {
         citation[0]: bool(cited_numbers(citation["numbers"]))
-        for citation in _CITATION.finditer(text)
+        for citation in _CITATION_MARK_PATTERN.finditer(text)
         if not MARK.fullmatch(citation[0])
     }
     found = [citation for citation, is_read in read.items() if not is_read]
-    alike = [own[0] for own in _UNREAD.finditer(text)]
+    alike = [own[0] for own in _UNSUPPORTED_CITATION_PATTERN.finditer(text)]
     if not MARK.search(with_plain_marks(text)):
-        alike += [own[0] for own in _PERHAPS.finditer(text)]
+        alike += [own[0] for own in _POSSIBLE_CITATION_PATTERN.finditer(text)]
     found += [own for own in alike if own not in read and not MARK.fullmatch(own)]
     return list(dict.fromkeys(found))
 
@@ -372,10 +378,10 @@ def are_in_range(
     )
 
 
-#: `_UNIT` matches a unit of a sentence, in which positions of marks are counted.
+#: `_SENTENCE_UNIT_PATTERN` matches a unit of a sentence, in which positions of marks are counted.
 #: A unit is a group of adjacent citation marks, or a word with its hyphens.
 #: Every other character except white space is also a unit.
-_UNIT = re.compile(
+_SENTENCE_UNIT_PATTERN = re.compile(
     rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
 )
 _WORD = re.compile(r"\w")
@@ -403,7 +409,7 @@ def positions(sentence: str) -> Positions:
     """Return the positions of the citation marks in a sentence. The positions are
     cached, because several metrics need the positions in the same sentence.
     """
-    units = list(_UNIT.finditer(sentence))
+    units = list(_SENTENCE_UNIT_PATTERN.finditer(sentence))
     numbers: list[float] = []
     for position, unit in enumerate(units, start=1):
         numbers += [position / len(units)] * len(MARK.findall(unit["marks"] or ""))

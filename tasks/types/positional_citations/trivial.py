@@ -39,38 +39,40 @@ def trivial_runs(
         index=index_of(questions),
     )
 
-    def answered(places: Iterable[Sequence[int]]) -> Files:
+    def make_run_of_copied_passages(places: Iterable[Sequence[int]]) -> Files:
         lines = (
-            {"id": question.id, "output": _copied_passages(question, own)}
+            {"id": question.id, "output": _copy_passages_with_marks(question, own)}
             for question, own in zip(questions, places, strict=True)
         )
         return run_file(lines, split.reading)
 
-    def longest(question: Question) -> list[int]:
+    def find_longest_passage(question: Question) -> list[int]:
         places = range(len(question.passages))
         by_length = sorted(
             places, key=lambda place: -len(question.passages[place].text)
         )
         return by_length[:1]
 
-    def drawn(draw: int) -> Files:
+    def make_random_run(draw: int) -> Files:
         source = random_of(draw)
         counts = (len(question.passages) for question in questions)
-        return answered([source.randrange(count)] if count else [] for count in counts)
+        return make_run_of_copied_passages(
+            [source.randrange(count)] if count else [] for count in counts
+        )
 
     every = [list(range(len(question.passages))) for question in questions]
     return TrivialRuns(
         split=part,
         runs={
-            FIRST: answered(own[:1] for own in every),
-            LONGEST: answered(map(longest, questions)),
-            INPUT: answered(every),
+            FIRST: make_run_of_copied_passages(own[:1] for own in every),
+            LONGEST: make_run_of_copied_passages(map(find_longest_passage, questions)),
+            INPUT: make_run_of_copied_passages(every),
         },
-        draws=[drawn(draw) for draw in range(DRAWS)],
+        draws=[make_random_run(draw) for draw in range(DRAWS)],
     )
 
 
-def _copied_passages(question: Question, places: Sequence[int]) -> str:
+def _copy_passages_with_marks(question: Question, places: Sequence[int]) -> str:
     """Return the texts of the selected passages, with a citation mark before the final
     full stop of each passage.
     """

@@ -8,9 +8,9 @@ from tasks.types.base import RANKING, CandidateOrder
 from tasks.types.references import lazy
 from tasks.types.run_forms import RUN_FORM, TrecForm
 
-_READERS = ("read_gold", "read_inputs", "public_files", "contents")
-_OF_TREC = ("topics", "documents", "qrels")
-_ORDER = "tasks.types.ranking.candidate_order"
+_READER_NAMES = ("read_gold", "read_inputs", "public_files", "contents")
+_TREC_FORM_FUNCTIONS = ("topics", "documents", "qrels")
+_CANDIDATE_ORDER_MODULE = "tasks.types.ranking.candidate_order"
 
 
 def parts(
@@ -20,13 +20,16 @@ def parts(
     of_trec: tuple[str, ...] = (),
 ) -> SimpleNamespace:
     return SimpleNamespace(
-        **{name: lazy(collection, name) for name in (*_READERS, *readers)},
+        **{name: lazy(collection, name) for name in (*_READER_NAMES, *readers)},
         trec=TrecForm(
-            **{name: lazy(collection, name) for name in (*_OF_TREC, *of_trec)}
+            **{
+                name: lazy(collection, name)
+                for name in (*_TREC_FORM_FUNCTIONS, *of_trec)
+            }
         ),
         candidate_order=CandidateOrder(
-            renumbered=lazy(_ORDER, "renumbered"),
-            reordered_files=lazy(_ORDER, "reordered_files"),
+            renumbered=lazy(_CANDIDATE_ORDER_MODULE, "renumbered"),
+            reordered_files=lazy(_CANDIDATE_ORDER_MODULE, "reordered_files"),
         ),
         is_gold_file=lambda name: name.rpartition("/")[2] in gold_files,
         unit="paper",

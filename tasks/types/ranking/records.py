@@ -30,16 +30,16 @@ from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
 from tasks.types.text import is_name, json_lines, kind_found, nfc
 
 MAX_GRADE = 100
-_MARK = re.compile(r"\{\{cite:[^{}]*\}\}")
+_CITATION_MARK_PATTERN = re.compile(r"\{\{cite:[^{}]*\}\}")
 #: The JSON encoder is created only once, because it encodes millions of rows.
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_CANONICAL_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def canonical(content: object) -> bytes:
     """Return the JSON text of a value in a canonical format, from which digests are
     computed.
     """
-    return _CANONICAL.encode(content).encode()
+    return _CANONICAL_JSON_ENCODER.encode(content).encode()
 
 
 def digest_of(*parts: bytes) -> bytes:
@@ -63,8 +63,8 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     """
     shown = {key: record[key] for key in keys if key in record}
     for key, value in shown.items():
-        if isinstance(value, str) and _MARK.search(value):
-            shown[key] = " ".join(_MARK.sub(" ", value).split())
+        if isinstance(value, str) and _CITATION_MARK_PATTERN.search(value):
+            shown[key] = " ".join(_CITATION_MARK_PATTERN.sub(" ", value).split())
     return canonical(shown) + b"\n"
 
 
@@ -208,9 +208,9 @@ SECTIONS = (
     "appendix",
     "other",
 )
-#: `_WORDS` maps section classes to patterns of titles, and the first match counts.
+#: `_SECTION_TITLE_WORDS` maps section classes to patterns of titles, and the first match counts.
 #: For example, the title “Related work and methods” has the class `related work`.
-_WORDS = {
+_SECTION_TITLE_WORDS = {
     "abstract": r"^abstract$|^summary$",
     "introduction": r"introduc|motivation|overview",
     "related work": r"related|background|previous|prior|literature|state of the art|context",
@@ -221,7 +221,9 @@ _WORDS = {
     "data": r"\bdata|corpus|corpora|observation|sample|material",
     "methods": r"method|model|approach|algorithm|framework|setup|theor|implementation|architecture|procedure",
 }
-_PATTERNS = {section: re.compile(words) for section, words in _WORDS.items()}
+_SECTION_TITLE_PATTERNS = {
+    section: re.compile(words) for section, words in _SECTION_TITLE_WORDS.items()
+}
 
 
 def section_class(title: str | None) -> str | None:
@@ -235,7 +237,11 @@ def section_class(title: str | None) -> str | None:
         return None
     lowered = re.sub(r"^[\d.\s]+", "", title.strip().lower())
     return next(
-        (section for section, words in _PATTERNS.items() if words.search(lowered)),
+        (
+            section
+            for section, words in _SECTION_TITLE_PATTERNS.items()
+            if words.search(lowered)
+        ),
         "other",
     )
 

@@ -130,7 +130,7 @@ def read_json_run(
         faults: list[Fault] = []
         if row is not None and not gathering.is_answered(row):
             candidates = choices.candidates(row)
-            ranking = _ranking(value, candidates, limits)
+            ranking = _parse_ranking(value, candidates, limits)
             declared = read_declared(value, candidates) if limits.declares else {}
             if isinstance(ranking, tuple) and isinstance(declared, dict):
                 gathering.declared.add(row, declared)
@@ -194,7 +194,7 @@ def read_plain_run(
     return gathering
 
 
-def _ranking(
+def _parse_ranking(
     record: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
 ) -> Ranking | list[Fault]:
     key, example = limits.key, limits.form.example
@@ -228,7 +228,7 @@ def _ranking(
         return [too_long(len(numbers), limits.longest)]
     if scores is None:
         return numbers, None, ()
-    if fault := _score_fault(scores, len(numbers)):
+    if fault := _find_score_fault(scores, len(numbers)):
         return [fault]
     return (
         numbers,
@@ -254,7 +254,7 @@ def _rank_by_score(
     if wrong is not None:
         return [
             (
-                f"the score of “{wrong}” is {_kind(scores[wrong])}",
+                f"the score of “{wrong}” is {_describe_score_kind(scores[wrong])}",
                 f"a finite number: {SCORES}",
             )
         ]
@@ -270,7 +270,7 @@ def _rank_by_score(
     return [number for _, number in ordered], tied, [-score for score, _ in ordered]
 
 
-def _score_fault(scores: object, count: int) -> Fault | None:
+def _find_score_fault(scores: object, count: int) -> Fault | None:
     if not isinstance(scores, list):
         return (
             f"“scores” is {json_kind(scores)}",
@@ -281,7 +281,7 @@ def _score_fault(scores: object, count: int) -> Fault | None:
         None,
     ):
         return (
-            f"the score at place {wrong} is {_kind(scores[wrong - 1])}",
+            f"the score at place {wrong} is {_describe_score_kind(scores[wrong - 1])}",
             "a finite number",
         )
     if len(scores) != count:
@@ -297,7 +297,7 @@ def _score_fault(scores: object, count: int) -> Fault | None:
     return None
 
 
-def _kind(score: object) -> str:
+def _describe_score_kind(score: object) -> str:
     return "too large a number" if type(score) is int else json_kind(score)
 
 
@@ -319,7 +319,7 @@ FIELDS = 6
 def read_trec_run(
     file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems
 ) -> None:
-    columns = _Columns(file, gathering, limits, problems)
+    columns = _TrecColumns(file, gathering, limits, problems)
     query = None
     for number, raw in ranked_lines(file):
         fields = decoded(raw).split()
@@ -334,7 +334,7 @@ def read_trec_run(
     columns.close()
 
 
-class _Columns:
+class _TrecColumns:
     """The columns of a TREC run file, stored as arrays of numbers. Consecutive lines of
     the file with the same query form a block.
     """
@@ -366,7 +366,7 @@ class _Columns:
         """Begin a block of consecutive lines of a TREC run file with the same query.
         ``line`` is the line number at which the block begins.
         """
-        self._check_length(line - 1)
+        self._check_ranking_length(line - 1)
         choices = self._gathering.choices
         self._row = row = choices.row_of(query)
         if row is None:
@@ -381,7 +381,7 @@ class _Columns:
             message = f"instance “{query}” is answered in another file as well"
             self.wrong(line, message, "one ranking for each instance")
         self._candidates = choices.candidates(row)
-        self._known = self._known_before(row)
+        self._known = self._documents_of_earlier_blocks(row)
         self._block_rows.append(row)
         self._block_starts.append(len(self._documents))
         self._first[row] = self._first[row] or len(self._block_rows)
@@ -435,13 +435,13 @@ class _Columns:
         """Pass the rankings in the file to the object that collects rankings. The
         candidates of each ranking are sorted by descending score.
         """
-        self._check_length(None)
+        self._check_ranking_length(None)
         self._block_starts.append(len(self._documents))
         if not self._block_rows:
             return
         all_documents, ranks = np.asarray(self._documents), np.asarray(self._ranks)
         all_scores = np.asarray(self._scores)
-        for rows, places in self._portions():
+        for rows, places in self._iterate_sorted_blocks():
             second = (
                 all_documents[places]
                 if self._limits.ties_by_candidate
@@ -461,7 +461,9 @@ class _Columns:
                 rows[begins].astype(np.intp), lengths, documents, tied, kept=kept
             )
 
-    def _portions(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    def _iterate_sorted_blocks(
+        self,
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         starts = np.frombuffer(self._block_starts, dtype=np.int64)
         order = np.argsort(np.asarray(self._block_rows), kind="stable")
         block_rows, lengths = (
@@ -482,7 +484,7 @@ class _Columns:
                 np.repeat(starts[chosen], step) + within,
             )
 
-    def _known_before(self, row: int) -> set[int]:
+    def _documents_of_earlier_blocks(self, row: int) -> set[int]:
         block = self._first[row]
         if not block:
             return set()
@@ -497,7 +499,7 @@ class _Columns:
             )
         return self._known_of[row]
 
-    def _check_length(self, line: int | None) -> None:
+    def _check_ranking_length(self, line: int | None) -> None:
         longest = self._limits.longest
         if self._row is not None and longest is not None and len(self._known) > longest:
             message, expected = too_long(len(self._known), longest)

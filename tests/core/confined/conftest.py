@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import Pool, Setup, Work
+from citeboard.core.confined.limits import ResourceLimits
+from citeboard.core.confined.pool import ForkServerSetup, SandboxedWork, SandboxPool
 from citeboard.core.confined.rights import MEANS, NAMESPACES, SECCOMP
-from citeboard.core.confined.turns import Sender
+from citeboard.core.confined.turns import UploadSender
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITS = Limits(
+LIMITS = ResourceLimits(
     cpu_seconds=20,
     wall_seconds=90,
     memory_mb=256,
@@ -21,18 +21,18 @@ LIMITS = Limits(
 
 
 def make_pool(folder, *, size=2, means=MEANS):
-    setup = Setup(
+    setup = ForkServerSetup(
         path=[ROOT / "platform", ROOT],
         readable=[ROOT / "platform", ROOT / "tests"],
         preload=["tests.core.confined.hostile"],
         means=means,
     )
-    return Pool(size=size, work_folder=folder, setup=setup)
+    return SandboxPool(size=size, work_folder=folder, setup=setup)
 
 
 def work(name, limits=LIMITS, files=None, shared=None, **arguments):
     program = f"tests.core.confined.hostile:{name}"
-    return Work(
+    return SandboxedWork(
         program=program,
         arguments=arguments,
         limits=limits,
@@ -42,7 +42,7 @@ def work(name, limits=LIMITS, files=None, shared=None, **arguments):
 
 
 def sender_of(owner, **facts):
-    return None if owner is None else Sender(account=owner, **facts)
+    return None if owner is None else UploadSender(account=owner, **facts)
 
 
 def result(pool, name, *, owner=None, **given):

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from citeboard.core.confined import UPLOAD
+from citeboard.core.confined import UPLOAD_FILE_NAME
 from tests.core.confined import hostile
 
 
 def check(given, index):
-    word = Path(UPLOAD).read_text(encoding="utf-8").split()[0]
+    word = Path(UPLOAD_FILE_NAME).read_text(encoding="utf-8").split()[0]
     found = getattr(hostile, word)(
         {"path": "/etc/passwd", "host": "127.0.0.1", "port": 9}
     )

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from citeboard.core.confined.left_folders import remove_folder
-from citeboard.core.confined.limits import Limits
-from citeboard.core.confined.pool import UNCOUNTED, LimitExceeded, Written
-from citeboard.core.confined.rights import NOBODY
+from citeboard.core.confined.limits import ResourceLimits
+from citeboard.core.confined.pool import (
+    UNCOUNTABLE_FOLDER_MESSAGE,
+    LimitExceeded,
+    WrittenFiles,
+)
+from citeboard.core.confined.rights import NOBODY_USER_ID
 
-LIMITS = Limits(
+LIMITS = ResourceLimits(
     cpu_seconds=1, wall_seconds=1, memory_mb=1, file_mb=1, total_mb=1, total_files=5000
 )
 
@@ -26,7 +30,7 @@ def without_privileges(act: Callable[[Path], None]) -> bool:
         try:
             if os.geteuid() == 0:
                 os.setgroups([])
-                os.setresuid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY_USER_ID, NOBODY_USER_ID, NOBODY_USER_ID)
             folder = Path(tempfile.mkdtemp(dir="/tmp"))
             act(folder)
             remove_folder(folder)
@@ -66,9 +70,9 @@ LEFT = {
 @pytest.mark.parametrize("left", LEFT)
 def test_a_folder_that_cannot_be_counted_ends_the_program_and_is_removed(left):
     def act(folder: Path) -> None:
-        written = Written(folder, LIMITS)
+        written = WrittenFiles(folder, LIMITS)
         LEFT[left](folder)
-        with pytest.raises(LimitExceeded, match=UNCOUNTED):
+        with pytest.raises(LimitExceeded, match=UNCOUNTABLE_FOLDER_MESSAGE):
             written.check()
 
     assert without_privileges(act)

@@ -8,7 +8,12 @@ import pytest
 
 from citeboard.core.confined import pool as pool_module, turns as turns_module
 from citeboard.core.confined.pool import LimitExceeded, ServerLost
-from citeboard.core.confined.turns import HourUsed, PoolFull, Sender, Turns
+from citeboard.core.confined.turns import (
+    HourlyLimitReached,
+    PoolFull,
+    ReadQueue,
+    UploadSender,
+)
 from tests.core.confined.conftest import LIMITS, make_pool, result, work
 from tests.mass import mass
 
@@ -153,16 +158,19 @@ def test_a_busy_machine_refuses_no_run_that_is_submitted(tmp_path, monkeypatch):
 
 
 def person(name, **facts):
-    return Sender(account=name, **{"gives_way": True, **facts})
+    return UploadSender(account=name, **{"gives_way": True, **facts})
 
 
 def ordered(*waiting, kept=()):
     """Whose turn comes when, of those who came in this order."""
-    turns = Turns(1, 100)
+    turns = ReadQueue(1, 100)
     for key, seconds in kept:
         turns.kept_waiting.add((key,), seconds)
-    came = [turns_module.Turn(sender, number) for number, sender in enumerate(waiting)]
-    return [turn.sender.account for turn in sorted(came, key=turns._rank)]
+    came = [
+        turns_module.ReadRequest(sender, number)
+        for number, sender in enumerate(waiting)
+    ]
+    return [turn.sender.account for turn in sorted(came, key=turns._priority_of)]
 
 
 def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_then_who_came_first():
@@ -177,11 +185,11 @@ def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_th
 
 
 def test_reading_counts_for_the_order_where_it_kept_somebody_else_waiting():
-    turns = Turns(2, 100)
+    turns = ReadQueue(2, 100)
     for waits, counted in ((False, 0), (True, 3)):
         if waits:
-            turns._waiting.append(turns_module.Turn(person("anna"), 9))
-        turns.charge(turns_module.Turn(person("mallory"), 1), 3)
+            turns._waiting.append(turns_module.ReadRequest(person("anna"), 9))
+        turns.charge(turns_module.ReadRequest(person("mallory"), 1), 3)
         assert round(turns.kept_waiting["account mallory"], 2) == counted
     assert turns.used["account mallory"] == 6
 
@@ -203,11 +211,11 @@ def test_a_team_of_many_accounts_counts_as_one_and_so_does_a_network():
 
 
 def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch):
-    turns = Turns(2, 10)
+    turns = ReadQueue(2, 10)
     with turns.turn(person("anna")) as turn:
         turns.charge(turn, 11)
     with (
-        pytest.raises(HourUsed, match="10 s of computing") as refused,
+        pytest.raises(HourlyLimitReached, match="10 s of computing") as refused,
         turns.turn(person("anna")),
     ):
         pass
@@ -244,14 +252,14 @@ def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_cam
     monkeypatch,
 ):
     monkeypatch.setattr(turns_module, "PATIENCE", 60)
-    turns = Turns(2, 100)
+    turns = ReadQueue(2, 100)
     turns.kept_waiting.add(("team m1",), 50)
-    waiting = [turns_module.Turn(person(f"m{n}"), n) for n in range(8)]
+    waiting = [turns_module.ReadRequest(person(f"m{n}"), n) for n in range(8)]
     turns._waiting.extend(waiting)
-    honest = turns_module.Turn(person("anna"), 9)
+    honest = turns_module.ReadRequest(person("anna"), 9)
     turns._waiting.append(honest)
     with turns._changed:
-        turns._turn_away(honest)
+        turns._reject_excess_request(honest)
     assert [turn.sender.account for turn in turns._waiting if turn.is_over] == ["m1"]
 
 

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from scoring.tools.builders.corpus import BY_RULES, splitter
+from scoring.tools.builders.corpus import RULES_SPLITTER_NAME, choose_splitter
 
 
 class Heap:
     """Keeps what a loader reads, in the order in which it comes."""
 
     around = 1
-    sentences = splitter(BY_RULES)
+    sentences = choose_splitter(RULES_SPLITTER_NAME)
 
     def __init__(self):
         self.papers, self.references, self.contexts, self.lengths = {}, {}, {}, []

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from scoring.tools.builders.parts import whole
+from scoring.tools.builders.parts import make_unfinished_path
 from tasks.types import Problem
 
 
@@ -25,7 +25,7 @@ def take(step: Step) -> list[Problem]:
     if step.problem:
         return [Problem(message=step.problem)]
     # Whole or not at all, as every task writes: another one's death may end this process too.
-    unfinished = whole(step.out)
+    unfinished = make_unfinished_path(step.out)
     unfinished.write_text(step.out.name)
     unfinished.rename(step.out)
     return []
@@ -41,14 +41,14 @@ def build_and_die(stretch: int, parts: int, arguments: list[str]) -> None:
     from scoring.__main__ import main
     from scoring.tools.builders import parts as module
 
-    read_part, module.PART = module.read_part, stretch
+    read_part, module.PART_BYTES = module.read_part_into_store, stretch
 
-    def reading(part: module.Part) -> list[Problem]:
+    def reading(part: module.CorpusPart) -> list[Problem]:
         if int(part.out.name) == parts:
             os.kill(os.getpid(), signal.SIGKILL)
         return read_part(part)
 
-    module.read_part = reading
+    module.read_part_into_store = reading
     main(arguments)
 
 

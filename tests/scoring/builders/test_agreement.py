@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.diagnostic import agreement
+from scoring.tools.builders.diagnostic import compare_builds
 from tests.scoring.builders.corpora import write_lines
 
 #: Of these every value is the same.
@@ -46,7 +46,7 @@ def test_the_classes_of_the_data_pack_are_found(shared: Path, tmp_path, capsys):
     assert (
         main(["build-diagnostic", str(pack), "--out", str(out), *options, *tagger]) == 0
     )
-    found = agreement(out / "gold" / "diagnostic.jsonl", pack / "diagnostic.jsonl")
+    found = compare_builds(out / "gold" / "diagnostic.jsonl", pack / "diagnostic.jsonl")
     assert (found.compared, found.ours_alone, found.theirs_alone) == (720, 0, 0)
     assert {fact: found.same[fact] for fact in ALL} == dict.fromkeys(ALL, 720)
     # Numbers of preprints and of reviews read as years there; the tagger is another one.
@@ -65,7 +65,7 @@ def test_what_differs_is_shown_with_both_values(tmp_path):
         {"context_id": "b", "field": "Chess"},
     ]
     theirs = [{"id": "a", "field": "Art", "n_tokens": 3}, {"id": "c", "field": "Art"}]
-    found = agreement(
+    found = compare_builds(
         write_lines(tmp_path / "ours", ours), write_lines(tmp_path / "theirs", theirs)
     )
     assert (found.compared, found.ours_alone, found.theirs_alone) == (1, 1, 1)

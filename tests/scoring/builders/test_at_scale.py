@@ -36,7 +36,7 @@ STRETCH = 3_000
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(parts, "PART", STRETCH)
+    monkeypatch.setattr(parts, "PART_BYTES", STRETCH)
 
 
 def unarxive(folder: Path) -> Path:
@@ -139,7 +139,7 @@ def test_a_resolution_season_is_the_same_whatever_reads_its_corpus(tmp_path):
 
 
 def test_parts_of_speech_are_the_same_whoever_tags_them(tmp_path, shared, monkeypatch):
-    monkeypatch.setattr(tagging, "RANGE", 50)
+    monkeypatch.setattr(tagging, "CONTEXTS_PER_RANGE", 50)
     corpus = write_corpus(tmp_path / "corpus", papers=4)
     pipeline = ("--tagger", str(shared / "spacy" / "en_test_sm"))
     kept = ("--work", str(tmp_path / "work"), *pipeline)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.tools.builders.reading import digest_of
+from scoring.tools.builders.reading import compute_corpus_digest
 
 LINES = [b'{"id": 1}', b'{"id": 2}', b'{"id": 3}']
 
@@ -18,21 +18,21 @@ def written(path: Path, lines: list[bytes], ends: bytes = b"\n") -> Path:
 
 @pytest.mark.parametrize("name", ["papers.jsonl", "papers.jsonl.gz", "papers.ndjson"])
 def test_neither_the_order_of_lines_nor_their_ends_count(name, tmp_path):
-    before = digest_of(written(tmp_path / name, LINES))
+    before = compute_corpus_digest(written(tmp_path / name, LINES))
     assert before["rule"] == 2
-    assert digest_of(written(tmp_path / name, LINES[::-1])) == before
-    assert digest_of(written(tmp_path / name, LINES, b"\r\n")) == before
+    assert compute_corpus_digest(written(tmp_path / name, LINES[::-1])) == before
+    assert compute_corpus_digest(written(tmp_path / name, LINES, b"\r\n")) == before
 
 
 @pytest.mark.parametrize("lines", [LINES[:2], [*LINES, LINES[0]], [*LINES, b"{}"]])
 def test_one_line_less_or_more_is_another_digest(lines, tmp_path):
-    before = digest_of(written(tmp_path / "papers.jsonl", LINES))
-    assert digest_of(written(tmp_path / "papers.jsonl", lines)) != before
+    before = compute_corpus_digest(written(tmp_path / "papers.jsonl", LINES))
+    assert compute_corpus_digest(written(tmp_path / "papers.jsonl", lines)) != before
 
 
 def test_files_of_another_form_and_names_count_as_they_are(tmp_path):
     digests = [
-        digest_of(written(tmp_path / name, lines))["sha256"]
+        compute_corpus_digest(written(tmp_path / name, lines))["sha256"]
         for name in ("papers.json", "others.json")
         for lines in (LINES, LINES[::-1])
     ]

@@ -11,7 +11,11 @@ import pytest
 from django.core.management import call_command
 
 from scoring.__main__ import main
-from scoring.tools.builders.classes import SIDE_CONDITIONS, Rules, length_thresholds
+from scoring.tools.builders.classes import (
+    SIDE_CONDITIONS,
+    SamplingRules,
+    compute_length_thresholds,
+)
 from scoring.worker.score import score as score_job
 from tasks.models import Job
 from tests.scoring.builders.corpora import (
@@ -285,8 +289,8 @@ def test_citation_groups_are_equal_within_field_and_years(corpus, tmp_path):
 
 def test_thresholds_are_mean_and_deviation_without_outliers():
     counts = {10: 5, 20: 5, 500: 1}
-    assert length_thresholds(counts, outlier_z=3).dropped == 1
-    found = length_thresholds(counts, outlier_z=3)
+    assert compute_length_thresholds(counts, outlier_z=3).dropped == 1
+    found = compute_length_thresholds(counts, outlier_z=3)
     assert (found.low, found.high, found.mean, found.deviation) == (10, 20, 15, 5)
     assert [found.length(tokens) for tokens in (9, 10, 20, 21)] == [
         "short",
@@ -297,7 +301,7 @@ def test_thresholds_are_mean_and_deviation_without_outliers():
 
 
 def test_years_are_grouped_in_fives_and_others_have_no_group():
-    rules = Rules()
+    rules = SamplingRules()
     assert [
         rules.year_group(year) for year in (None, 1995, 1996, 2000, 2001, 2020, 2021)
     ] == [*(None, None, "1996-2000", "1996-2000", "2001-2005", "2016-2020", None)]

@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_clsumm import load as load_clsumm
-from scoring.tools.builders.reading import loader, records
+from scoring.tools.builders.reading import choose_loader, records
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
     Heap,
@@ -23,7 +23,7 @@ from tests.tasks.types.corpus import write_topic
 
 
 def load(form: str, path: Path, heap: Heap) -> None:
-    loader(form, path).load(path, heap)
+    choose_loader(form, path).load(path, heap)
 
 
 def contexts(heap: Heap, paper: str) -> list[tuple]:
@@ -163,12 +163,12 @@ def test_clsumm_topics_become_contexts_with_every_reference_paper_as_a_candidate
 )
 def test_the_form_of_a_corpus_is_seen(tmp_path, form, rows):
     path = write_lines(tmp_path / "corpus" / "some.jsonl", rows)
-    assert loader("auto", path).name == form
-    assert loader("auto", path.parent).name == form
+    assert choose_loader("auto", path).name == form
+    assert choose_loader("auto", path.parent).name == form
 
 
 def test_our_own_form_is_seen_by_its_files(tmp_path):
-    assert loader("auto", write_corpus(tmp_path / "corpus")).name == "lines"
+    assert choose_loader("auto", write_corpus(tmp_path / "corpus")).name == "lines"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_what_is_no_corpus_is_refused_with_its_reason(tmp_path, content, words):
     path = tmp_path / "corpus.jsonl"
     path.write_text(content)
     with pytest.raises(InputRefused) as refused:
-        loader("auto", path)
+        choose_loader("auto", path)
     assert words in str(refused.value)
 
 
@@ -193,7 +193,7 @@ def test_a_sentence_without_a_placeholder_is_refused(tmp_path):
         folder / "contexts.jsonl",
         [{"context_id": "x", "paper_id": "p", "sentence": "No mark.", "gold": []}],
     )
-    load = loader("auto", folder).load
+    load = choose_loader("auto", folder).load
     with pytest.raises(InputRefused, match="the sentence of context “x” has no <REF>"):
         load(folder, Heap())
 

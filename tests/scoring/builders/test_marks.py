@@ -3,9 +3,9 @@
 import pytest
 
 from scoring.tools.builders.contexts import (
+    determine_mark_style,
     has_unmarked_citation,
-    style_of,
-    with_placeholder,
+    insert_placeholder,
 )
 
 
@@ -41,13 +41,13 @@ from scoring.tools.builders.contexts import (
     ],
 )
 def test_every_mark_has_the_style_that_it_is_printed_in(style, marks):
-    assert [(mark, style_of(mark)) for mark in marks] == [
+    assert [(mark, determine_mark_style(mark)) for mark in marks] == [
         (mark, style) for mark in marks
     ]
 
 
 def test_long_lists_of_names_are_judged_at_once():
-    assert style_of("(" + "Lee, " * 2000 + "1997") == ""
+    assert determine_mark_style("(" + "Lee, " * 2000 + "1997") == ""
     assert not has_unmarked_citation("Lee " * 5000)
 
 
@@ -95,4 +95,4 @@ def test_what_only_looks_like_one_is_not(text):
     ],
 )
 def test_a_mark_is_found_however_the_text_spaces_it(sentence, mark, expected):
-    assert with_placeholder(sentence, mark) == expected
+    assert insert_placeholder(sentence, mark) == expected

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.builders.classes import COMBINED, SIDE_CONDITIONS
-from scoring.tools.builders.diagnostic import SETS
+from scoring.tools.builders.classes import SIDE_CONDITIONS, STRATUM_DIMENSIONS
+from scoring.tools.builders.diagnostic import OFFICIAL_SET_NAMES
 from tests.scoring.builders.corpora import write_lines
 
 FIELDS = (*("Botany",) * 25, *("Music",) * 25, "Chess")
@@ -84,7 +84,7 @@ def strata(rows: list[dict]) -> dict[tuple, list[str]]:
     """The cited papers of each stratum."""
     cited = defaultdict(list)
     for row in rows:
-        for name in set(row["sampled_for"]) - set(COMBINED):
+        for name in set(row["sampled_for"]) - set(STRATUM_DIMENSIONS):
             cell = (row["field"], row["year_group"], row["citation_group"])
             cited[name, row[name], *cell].append(row["cited_id"])
     return cited
@@ -92,12 +92,12 @@ def strata(rows: list[dict]) -> dict[tuple, list[str]]:
 
 def test_no_context_stands_in_two_sets_and_the_side_conditions_hold(found):
     for row in found:
-        [name] = set(row["sampled_for"]) - set(COMBINED)
+        [name] = set(row["sampled_for"]) - set(STRATUM_DIMENSIONS)
         assert all(
             row[other] == wanted for other, wanted in SIDE_CONDITIONS[name].items()
         )
     of_sets = Counter(name for row in found for name in row["sampled_for"])
-    assert {*SETS} - {"pos_before", "pos_after"} <= set(of_sets)
+    assert {*OFFICIAL_SET_NAMES} - {"pos_before", "pos_after"} <= set(of_sets)
 
 
 def test_a_stratum_keeps_three_contexts_of_different_cited_papers(found):
@@ -156,7 +156,9 @@ def test_two_processes_and_another_order_of_the_corpus_draw_the_same(
 
 def test_unless_it_is_asked_for_each_dimension_is_drawn_on_its_own(papers, tmp_path):
     rows = build(papers, tmp_path / "season", sampling="each")
-    assert any(len(set(row["sampled_for"]) - set(COMBINED)) > 1 for row in rows)
+    assert any(
+        len(set(row["sampled_for"]) - set(STRATUM_DIMENSIONS)) > 1 for row in rows
+    )
 
 
 def test_a_corpus_without_what_strata_are_made_of_is_refused(tmp_path, capsys):
@@ -213,7 +215,7 @@ def test_classes_that_want_the_same_contexts_grow_alike(found):
     counts = Counter(
         (name, row[name])
         for row in found
-        for name in set(row["sampled_for"]) & set(SETS)
+        for name in set(row["sampled_for"]) & set(OFFICIAL_SET_NAMES)
     )
     rivals = [
         counts["length_class", "medium"],

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines.resolution import Window, split_passages, words_around
+from scoring.tools.baselines.resolution import (
+    WordWindow,
+    join_words_around_placeholder,
+    split_passages,
+)
 from tests.scoring.builders.corpora import write_lines
 from tests.scoring.offline import score
 
@@ -275,10 +279,12 @@ def test_windows_reach_over_the_sentence_and_skip_other_marks():
         "sentence": "three <REF>, four",
         "after": "five six <OTHERREF> seven",
     }
-    assert words_around(record, Window(2, 3)) == ". three , four five"
     assert (
-        words_around(record, Window.of("30-30"))
+        join_words_around_placeholder(record, WordWindow(2, 3)) == ". three , four five"
+    )
+    assert (
+        join_words_around_placeholder(record, WordWindow.of("30-30"))
         == "one two . three , four five six seven"
     )
     with pytest.raises(ValueError, match="empty"):
-        Window.of("0-0")
+        WordWindow.of("0-0")

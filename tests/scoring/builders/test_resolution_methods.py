@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines.resolution import Sentences, Window, query_of
+from scoring.tools.baselines.resolution import (
+    SentenceWindow,
+    WordWindow,
+    make_query_text,
+)
 from tasks.types import InputRefused, task_type
 from tasks.types.files import open_input
 from tests.scoring.builders.corpora import unarxive_paper, write_lines
@@ -113,15 +117,18 @@ def test_a_query_is_words_on_unequal_sides_or_whole_sentences():
         "sentence": "Three <REF>, and <OTHERREF> four.",
         "after": "Five. Six.",
     }
-    assert query_of(record, Window(3, 2)) == "Then two. Three , and"
-    assert query_of(record, Sentences(0)) == "Three , and four."
-    assert query_of(record, Sentences(1)) == "Then two. Three , and four. Five."
+    assert make_query_text(record, WordWindow(3, 2)) == "Then two. Three , and"
+    assert make_query_text(record, SentenceWindow(0)) == "Three , and four."
     assert (
-        query_of(record, Sentences(9))
+        make_query_text(record, SentenceWindow(1))
+        == "Then two. Three , and four. Five."
+    )
+    assert (
+        make_query_text(record, SentenceWindow(9))
         == "First one. Then two. Three , and four. Five. Six."
     )
-    assert query_of({"sentence": "Alone <REF>."}, Sentences(1)) == "Alone ."
-    assert [str(Sentences(around)) for around in (0, 1, 2)] == [
+    assert make_query_text({"sentence": "Alone <REF>."}, SentenceWindow(1)) == "Alone ."
+    assert [str(SentenceWindow(around)) for around in (0, 1, 2)] == [
         "sentence",
         "3 sentences",
         "5 sentences",

@@ -6,7 +6,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_scixml import load
-from scoring.tools.builders.reading import loader
+from scoring.tools.builders.reading import choose_loader
 from tests.scoring.builders.corpora import Heap, write_scixml, write_scixml_corpus
 from tests.scoring.offline import score
 
@@ -104,7 +104,7 @@ def test_the_form_is_seen_and_its_gold_has_zones_that_a_board_tells_apart(
     capsys, tmp_path
 ):
     corpus, out = write_scixml_corpus(tmp_path / "corpus"), tmp_path / "season"
-    assert loader("auto", corpus).name == "scixml"
+    assert choose_loader("auto", corpus).name == "scixml"
     assert (
         main(["build-resolution", str(corpus), "--form", "scixml", "--out", str(out)])
         == 0

@@ -8,7 +8,7 @@ import pytest
 from scoring.__main__ import main
 from scoring.metrics.discourse import RULES
 from scoring.tools.builders import corpus as splitting
-from scoring.tools.builders.corpus import MARK, splitter
+from scoring.tools.builders.corpus import MARK_CHARACTER, choose_splitter
 from tests.scoring.builders.corpora import (
     s2orc_metadata,
     s2orc_parse,
@@ -60,7 +60,7 @@ def build(corpus: Path, out: Path, *more: str) -> dict[str, bytes]:
 
 def masked(text: str, *marks: str) -> str:
     for mark in marks:
-        text = text.replace(mark, MARK)
+        text = text.replace(mark, MARK_CHARACTER)
     return text
 
 
@@ -69,11 +69,13 @@ def test_a_package_sees_the_printed_marks_and_its_sentences_lie_in_the_text_with
 ):
     marks = ("[1]", "Yoke (2016)", "[2]")
     text = masked(TEXT, *marks)
-    found = [text[start:end] for start, end in splitter(package).spans(text, marks)]
+    found = [
+        text[start:end] for start, end in choose_splitter(package).spans(text, marks)
+    ]
     assert found == [
-        f"Bells ring {MARK}.",
-        f"We follow the work of {MARK}.",
-        f"It was done by others {MARK} in Rome.",
+        f"Bells ring {MARK_CHARACTER}.",
+        f"We follow the work of {MARK_CHARACTER}.",
+        f"It was done by others {MARK_CHARACTER} in Rome.",
     ]
 
 
@@ -82,20 +84,22 @@ def test_a_sentence_may_begin_with_a_mark_and_never_inside_of_one(package):
     text = masked(
         "Bells ring. Yoke (2016) disagrees. A. It rains. It is wet. B was late.", *marks
     )
-    found = [text[start:end] for start, end in splitter(package).spans(text, marks)]
-    assert found[:2] == ["Bells ring.", f"{MARK} disagrees."]
-    assert "".join(found).count(MARK) == 2
+    found = [
+        text[start:end] for start, end in choose_splitter(package).spans(text, marks)
+    ]
+    assert found[:2] == ["Bells ring.", f"{MARK_CHARACTER} disagrees."]
+    assert "".join(found).count(MARK_CHARACTER) == 2
     assert (
-        list(splitter(package).spans("", ()))
-        == list(splitter(package).spans("  ", ()))
+        list(choose_splitter(package).spans("", ()))
+        == list(choose_splitter(package).spans("  ", ()))
         == []
     )
 
 
 def test_a_long_paragraph_is_cut_at_blanks(package, monkeypatch):
-    monkeypatch.setattr(splitting, "LONGEST", 40)
+    monkeypatch.setattr(splitting, "MAX_CHARACTERS_PER_PARSE", 40)
     text = " ".join(f"Bells rang in the year {year}." for year in range(1990, 2000))
-    found = [text[start:end] for start, end in splitter(package).spans(text, ())]
+    found = [text[start:end] for start, end in choose_splitter(package).spans(text, ())]
     assert " ".join(found) == text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_tei import load
-from scoring.tools.builders.reading import loader
+from scoring.tools.builders.reading import choose_loader
 from tests.scoring.builders.corpora import Heap
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -34,7 +34,7 @@ def read(folder: Path) -> Heap:
 
 
 def test_papers_marks_and_references_are_those_of_the_file(corpus):
-    assert loader("auto", corpus).name == "tei"
+    assert choose_loader("auto", corpus).name == "tei"
     heap = read(corpus)
     paper = heap.papers["bells"]
     assert (paper.title, paper.authors, paper.year, paper.abstract) == (
@@ -83,7 +83,7 @@ def test_an_element_of_another_kind_and_entities_are_refused(capsys, corpus, tmp
 
 def test_the_file_of_doc2json_is_read_as_s2orc(tmp_path):
     shutil.copy(SAMPLES / "bells.doc2json.json", tmp_path / "bells.json")
-    form = loader("auto", tmp_path)
+    form = choose_loader("auto", tmp_path)
     assert form.name == "s2orc"
     heap = Heap()
     form.load(tmp_path, heap)

@@ -11,10 +11,10 @@ from scoring.tools.builders.topics import (
     OLDEST,
     SINGLE,
     YEAR,
-    Citing,
+    CitingPaper,
     TopicRules,
-    chosen_citing,
-    file_names,
+    choose_citing_papers,
+    make_file_names,
 )
 from tests.scoring.builders.corpora import write_lines
 from tests.tasks.types.corpus import write_topic
@@ -144,11 +144,13 @@ class TestCriteria:
         assert draws[0] == draws[1] != draws[2]
 
     def test_single_citations_come_before_new_years_and_neither_is_left_out(self):
-        papers = [Citing("old", 1990, False), Citing("new", 1999, False), Citing("undated", None, True),
-                  Citing("same", 1990, False), Citing("other", 1996, False), Citing("again", 1996, False),
-                  Citing("single", 1995, True)]  # fmt: skip
+        papers = [CitingPaper("old", 1990, False), CitingPaper("new", 1999, False),
+                  CitingPaper("undated", None, True),
+                  CitingPaper("same", 1990, False), CitingPaper("other", 1996, False),
+                  CitingPaper("again", 1996, False), CitingPaper("single", 1995, True)]  # fmt: skip
         chosen = [
-            (one.paper_id, why) for one, why in chosen_citing(papers, TopicRules())
+            (one.paper_id, why)
+            for one, why in choose_citing_papers(papers, TopicRules())
         ]
         ends, singles, years = chosen[:2], chosen[2:4], chosen[4:]
         assert {name for name, _ in ends} <= {"old", "same", "new"}
@@ -156,7 +158,7 @@ class TestCriteria:
         assert [why for _, why in years] == [YEAR]
 
     def test_names_hold_no_dot_or_slash_and_none_is_given_twice(self):
-        assert file_names(["10.1/a", "10-1-a", "..."]) == {
+        assert make_file_names(["10.1/a", "10-1-a", "..."]) == {
             "10.1/a": "10-1-a",
             "10-1-a": "10-1-a-2",
             "...": "paper",

@@ -16,13 +16,19 @@ from scoring.results.board.formatting import (
     interval,
     metric_label,
     note_label,
-    ranks,
+    rank_range_text,
     shown,
 )
 from scoring.results.board.query import BoardQuery
 from scoring.results.board.standings import Cell
-from scoring.results.board.table import MARGIN, WIDTH, Axis, Whisker, whisker
-from scoring.results.runs.results import caution
+from scoring.results.board.table import (
+    WHISKER_MARGIN_PIXELS,
+    WHISKER_WIDTH_PIXELS,
+    IntervalAxis,
+    IntervalWhisker,
+    interval_whisker,
+)
+from scoring.results.runs.results import interval_caution
 from tasks.types import task_type
 
 NAN = None
@@ -58,7 +64,7 @@ def test_an_interval_is_said_only_where_there_is_one():
     ("low", "high", "written"), [(3, 3, "3"), (2, 4, "2\u20134"), (None, None, "")]
 )
 def test_a_rank_may_be_an_interval(low, high, written):
-    assert ranks(low, high) == written
+    assert rank_range_text(low, high) == written
 
 
 @pytest.mark.parametrize(
@@ -87,13 +93,13 @@ def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch)
     monkeypatch.setattr(
         formatting, "task_types", lambda: {"one": first, "other": other}
     )
-    formatting.display_names.cache_clear()
+    formatting.display_names_by_key.cache_clear()
     try:
         assert "topic" in first.dimensions
         assert "topic" in other.dimensions
-        assert formatting.display_names() == {"citing": "citing text"}
+        assert formatting.display_names_by_key() == {"citing": "citing text"}
     finally:
-        formatting.display_names.cache_clear()
+        formatting.display_names_by_key.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -121,43 +127,56 @@ def cell(value, low=None, high=None) -> Cell:
 
 
 def test_the_scale_of_the_drawings_holds_every_number_and_ends_at_round_ones():
-    axis = Axis.over([cell(0.31, 0.27, 0.36), cell(0.52), cell(None)], 1.0)
+    axis = IntervalAxis.over([cell(0.31, 0.27, 0.36), cell(0.52), cell(None)], 1.0)
     assert axis is not None
     assert axis.ends == ["0.25", "0.55"]
-    assert MARGIN < axis.place(0.27) < axis.place(0.52) < WIDTH - MARGIN
+    assert (
+        WHISKER_MARGIN_PIXELS
+        < axis.place(0.27)
+        < axis.place(0.52)
+        < WHISKER_WIDTH_PIXELS - WHISKER_MARGIN_PIXELS
+    )
 
 
 def test_the_scale_of_counts_ends_at_round_ones_too():
-    axis = Axis.over([cell(28.8, 24.2, 33.1)], 0.0)
+    axis = IntervalAxis.over([cell(28.8, 24.2, 33.1)], 0.0)
     assert axis is not None
     assert axis.ends == ["20", "35"]
 
 
 def test_a_board_without_numbers_has_no_scale():
-    assert Axis.over([cell(None)], 1.0) is None
+    assert IntervalAxis.over([cell(None)], 1.0) is None
 
 
 def test_a_single_value_has_a_scale_around_it():
-    axis = Axis.over([cell(0.5)], 1.0)
+    axis = IntervalAxis.over([cell(0.5)], 1.0)
     assert axis is not None
-    assert MARGIN <= axis.place(0.5) <= WIDTH - MARGIN
+    assert (
+        WHISKER_MARGIN_PIXELS
+        <= axis.place(0.5)
+        <= WHISKER_WIDTH_PIXELS - WHISKER_MARGIN_PIXELS
+    )
 
 
-def drawn(shown: Whisker | None):
+def drawn(shown: IntervalWhisker | None):
     return fromstring(render_to_string("boards/_whisker.html", {"whisker": shown}))
 
 
 def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_it():
-    axis = Axis(0.0, 1.0, 1.0)
-    drawing = drawn(whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
+    axis = IntervalAxis(0.0, 1.0, 1.0)
+    drawing = drawn(interval_whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
     assert drawing.attrib["aria-label"] == "0.2500 to 0.7500"
-    assert float(drawing.find("circle").attrib["cx"]) == pytest.approx(WIDTH / 2)
-    start = MARGIN + (WIDTH - 2 * MARGIN) / 4
+    assert float(drawing.find("circle").attrib["cx"]) == pytest.approx(
+        WHISKER_WIDTH_PIXELS / 2
+    )
+    start = (
+        WHISKER_MARGIN_PIXELS + (WHISKER_WIDTH_PIXELS - 2 * WHISKER_MARGIN_PIXELS) / 4
+    )
     assert drawing.find("path").attrib["d"].startswith(f"M{start:.1f} ")
 
 
 def test_a_value_without_an_interval_is_a_dot():
-    drawing = drawn(whisker(cell(0.5), Axis(0.0, 1.0, 1.0), ""))
+    drawing = drawn(interval_whisker(cell(0.5), IntervalAxis(0.0, 1.0, 1.0), ""))
     assert drawing.find("path") is None
     assert drawing.attrib["aria-hidden"] == "true"
 
@@ -189,10 +208,10 @@ def test_a_second_click_on_a_head_turns_the_order_round():
 
 
 def test_seconds_are_told_in_the_unit_that_says_enough():
-    from citeboard.core.words import duration
+    from citeboard.core.words import format_duration
 
     told = [
-        duration(seconds)
+        format_duration(seconds)
         for seconds in (0.2, 3, 100, 7200, dt.timedelta(days=3).total_seconds())
     ]
     assert told == ["a second", "3 seconds", "2 minutes", "2 hours", "3 days"]
@@ -209,5 +228,5 @@ def test_seconds_are_told_in_the_unit_that_says_enough():
 )
 def test_a_number_says_why_its_interval_may_hold_less_often(n, average, told):
     metric = ClassAverage(f"{average}_f1", "corrected", part="f1", average=average)
-    words = caution(metric, Score(n=n))
+    words = interval_caution(metric, Score(n=n))
     assert [part for part in ("15", "1 %") if part in words] == told

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from citeboard.core.instants import WITHOUT_END
+from citeboard.core.instants import ENDLESS_TIME
 from scoring.models import Comparison, Score
 from scoring.results.board.comparisons import save_comparisons
-from scoring.results.board.query import BoardQuery, chosen_rows
-from scoring.results.board.standings import standings
+from scoring.results.board.query import BoardQuery, select_and_sort_rows
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.kept_worlds import KeptWorld, keep_world
 from tests.scoring import boards
@@ -112,11 +112,11 @@ def test_any_column_sorts_and_the_page_says_how(client, phase, query, first):
     ],
 )
 def test_a_column_in_which_lower_is_better_sorts_from_its_lowest(phase, sort, first):
-    shown = standings(phase, None)
+    shown = compute_board(phase, None)
     shown.columns = [
         replace(column, higher_is_better=False) for column in shown.columns
     ]
-    rows = chosen_rows(shown, BoardQuery(sort=sort))
+    rows = select_and_sort_rows(shown, BoardQuery(sort=sort))
     assert [row.system.partition(" ")[0] for row in rows] == first
 
 
@@ -320,7 +320,7 @@ def test_the_table_for_a_paper_has_its_best_in_bold_its_baselines_in_italics_and
     save_comparisons(
         [Comparison(first=one, second=other, p=p, **facts) for one, other, p in pairs]
     )
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     tied = text_of(client.get(boards.address("board-tex", phase)))
     assert r"Cy & 0.4000$^{\dagger}$ [" in tied
     assert r"\dagger}$ may be first as well." in tied
@@ -517,7 +517,7 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
     save_comparisons(
         [Comparison(first=one, second=other, difference=0.1, p=0.03125, **facts)]
     )
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     page = " ".join(re.sub("<[^>]+>", "", text_of(board(client, phase))).split())
     assert (
         "Your run Ours: rank 2 of 2; Overlap F1, micro 0.1000 behind Ahead, p = 0.031 for these two alone"
@@ -530,12 +530,12 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
 def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_phase_has_no_end(
     client,
 ):
-    phase = boards.make_phase(closes=WITHOUT_END)
+    phase = boards.make_phase(closes=ENDLESS_TIME)
     boards.scored_run(phase, None, 0.3, system="Lead")
     for address in ("/", reverse("season", args=[phase.task.season.slug])):
         page = text_of(client.get(address))
         assert "only baselines so far, no run of a team" in page
     assert "open, no end" in page
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert "only baselines so far" not in text_of(client.get("/"))

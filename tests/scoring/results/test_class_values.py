@@ -17,15 +17,15 @@ from scoring.metrics.numbers import AbsoluteError, Pearson
 from scoring.metrics.spans import SemEval
 from scoring.results.board import differences
 from scoring.results.board.charts import (
-    fixed_in_words,
-    in_words,
-    system_bars,
-    without_intervals,
+    class_bar_chart,
+    class_table_summary,
+    fixed_classes_text,
+    missing_intervals_text,
 )
 from scoring.results.board.differences import (
-    Class,
     ClassTable,
     FixedClass,
+    ScoreClass,
     fixed_classes,
 )
 from scoring.results.comparison import paired_scores
@@ -108,7 +108,7 @@ def test_the_classes_of_a_declared_task_are_fixed_by_its_gold(monkeypatch):
         matrices=dict.fromkeys(["classes:HALLUCINATED,VALID"], rows),
         features={"type": [("made up",), ("made up",), ("mixed",), ("mixed",)]},
     )
-    monkeypatch.setattr(differences, "statistics_of", lambda evaluation, names: run)
+    monkeypatch.setattr(differences, "read_statistics", lambda evaluation, names: run)
     task = SimpleNamespace(task_type=kind, options={})
     evaluation = SimpleNamespace(phase=SimpleNamespace(task=task), rules="official")
     assert fixed_classes(evaluation, "type", "f1") == {
@@ -136,7 +136,7 @@ def table(
         metric="f1",
         scale=1.0,
         higher_is_better=True,
-        classes=[Class(label, 50) for label in values],
+        classes=[ScoreClass(label, 50) for label in values],
         systems=systems,
         values=numbers,
         intervals={}
@@ -152,14 +152,14 @@ def table(
 
 def test_two_classes_are_compared_only_if_the_interval_of_their_difference_excludes_zero():
     apart = table({"a": (0.2, 0.2), "b": (0.5, 0.5), "c": (0.8, 0.9)})
-    assert in_words(apart) == (
+    assert class_table_summary(apart) == (
         "Over these systems c (mean 0.8500) is easier than a (0.2000): "
         "the 95 % interval of the difference, 0.5073 to 0.7927, excludes zero."
     )
-    assert in_words(table({"a": (0.6500,), "b": (0.6497,)})) == ""
-    assert in_words(table({"a": (0.2,), "b": (0.9,)}, half=None)) == ""
+    assert class_table_summary(table({"a": (0.6500,), "b": (0.6497,)})) == ""
+    assert class_table_summary(table({"a": (0.2,), "b": (0.9,)}, half=None)) == ""
     lower = replace(apart, higher_is_better=False)
-    assert "a (mean 0.2000) is easier than c (0.8500)" in in_words(lower)
+    assert "a (mean 0.2000) is easier than c (0.8500)" in class_table_summary(lower)
 
 
 def test_a_tie_at_the_end_of_the_scale_is_nobodys_best():
@@ -173,14 +173,14 @@ def test_fixed_classes_have_a_reason_the_valid_measure_and_no_missing_interval()
         {"a": (None, None), "b": (0.5, 0.6)},
         fixed={"a": FixedClass(Fixed.ONE_LABEL, "accuracy")},
     )
-    assert fixed_in_words(fixed) == (
+    assert fixed_classes_text(fixed) == (
         "No value of F1 in a: one label occurs in the gold there, so that the class fixes the value. "
         "Accuracy is valid there."
     )
-    assert without_intervals(fixed, set()) == ""
-    assert system_bars(fixed).labels == ["b"]
+    assert missing_intervals_text(fixed, set()) == ""
+    assert class_bar_chart(fixed).labels == ["b"]
     unknown = replace(fixed, fixed={"a": FixedClass(Fixed.ONE_LABEL)})
-    assert fixed_in_words(unknown).endswith(
+    assert fixed_classes_text(unknown).endswith(
         "The recall of the label, or accuracy, is valid there."
     )
 
@@ -188,11 +188,11 @@ def test_fixed_classes_have_a_reason_the_valid_measure_and_no_missing_interval()
 def test_the_line_on_missing_intervals_names_systems_and_not_all_classes():
     lacking = table({"a": (0.5, 0.5), "b": (0.5, 0.6)})
     del lacking.intervals["a", 1], lacking.intervals["b", 1]
-    assert without_intervals(lacking, {1}) == (
+    assert missing_intervals_text(lacking, {1}) == (
         "Without an interval: “second” (not computed yet)."
     )
     del lacking.intervals["a", 0]
-    assert without_intervals(lacking, {1}) == (
+    assert missing_intervals_text(lacking, {1}) == (
         "Without an interval: “first” in a (too few instances to tell one); "
         "“second” (not computed yet)."
     )
@@ -219,8 +219,12 @@ def test_the_difference_of_systems_that_are_equal_whichever_unit_is_left_out_has
     numbers = [
         ("one", run.pk, SimpleNamespace(value=0.0, n=12, withheld="")) for run in runs
     ]
-    monkeypatch.setattr(paired_scores, "statistics_of", statistics)
-    monkeypatch.setattr(paired_scores, "class_numbers", lambda *facts: numbers)
+    monkeypatch.setattr(paired_scores, "read_statistics", statistics)
+    monkeypatch.setattr(
+        paired_scores, "class_numbers_of_evaluations", lambda *facts: numbers
+    )
     monkeypatch.setattr(paired_scores, "fixed_classes", lambda *facts: {})
-    [line] = paired_scores.by_class(SimpleNamespace(a=runs[0], b=runs[1]), "half", f1)
+    [line] = paired_scores.class_differences(
+        SimpleNamespace(a=runs[0], b=runs[1]), "half", f1
+    )
     assert (line.difference, line.low, line.high) == (0.0, None, None)

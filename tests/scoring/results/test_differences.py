@@ -10,16 +10,16 @@ from dataclasses import replace
 import pytest
 from django.http import Http404
 
-from citeboard.core.instants import utc_minute
+from citeboard.core.instants import format_utc_minute
 from citeboard.teams.models import Team
-from scoring.exchange.figure_files import figure_file, file_forms
+from scoring.exchange.figure_files import image_formats, render_figure
 from scoring.figures.description import Measured
 from scoring.models import Breakdown, Evaluation, save_breakdowns
-from scoring.results.board.charts import history, in_words
-from scoring.results.board.differences import Class, ClassTable
+from scoring.results.board.charts import class_table_summary, score_history_chart
+from scoring.results.board.differences import ClassTable, ScoreClass
 from scoring.results.board.standings import Row
 from tasks.models import Phase, Submission
-from tasks.models.seasons import bump_version
+from tasks.models.seasons import increment_board_version
 from tests import factories
 from tests.lazily import Lazily
 from tests.scoring import boards
@@ -192,7 +192,7 @@ def test_the_page_names_what_lacks_an_interval_and_why(client, phase):
         "“Bo&#x27;s” and “Ada&#x27;s” in None (no value)." in page(client, phase)
     )
     Evaluation.objects.update(has_class_intervals=True)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert (
         "Without an interval: “Bo&#x27;s” and “Ada&#x27;s” in Method (too few instances to tell one); "
         "“Bo&#x27;s” and “Ada&#x27;s” in None (no value)." in page(client, phase)
@@ -253,7 +253,7 @@ def test_no_table_of_classes_can_be_had_of_a_board_without_any(client):
 
 @pytest.mark.parametrize(("form", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):
-    if form not in file_forms():
+    if form not in image_formats():
         pytest.skip("the system's library cairo is not installed")
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.{form}")
     assert response.content.startswith(start)
@@ -281,13 +281,13 @@ def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own
 
 
 def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.exchange.figure_files.data_forms", tuple)
+    monkeypatch.setattr("scoring.exchange.figure_files.plotly_formats", tuple)
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.html")
     assert response.status_code == 404
     with pytest.raises(
         Http404, match="Plotly is not installed here, which writes a figure as HTML"
     ):
-        figure_file({"bars": None}, "bars.html")
+        render_figure({"bars": None}, "bars.html")
 
 
 def test_names_that_a_spreadsheet_would_calculate_are_text_in_the_table_of_classes(
@@ -339,7 +339,7 @@ def class_table(
         metric="overlap_f1_micro",
         scale=1.0,
         higher_is_better=higher_is_better,
-        classes=[Class(label, 5) for label in values],
+        classes=[ScoreClass(label, 5) for label in values],
         systems=systems,
         values={
             (label, number): value
@@ -350,7 +350,9 @@ def class_table(
 
 
 def test_a_settled_board_keeps_the_words_on_who_leads_and_where_it_is_hard():
-    words = in_words(class_table({"a": (0.1, 0.2), "b": (0.5, 0.7), "c": (0.9, 0.8)}))
+    words = class_table_summary(
+        class_table({"a": (0.1, 0.2), "b": (0.5, 0.7), "c": (0.9, 0.8)})
+    )
     assert words == (
         "“second” has the best number in 2 of 3 classes. "
         "Over these systems c is the easiest (mean 0.8500) and a the hardest (0.1500)."
@@ -358,12 +360,12 @@ def test_a_settled_board_keeps_the_words_on_who_leads_and_where_it_is_hard():
 
 
 def test_a_single_system_is_named_and_has_no_mean():
-    words = in_words(class_table({"a": (0.1,), "b": (0.5,)}))
+    words = class_table_summary(class_table({"a": (0.1,), "b": (0.5,)}))
     assert words == "For “first” b is the easiest (0.5000) and a the hardest (0.1000)."
 
 
 def test_where_lower_is_better_the_lowest_leads():
-    words = in_words(
+    words = class_table_summary(
         class_table({"a": (0.1, 0.2), "b": (0.5, 0.7)}, higher_is_better=False)
     )
     assert "“first” has the best number in 2 of 2 classes" in words
@@ -371,7 +373,10 @@ def test_where_lower_is_better_the_lowest_leads():
 
 
 def test_without_values_there_is_nothing_to_say_about_classes():
-    assert in_words(class_table({"a": (None, None)})) == "No class has a value yet."
+    assert (
+        class_table_summary(class_table({"a": (None, None)}))
+        == "No class has a value yet."
+    )
 
 
 def test_a_team_s_history_shows_each_run_and_the_best_so_far():
@@ -379,7 +384,7 @@ def test_a_team_s_history_shows_each_run_and_the_best_so_far():
         (boards.START, Measured(value=value), f"run {value}")
         for value in (0.2, 0.5, 0.4)
     ]
-    runs, line = history(points, "Overlap F1, micro", 1.0).series
+    runs, line = score_history_chart(points, "Overlap F1, micro", 1.0).series
     assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
     assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]
-    assert runs.points[0].x.text == utc_minute(boards.START)
+    assert runs.points[0].x.text == format_utc_minute(boards.START)

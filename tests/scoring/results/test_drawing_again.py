@@ -8,12 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core.refusals import Refused
-from citeboard.web.organise.attention import concerns
+from citeboard.web.organise.attention import find_concerns
 from scoring.models import Evaluation
 from scoring.offline.parts import read_part
-from scoring.results.board.leak_budget import budget_of
+from scoring.results.board.leak_budget import leak_budget_of
 from scoring.worker.drawing import draw_again
-from scoring.worker.release import drawn_part
+from scoring.worker.release import part_scored_now
 from tasks.models import Job, Phase
 from tasks.types.digests import draw_commitment
 from tests.api.conftest import API
@@ -72,11 +72,11 @@ def run(phase: Phase):
 
 
 def test_the_first_run_draws_the_part_by_a_secret_that_only_the_scorer_is_given(phase):
-    part = read_part(drawn_part(phase))
+    part = read_part(part_scored_now(phase))
     drawn = again(phase)
     assert part.nonce == drawn.part_nonce
     assert drawn.part_seed is None
-    assert drawn.part_at(timezone.now()) == str(part)
+    assert drawn.scored_part_at(timezone.now()) == str(part)
     assert drawn.draw_commitment == draw_commitment(part.nonce)
     assert part.nonce not in str(part)
 
@@ -103,8 +103,8 @@ def test_the_board_commits_to_the_draw_and_the_release_of_the_gold_opens_it(phas
 
 def test_phases_on_the_same_gold_share_the_secret(phase):
     beside = make_phase(task=phase.task, split=phase.split, public_part=30)
-    drawn_part(phase)
-    drawn_part(beside)
+    part_scored_now(phase)
+    part_scored_now(beside)
     assert again(phase).part_nonce == again(beside).part_nonce
 
 
@@ -114,10 +114,10 @@ def test_gold_that_shows_the_same_and_answers_otherwise_has_the_same_part(phase)
     )
     otherwise = [(*place, ["4"], facet) for *place, _answer, facet in CITANCES]
     make_gold(phase=beside, topics=TOPICS, citances=otherwise)
-    drawn_part(phase)
-    drawn_part(beside)
+    part_scored_now(phase)
+    part_scored_now(beside)
     assert again(phase).part_nonce == again(beside).part_nonce
-    assert budget_of(again(phase)).unequal == ()
+    assert leak_budget_of(again(phase)).unequal == ()
 
 
 def test_a_part_of_before_is_drawn_again_and_its_runs_are_scored_on_the_new_one(
@@ -130,7 +130,7 @@ def test_a_part_of_before_is_drawn_again_and_its_runs_are_scored_on_the_new_one(
     assert (drawn.part_seed, drawn.has_guessable_part) == (None, False)
     assert Job.objects.filter(submission=sent, state="queued").exists()
     score(sent)
-    assert Evaluation.objects.get().part == drawn.part_at(timezone.now())
+    assert Evaluation.objects.get().part == drawn.scored_part_at(timezone.now())
 
 
 def test_phases_that_share_the_draw_are_drawn_again_together(guessable, organiser):
@@ -171,13 +171,13 @@ def test_its_organisers_are_told_and_their_settings_offer_a_new_draw(
 ):
     season = guessable.task.season
     run(guessable)
-    [concern] = [one for one in concerns(season) if one.name == "parts"]
+    [concern] = [one for one in find_concerns(season) if one.name == "parts"]
     client = Client()
     client.force_login(organiser)
     page = client.get(concern.lines[0].href).content.decode()
     assert "Draw the public part again" in page
     Phase.objects.update(part_seed=None, part_nonce="5f" * 32)
-    assert "parts" not in {one.name for one in concerns(season)}
+    assert "parts" not in {one.name for one in find_concerns(season)}
 
 
 def test_a_program_rehearses_the_draw_before_it_is_made(guessable, organiser):

@@ -7,14 +7,14 @@ from django.core.cache import caches
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from scoring.models import Evaluation, Score, Snapshot
 from scoring.results.board import standings as standings_module
-from scoring.results.board.snapshots import keep
-from scoring.results.board.standings import standings
+from scoring.results.board.snapshots import save_snapshot
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Season
-from tasks.models.seasons import MAX_CHANGED, bump_version
-from tasks.seasons.history import delete_phase, undo
+from tasks.models.seasons import MAX_CHANGED_CHARACTERS, increment_board_version
+from tasks.seasons.history import delete_phase, undo_entry
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -62,7 +62,7 @@ def test_a_row_that_was_scored_anew_shows_its_new_number(client, phase):
     evaluation.scores.all().delete()
     Evaluation.objects.filter(pk=evaluation.pk).update(replaced_at=timezone.now())
     Score.objects.create(evaluation=evaluation, shared=old.shared, value=0.312, n=old.n)
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert "0.312" in read(client)
 
 
@@ -70,12 +70,12 @@ def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
     team = phase.task.season.registrations.first().team
     before = Phase.objects.get(pk=phase.pk)
     for _ in range(100):
-        bump_version(phase.pk, team.pk)
+        increment_board_version(phase.pk, team.pk)
     now = Phase.objects.get(pk=phase.pk)
-    assert len(now.changed) <= MAX_CHANGED
+    assert len(now.changed) <= MAX_CHANGED_CHARACTERS
     assert now.changed_since(before.version) is None
     assert now.changed_since(now.version - 20) == {team.pk}
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert Phase.objects.get(pk=phase.pk).changed_since(now.version) is None
 
 
@@ -88,7 +88,7 @@ def test_another_view_of_a_board_counts_no_runs_and_reads_no_scores(
         raise AssertionError("the standings were computed again")
 
     monkeypatch.setattr(standings_module, "counting_runs", refuse)
-    monkeypatch.setattr(standings_module, "scores_of", refuse)
+    monkeypatch.setattr(standings_module, "score_rows_of", refuse)
     assert "System of 0.5" in read(client, "?sort=-system&q=of")
     assert number_kept() == 1
 
@@ -145,15 +145,15 @@ def test_a_new_score_is_on_every_view_of_it(client, phase):
         ),
         0.75,
     )
-    bump_version(phase.pk)
+    increment_board_version(phase.pk)
     assert "Better" in read(client, "?q=heron")
 
 
 def test_a_board_that_was_kept_after_the_end_is_named_on_the_page(client, phase):
     Phase.objects.update(closes=timezone.now() - dt.timedelta(hours=1))
     assert "The board as it stood" not in read(client)
-    keep(standings(Phase.objects.get(), None), Snapshot.Occasion.CLOSE)
-    bump_version(phase.pk)
+    save_snapshot(compute_board(Phase.objects.get(), None), Snapshot.Occasion.CLOSE)
+    increment_board_version(phase.pk)
     assert "The board as it stood" in read(client)
 
 
@@ -172,7 +172,11 @@ def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_other
     delete_phase(phase=other, by=olga)
     for reader in (None, olga):
         assert "Rehearsal" not in read(client, reader=reader)
-    undo(season=phase.task.season, entry=history(phase.task.season).first(), by=olga)
+    undo_entry(
+        season=phase.task.season,
+        entry=history_of_place(phase.task.season).first(),
+        by=olga,
+    )
     for reader in (None, olga):
         assert "Rehearsal" in read(client, reader=reader)
 
@@ -218,7 +222,7 @@ def test_who_runs_the_season_leaves_nothing_for_others_to_read(client, phase):
 
 
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.results.board.standings.MAX_NUMBERS", 1)
+    monkeypatch.setattr("scoring.results.board.standings.MAX_CACHED_CELLS", 1)
     assert "System of 0.5" in read(client)
     assert number_kept() == 0
 

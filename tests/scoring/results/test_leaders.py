@@ -9,10 +9,15 @@ from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
 from scoring.metrics import metric_of
-from scoring.models import BoardOrder, ClassLeader, Evaluation, class_numbers
+from scoring.models import (
+    BoardOrder,
+    ClassLeader,
+    Evaluation,
+    class_numbers_of_evaluations,
+)
 from scoring.offline.compare import paired
 from scoring.results.board import leaders
-from scoring.results.board.comparisons import statistics_of
+from scoring.results.board.comparisons import read_statistics
 from scoring.stats.breakdown import class_intervals, classes
 from scoring.stats.significance import SEED, holm, randomisation_tests, trials_for
 from scoring.worker import compare_board
@@ -123,9 +128,11 @@ def test_the_p_value_of_a_class_is_that_of_all_its_tests_with_holm_s_correction(
     )
     metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     best, *others = (
-        statistics_of(run.evaluations.get()).of_rows(
+        read_statistics(run.evaluations.get()).of_rows(
             metric.statistic,
-            classes(statistics_of(run.evaluations.get()).features["facet"])[kept.label],
+            classes(read_statistics(run.evaluations.get()).features["facet"])[
+                kept.label
+            ],
         )
         for run in runs
     )
@@ -176,8 +183,8 @@ def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_no
 @pytest.mark.both_databases
 def test_what_is_found_once_is_not_looked_for_again(decided, monkeypatch):
     before = list(ClassLeader.objects.order_by("pk").values_list("pk", flat=True))
-    monkeypatch.setattr(leaders, "answered", None)
-    monkeypatch.setattr(compare_board, "give_intervals", None)
+    monkeypatch.setattr(leaders, "find_class_leaders", None)
+    monkeypatch.setattr(compare_board, "compute_and_save_class_intervals", None)
     BoardOrder.objects.update(version=0)
     compare(decided)
     assert (
@@ -203,12 +210,12 @@ def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_wor
     compare(phase)
     html = page(client, phase)
     evaluation = run.evaluations.get()
-    found = statistics_of(evaluation)
+    found = read_statistics(evaluation)
     metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     wanted = class_intervals(
         [metric], found.matrices, found.units, found.features["facet"]
     )
-    rows = class_numbers([evaluation.pk], "facet", metric.name)
+    rows = class_numbers_of_evaluations([evaluation.pk], "facet", metric.name)
     assert {label: (row.low, row.high) for label, _, row in rows} == {
         label: own[metric.name] for label, own in wanted.items()
     }
@@ -225,7 +232,7 @@ def test_scoring_a_run_anew_looks_for_its_intervals_again(phase):
     compare(phase)
     evaluation = run.evaluations.get()
     assert evaluation.has_class_intervals
-    leases.restart(run.jobs.get())
+    leases.restart_job(run.jobs.get())
     score(run)
     evaluation.refresh_from_db()
     assert not evaluation.has_class_intervals

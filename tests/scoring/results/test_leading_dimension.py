@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.results.board import differences
-from scoring.results.board.standings import standings
+from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Task
 from tests.scoring import boards
 
@@ -14,7 +14,7 @@ THIRDS = {"first third": 0.2, "last third": 0.3}
 
 
 def first_dimension(phase: Phase) -> str:
-    board = standings(Phase.objects.get(pk=phase.pk), None, "corrected")
+    board = compute_board(Phase.objects.get(pk=phase.pk), None, "corrected")
     return differences.offered_dimensions(board)[0]
 
 

@@ -6,10 +6,14 @@ import math
 import pytest
 from django.utils import timezone
 
-from citeboard.core.instants import WITHOUT_END
-from scoring.results.board.budget_items import COLLUDING, ItemKind
-from scoring.results.board.leak_budget import Budget, budget_of, budgets_of
-from tasks.gold.publishing import TOLD_FROM, note_publications
+from citeboard.core.instants import ENDLESS_TIME
+from scoring.results.board.budget_items import COLLUDING_TEAMS, BudgetItemKind
+from scoring.results.board.leak_budget import (
+    LeakBudget,
+    leak_budget_of,
+    leak_budgets_of,
+)
+from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
 from tasks.models import Claim, Gold, Phase
 from tasks.seasons.claims import decide_claim
 from tests import factories
@@ -48,8 +52,10 @@ def beside(phase: Phase, **fields) -> Phase:
     )
 
 
-def budget(phase: Phase) -> Budget:
-    found = budget_of(Phase.objects.select_related("task__season").get(pk=phase.pk))
+def budget(phase: Phase) -> LeakBudget:
+    found = leak_budget_of(
+        Phase.objects.select_related("task__season").get(pk=phase.pk)
+    )
     assert found is not None
     return found
 
@@ -68,14 +74,14 @@ def bits(phase: Phase, of: Phase) -> float:
 
 class TestKindsOfItems:
     def test_a_second_task_reveals_a_million_bits_beside_three(self):
-        first = make(public_part=30, closes=WITHOUT_END, runs_in_total=None)
+        first = make(public_part=30, closes=ENDLESS_TIME, runs_in_total=None)
         both = ["corrected", "official-2017"]
         second = make(
             first.task.season,
             rules=both,
             runs_in_total=None,
             runs_per_day=500,
-            closes=WITHOUT_END,
+            closes=ENDLESS_TIME,
         )
         found = budget(first)
         assert found.bits <= 3
@@ -91,8 +97,11 @@ class TestKindsOfItems:
 
     def test_tries_without_a_limit_tell_everything(self):
         found = budget(make(runs_in_total=None))
-        assert (found.by_team, found.by_colluding) == (None, None)
-        assert (found.sum_for_one, found.is_exceeded) == ("all of it", True)
+        assert (found.bits_for_one_team, found.bits_for_colluding_teams) == (None, None)
+        assert (found.sum_for_one, found.is_exceeded_by_colluding_teams) == (
+            "all of it",
+            True,
+        )
 
     def test_the_ladder_counts_one_number_of_the_rules_that_rank(self):
         phase = make(ladder=True, rules=["corrected", "official-2017"])
@@ -107,14 +116,16 @@ class TestKindsOfItems:
     def test_the_public_part_counts_as_known(self):
         phase = make(public_part=30, runs_in_total=None)
         found = budget(phase)
-        assert (found.public, found.instances, found.by_team) == (30, 70, 0)
+        assert (found.public, found.instances, found.bits_for_one_team) == (30, 70, 0)
         assert [item.for_one for item in found.items] == ["known"]
 
     def test_ranks_of_the_private_part_count_for_each_rule_set(self):
         phase = make(
-            public_part=30, closes=WITHOUT_END, rules=["corrected", "official-2017"]
+            public_part=30, closes=ENDLESS_TIME, rules=["corrected", "official-2017"]
         )
-        ranks = [item for item in budget(phase).items if item.kind is ItemKind.RANKS]
+        ranks = [
+            item for item in budget(phase).items if item.kind is BudgetItemKind.RANKS
+        ]
         # 70 private instances rank once a year, and no team is registered.
         assert [(item.rules, item.tries, item.bits) for item in ranks] == [
             ("corrected", 1, 1),
@@ -126,7 +137,7 @@ class TestKindsOfItems:
         for _number in range(3):
             factories.make_team(season=phase.task.season)
         assert kinds(phase, phase) == [("ranks", "corrected")]
-        assert budget(phase).by_team == 5 * math.log2(4)
+        assert budget(phase).bits_for_one_team == 5 * math.log2(4)
 
     def test_the_private_part_of_a_phase_that_ends_first_counts(self):
         first = make(public_part=30)
@@ -171,11 +182,11 @@ class TestKindsOfItems:
         secret_split = [["instances", secret.task_id, secret.split]]
         Phase.objects.filter(pk=shown.pk).update(let_out=secret_split)
         assert kinds(secret, shown) == [("instances", "")]
-        assert budget(secret).by_team is None
+        assert budget(secret).bits_for_one_team is None
 
     def test_scores_that_a_phase_withholds_count_for_nothing(self):
         phase = make(board="organisers")
-        assert budget_of(phase) is None
+        assert leak_budget_of(phase) is None
 
     def test_a_board_that_is_to_open_while_runs_are_taken_counts(self):
         phase = make(
@@ -192,12 +203,14 @@ class TestKindsOfItems:
         )
         later = beside(phase, opens=end, closes=end + 30 * DAY)
         assert kinds(later, phase) == [("scores", "corrected")]
-        assert budget_of(phase) is None
+        assert leak_budget_of(phase) is None
 
     def test_five_teams_are_told_five_times_as_much(self):
         found = budget(make(runs_in_total=3))
-        assert COLLUDING == 5
-        assert found.by_colluding == pytest.approx(5 * found.by_team)
+        assert COLLUDING_TEAMS == 5
+        assert found.bits_for_colluding_teams == pytest.approx(
+            5 * found.bits_for_one_team
+        )
 
     def test_the_budget_is_a_quarter_of_a_bit_for_each_secret_instance(self):
         assert budget(make(public_part=30)).needed == 0.25 * 70
@@ -254,17 +267,17 @@ class TestWhoseContent:
             beside(first)
         phases = Phase.objects.select_related("task__season")
         with django_assert_max_num_queries(60):
-            assert len(budgets_of(phases)) == 5
+            assert len(leak_budgets_of(phases)) == 5
 
 
 @pytest.mark.both_databases
 class TestSeasonsJoinedByConsent:
     @pytest.fixture
     def pair(self) -> tuple[Phase, Phase]:
-        earlier = make(public_part=30, runs_in_total=None, closes=WITHOUT_END)
-        note_publications()
+        earlier = make(public_part=30, runs_in_total=None, closes=ENDLESS_TIME)
+        compare_new_publications()
         later = make(runs_in_total=2)
-        note_publications()
+        compare_new_publications()
         return earlier, later
 
     def release(self) -> None:
@@ -302,14 +315,14 @@ class TestSeasonsJoinedByConsent:
             "a season of other organisers with the same texts: scores by corrected"
         ]
         factories.make_gold(phase=later, citances=citances(0, 60), topics=["D01-0001"])
-        note_publications()
+        compare_new_publications()
         assert foreign() == before
 
     def test_gold_that_is_not_published_yet_is_not_compared(self, pair):
         self.release()
         earlier, later = pair
         factories.make_gold(
-            phase=later, citances=citances(0, TOLD_FROM), topics=["D01-0001"]
+            phase=later, citances=citances(0, MIN_SHARED_INSTANCES), topics=["D01-0001"]
         )
         assert Gold.objects.current(later).number == 2
         assert kinds(later, earlier) == []

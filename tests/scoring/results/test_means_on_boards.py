@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from scoring.models import Evaluation, FrozenBoard, SystemComparison, SystemMean
 from scoring.results.board import exports
-from scoring.results.board.standings import standings
-from scoring.results.board.verdict import TEST, TEST_OF_MEANS
+from scoring.results.board.standings import compute_board
+from scoring.results.board.verdict import SEED_MEAN_TEST_NAME, TEST_NAME
 from scoring.worker import compare_seeds
 from tasks.models import Phase, Submission
-from tasks.submissions.run_acts import accept_late
+from tasks.submissions.run_acts import accept_late_run
 from tests import factories
 from tests.scoring import boards, compared
 from tests.web.reading import text_of
@@ -37,7 +37,7 @@ def seeds(phase: Phase, *values: float | None, name: str = "Owl") -> list[Submis
 
 
 def shown(phase: Phase) -> list[tuple]:
-    board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
+    board = compute_board(Phase.objects.get(pk=phase.pk), VISITOR)
     return [
         (row.system, row.rank, row.value, [run.value for run in row.runs])
         for row in board.rows
@@ -64,7 +64,7 @@ def test_runs_that_were_withdrawn_or_excluded_leave_the_mean(phase):
 
 def test_a_mean_without_the_number_of_a_run_has_none(phase):
     seeds(phase, 0.9, None)
-    [row] = standings(phase, VISITOR).rows
+    [row] = compute_board(phase, VISITOR).rows
     assert (row.value, row.scores[METRIC].value) == (None, None)
 
 
@@ -74,7 +74,7 @@ def test_a_mean_has_the_marks_of_each_run_and_the_card_that_all_share(phase):
     Submission.objects.filter(pk=second.pk).update(
         card={"model": "closed", "seed": "2", "code": "https://example.org"}
     )
-    [row] = standings(phase, VISITOR).rows
+    [row] = compute_board(phase, VISITOR).rows
     assert row.marks == [("model", "closed model")]
     assert row.card == {"code": "https://example.org"}
 
@@ -94,7 +94,7 @@ def test_beside_means_a_best_run_is_labelled_best_of(phase):
     gone = boards.scored_run(phase, cat, 0.7)
     Submission.objects.filter(pk=gone.pk).update(status="withdrawn")
     boards.score(boards.make_run(phase, cat, exclusion="hidden"), 0.8)
-    rows = standings(Phase.objects.get(pk=phase.pk), VISITOR).rows
+    rows = compute_board(Phase.objects.get(pk=phase.pk), VISITOR).rows
     assert [row.best_of for row in rows] == [1, 3]
     assert "best of 3" in rows[1].marked_name
     assert "mean of 2 runs" in rows[0].marked_name
@@ -106,7 +106,7 @@ def test_contrastive_runs_are_not_among_the_systems_of_which_a_run_is_the_best(p
     cat = boards.make_team(phase, "Cat")
     boards.scored_run(phase, cat, 0.6)
     boards.scored_run(phase, cat, 0.5, kind="contrastive")
-    rows = standings(Phase.objects.get(pk=phase.pk), VISITOR).rows
+    rows = compute_board(Phase.objects.get(pk=phase.pk), VISITOR).rows
     assert [row.best_of for row in rows if row.rank is not None] == [1, 1]
 
 
@@ -122,15 +122,17 @@ def test_a_late_run_that_is_accepted_on_a_frozen_board_leaves_best_of_as_it_was(
         rules="corrected",
         gold=Evaluation.objects.first().gold,
         frozen_from=now,
-        evaluations=[run.evaluation for run in standings(phase, VISITOR).rows[0].runs],
+        evaluations=[
+            run.evaluation for run in compute_board(phase, VISITOR).rows[0].runs
+        ],
     )
 
     def best_of() -> list[int]:
-        board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
+        board = compute_board(Phase.objects.get(pk=phase.pk), VISITOR)
         return [row.best_of for row in board.rows]
 
     assert best_of() == [1]
-    accept_late(late, factories.make_user(), "Ill.")
+    accept_late_run(late, factories.make_user(), "Ill.")
     assert best_of() == [1]
     Phase.objects.filter(pk=phase.pk).update(frozen_from=None)
     assert best_of() == [2]
@@ -141,18 +143,18 @@ def test_a_board_without_means_says_nothing_of_seeds(phase):
     boards.scored_run(phase, team, 0.6, seeds_of="Cat")
     Phase.objects.filter(pk=phase.pk).update(counting="best")
     boards.scored_run(phase, team, 0.5)
-    board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
-    [row] = json.loads(exports.as_json(board, board.rows, {}))["rows"]
+    board = compute_board(Phase.objects.get(pk=phase.pk), VISITOR)
+    [row] = json.loads(exports.board_as_json(board, board.rows, {}))["rows"]
     assert not {"runs", "best_of"} & row.keys()
-    assert "mean_of" not in exports.as_csv(board, board.rows, {})
+    assert "mean_of" not in exports.board_as_csv(board, board.rows, {})
 
 
 def test_exports_have_the_runs_below_the_mean(phase):
     seeds(phase, 0.9, 0.4)
-    board = standings(phase, VISITOR)
-    [row] = json.loads(exports.as_json(board, board.rows, {}))["rows"]
+    board = compute_board(phase, VISITOR)
+    [row] = json.loads(exports.board_as_json(board, board.rows, {}))["rows"]
     assert [run["scores"][METRIC]["value"] for run in row["runs"]] == [0.9, 0.4]
-    heads, mean, *runs = exports.as_csv(board, board.rows, {}).splitlines()
+    heads, mean, *runs = exports.board_as_csv(board, board.rows, {}).splitlines()
     assert heads.endswith("mean_of,seed_of,best_of")
     assert mean.endswith("2,,")
     assert [line.endswith(",Owl,") for line in runs] == [True, True]
@@ -163,10 +165,10 @@ def test_hidden_teams_hide_their_means_and_runs(phase):
     [first, _second] = seeds(phase, 0.9, 0.4)
     boards.scored_run(phase, first.team, 0.2)
     phase = Phase.objects.get(pk=phase.pk)
-    assert [row.best_of for row in standings(phase, VISITOR).rows] == [2]
+    assert [row.best_of for row in compute_board(phase, VISITOR).rows] == [2]
     phase.task.season.__class__.objects.update(anonymous_until="2091-01-01T00:00Z")
-    board = standings(Phase.objects.get(pk=phase.pk), VISITOR)
-    teams = {(row.team_slug, row.best_of) for row in board.with_runs}
+    board = compute_board(Phase.objects.get(pk=phase.pk), VISITOR)
+    teams = {(row.team_slug, row.best_of) for row in board.rows_with_seed_runs}
     assert teams == {(None, 0)}
 
 
@@ -193,17 +195,17 @@ def scored_phase() -> Phase:
 
 @pytest.mark.both_databases
 def test_the_worker_compares_means_and_gives_them_intervals(scored_phase):
-    board = standings(scored_phase, VISITOR)
+    board = compute_board(scored_phase, VISITOR)
     assert (board.is_compared, board.verdict.test) == (False, "")
     compared.compare(scored_phase)
-    board = standings(Phase.objects.get(pk=scored_phase.pk), VISITOR)
+    board = compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR)
     assert board.is_compared
     assert [(row.system, row.rank_low, row.rank_high) for row in board.rows] == [
         ("Owl", 1, 1), ("Dog", 2, 3), ("Cat", 2, 3),
     ]  # fmt: skip
     cell = board.rows[0].scores[METRIC]
     assert cell.low < cell.value < cell.high
-    assert board.verdict.test == TEST_OF_MEANS
+    assert board.verdict.test == SEED_MEAN_TEST_NAME
     assert SystemComparison.objects.count() == 2
     assert SystemMean.objects.count() == 1
 
@@ -220,14 +222,14 @@ def test_the_worker_reads_the_board_once_and_renews_it_once_a_mean(
     SystemMean.objects.all().delete()
     Phase.objects.filter(pk=scored_phase.pk).update(version=99)
     reads, renewed = [], []
-    monkeypatch.setattr(compare_seeds, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_seeds, "ROWS_PER_BATCH", 1)
     monkeypatch.setattr(
         compare_seeds,
-        "standings",
-        lambda *args, **named: reads.append(1) or standings(*args, **named),
+        "compute_board",
+        lambda *args, **named: reads.append(1) or compute_board(*args, **named),
     )
     monkeypatch.setattr(
-        compare_seeds, "bump_version", lambda *args: renewed.append(args)
+        compare_seeds, "increment_board_version", lambda *args: renewed.append(args)
     )
     compared.compare(scored_phase)
     assert SystemMean.objects.count() == 2
@@ -242,11 +244,11 @@ def test_a_run_that_leaves_renews_the_mean_and_its_comparisons(scored_phase):
     first = Submission.objects.filter(seeds_of="Owl").earliest("pk")
     Submission.objects.filter(pk=first.pk).update(status="withdrawn")
     Phase.objects.filter(pk=scored_phase.pk).update(version=99)
-    board = standings(Phase.objects.get(pk=scored_phase.pk), VISITOR)
+    board = compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR)
     assert not board.is_compared
     assert board.rows[0].scores[METRIC].low is None
     compared.compare(scored_phase)
-    assert standings(Phase.objects.get(pk=scored_phase.pk), VISITOR).is_compared
+    assert compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR).is_compared
 
 
 @pytest.mark.parametrize("system", ["Owl", "Cat"])
@@ -262,7 +264,7 @@ def test_a_withheld_run_is_compared_with_no_mean(scored_phase, system):
 def test_a_mean_whose_statistics_are_lost_leaves_its_ranks_open(scored_phase):
     Evaluation.objects.filter(submission__seeds_of="Owl").update(statistics="gone")
     compared.compare(scored_phase)
-    board = standings(Phase.objects.get(pk=scored_phase.pk), VISITOR)
+    board = compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR)
     assert (board.rows[0].rank_low, board.rows[0].rank_high) == (1, 3)
     assert board.is_compared
 
@@ -270,8 +272,8 @@ def test_a_mean_whose_statistics_are_lost_leaves_its_ranks_open(scored_phase):
 def test_without_seeds_the_verdict_names_the_test_as_ever(scored_phase):
     Submission.objects.update(seeds_of="")
     compared.compare(scored_phase)
-    board = standings(Phase.objects.get(pk=scored_phase.pk), VISITOR)
-    assert board.verdict.test == TEST
+    board = compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR)
+    assert board.verdict.test == TEST_NAME
 
 
 def test_a_frozen_board_keeps_its_mean_when_a_run_is_withdrawn_since(phase):
@@ -295,6 +297,6 @@ def test_the_page_of_a_seed_names_its_system(client, phase):
     for run in (first, second):
         page = text_of(client.get(f"{boards.address('board', phase)}runs/{run.pk}/"))
         assert "a seed of Owl" in page
-    board = standings(phase, VISITOR)
-    [row] = board.of_first_runs.rows
+    board = compute_board(phase, VISITOR)
+    [row] = board.with_first_runs_only.rows
     assert (row.system, row.value) == (f"Owl, run {first.number}", 0.9)

@@ -11,8 +11,12 @@ from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.results.board.comparisons import SIGNIFICANCE, FirstTwo, separation
-from scoring.results.board.standings import standings
+from scoring.results.board.comparisons import (
+    SIGNIFICANCE,
+    TopTwoComparison,
+    separation_of_top_two,
+)
+from scoring.results.board.standings import compute_board
 from scoring.stats.significance import order_chance
 from tasks.models import Phase
 from tests import factories
@@ -31,8 +35,8 @@ def told(
     chance: float | None = None,
     differ=False,
 ):
-    first_two = FirstTwo(units=units, differ=differ, p=p, chance=chance)
-    return separation(first_two, unit="topic", rows=rows)
+    first_two = TopTwoComparison(units=units, differ=differ, p=p, chance=chance)
+    return separation_of_top_two(first_two, unit="topic", rows=rows)
 
 
 def test_with_four_topics_no_two_systems_can_differ():
@@ -122,7 +126,7 @@ def test_the_board_its_page_and_the_api_say_so_in_words(client):
     phase = make_phase(topics=TOPICS[:4])
     for right in (4, 3, 0):
         scored(phase, right, topics=TOPICS[:4])
-    assert standings(phase, VISITOR).separation is None
+    assert compute_board(phase, VISITOR).separation is None
     compare(phase)
     words = (
         "With 4 topics no test can find a difference between any two of them at 5 %: "
@@ -149,7 +153,7 @@ def test_where_ranks_alone_are_shown_nothing_tells_how_far_the_scores_are_apart(
     for right in (4, 3):
         scored(phase, right, topics=TOPICS[:4])
     compare(phase)
-    found = standings(phase, VISITOR, by=SIGNIFICANCE).separation
+    found = compute_board(phase, VISITOR, by=SIGNIFICANCE).separation
     assert found.p is found.order_chance is None
     assert not found.can_differ
     leader = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["leader"]
@@ -164,7 +168,7 @@ def test_home_season_and_api_name_the_leader_with_its_interval_and_how_many_it_i
     phase = make_phase()
     runs = [scored(phase, right, system=f"system {right}") for right in (10, 9, 1)]
     compare(phase)
-    row = standings(phase, VISITOR).rows[0]
+    row = compute_board(phase, VISITOR).rows[0]
     cell = row.scores["overlap_f1_micro"]
     number = f"{cell.value:.4f} ({cell.low:.4f} to {cell.high:.4f})"
     page = text_of(client.get(reverse("season", args=[phase.task.season.slug])))

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from scoring.results.board.standings import UnknownRules, standings
+from scoring.results.board.standings import UnknownRules, compute_board
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
@@ -12,7 +12,7 @@ from scoring.results.board.visibility import (
     may_see_submission,
 )
 from tasks.models import Job, Organiser, Phase
-from tasks.submissions.run_acts import acknowledge
+from tasks.submissions.run_acts import acknowledge_failure
 from tests import factories
 from tests.scoring import boards
 
@@ -39,13 +39,13 @@ def test_one_run_of_a_team_counts_by_the_choice_of_the_phase(counting, expected)
     boards.scored_run(phase, team, 0.2, system="first", is_selected=True)
     boards.scored_run(phase, team, 0.5, system="second")
     boards.scored_run(phase, team, 0.3, system="third")
-    assert [row.system for row in standings(phase, VISITOR).rows] == [expected]
+    assert [row.system for row in compute_board(phase, VISITOR).rows] == [expected]
 
 
 def test_where_teams_select_nothing_stands_for_one_that_has_not():
     phase = boards.make_phase(counting="selected")
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
-    assert standings(phase, VISITOR).rows == []
+    assert compute_board(phase, VISITOR).rows == []
 
 
 def test_a_last_run_that_is_withdrawn_brings_no_earlier_one_back():
@@ -53,10 +53,10 @@ def test_a_last_run_that_is_withdrawn_brings_no_earlier_one_back():
     team = boards.make_team(phase, "Ada")
     boards.scored_run(phase, team, 0.9)
     boards.scored_run(phase, team, 0.2, status="withdrawn")
-    assert standings(phase, VISITOR).rows == []
+    assert compute_board(phase, VISITOR).rows == []
     boards.scored_run(phase, team, 0.3, kind="contrastive", status="withdrawn")
     boards.scored_run(phase, team, 0.1, system="the last")
-    assert [row.system for row in standings(phase, VISITOR).rows] == ["the last"]
+    assert [row.system for row in compute_board(phase, VISITOR).rows] == ["the last"]
 
 
 def test_of_two_equally_good_runs_the_earlier_one_counts():
@@ -64,7 +64,7 @@ def test_of_two_equally_good_runs_the_earlier_one_counts():
     team = boards.make_team(phase, "Ada")
     boards.scored_run(phase, team, 0.5, system="earlier")
     boards.scored_run(phase, team, 0.5, system="later")
-    assert [row.system for row in standings(phase, VISITOR).rows] == ["earlier"]
+    assert [row.system for row in compute_board(phase, VISITOR).rows] == ["earlier"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_only_a_scored_run_ranks(status, counting, stands):
     boards.scored_run(phase, team, 0.9, status=status, system="other", is_selected=True)
     boards.scored_run(phase, boards.make_team(phase, "Bo"), 0.9, status=status)
     is_last_gone = (counting, status) == ("last", "withdrawn")
-    shown = [(row.team, row.system) for row in standings(phase, VISITOR).rows]
+    shown = [(row.team, row.system) for row in compute_board(phase, VISITOR).rows]
     assert shown == [("Ada", system) for system in stands if not is_last_gone]
 
 
@@ -89,9 +89,9 @@ def test_a_contrastive_run_never_stands_for_its_team():
     phase = boards.make_phase()
     team = boards.make_team(phase, "Ada")
     boards.scored_run(phase, team, 0.9, kind="contrastive")
-    assert standings(phase, VISITOR).rows == []
+    assert compute_board(phase, VISITOR).rows == []
     boards.scored_run(phase, team, 0.1)
-    assert values(standings(phase, VISITOR)) == [0.1]
+    assert values(compute_board(phase, VISITOR)) == [0.1]
 
 
 def test_where_every_run_counts_each_has_a_row_and_a_rank():
@@ -104,10 +104,10 @@ def test_where_every_run_counts_each_has_a_row_and_a_rank():
     boards.scored_run(phase, bo, 0.6, is_late=True)
     boards.scored_run(phase, bo, 0.6, exclusion="hidden")
     boards.scored_run(phase, bo, 0.7, kind="contrastive")
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert shown(board) == [("Ada", 1), ("Bo", 2), ("Ada", 3)]
     boards.scored_run(phase, boards.make_team(phase, "Cy"), 0.5)
-    assert shown(standings(phase, VISITOR)) == [
+    assert shown(compute_board(phase, VISITOR)) == [
         ("Ada", 1),
         ("Bo", 2),
         ("Cy", 2),
@@ -121,7 +121,7 @@ def test_a_team_that_is_refused_has_no_row_where_every_run_counts():
     boards.scored_run(phase, team, 0.9)
     boards.scored_run(phase, team, 0.9, kind="contrastive")
     team.registrations.update(is_approved=False)
-    assert standings(phase, VISITOR).rows == []
+    assert compute_board(phase, VISITOR).rows == []
 
 
 @pytest.mark.parametrize("counting", ["best", "last", "selected", "all"])
@@ -132,7 +132,7 @@ def test_a_phase_may_show_contrastive_runs_marked_and_without_a_rank(client, cou
     boards.scored_run(phase, ada, 0.5, is_selected=True)
     boards.scored_run(phase, bo, 0.4, is_selected=True)
     boards.scored_run(phase, bo, 0.8, kind="contrastive", exclusion="hidden")
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert shown(board) == [("Ada", None), ("Ada", 1), ("Bo", 2)]
     task = phase.task
     page = client.get(
@@ -152,7 +152,7 @@ def test_an_undefined_value_counts_only_where_a_team_has_no_other_and_comes_last
     boards.scored_run(phase, ada, None)
     boards.scored_run(phase, bo, None)
     boards.scored_run(phase, bo, 0.1)
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert shown(board) == [("Bo", 1), ("Ada", 2)]
     assert values(board) == [0.1, None]
 
@@ -162,7 +162,7 @@ def test_every_baseline_has_a_row_and_none_a_rank():
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.2)
     boards.scored_run(phase, None, 0.3, system="lead")
     boards.scored_run(phase, None, 0.1, system="random")
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert [(row.system, row.rank) for row in board.rows if row.is_baseline] == [
         ("lead", None),
         ("random", None),
@@ -174,7 +174,7 @@ def test_runs_of_another_phase_do_not_stand_here():
     phase = boards.make_phase()
     other = boards.make_phase(phase.task.season)
     boards.scored_run(other, boards.make_team(phase, "Ada"), 0.9)
-    assert standings(phase, VISITOR).rows == []
+    assert compute_board(phase, VISITOR).rows == []
 
 
 def test_each_rule_set_has_a_board_of_its_own_and_the_first_ranks():
@@ -183,28 +183,31 @@ def test_each_rule_set_has_a_board_of_its_own_and_the_first_ranks():
     for team, corrected, official in ((first, 0.2, 0.9), (second, 0.3, 0.1)):
         run = boards.scored_run(phase, team, corrected)
         boards.score(run, official, rules="official-2017")
-    assert shown(standings(phase, VISITOR)) == [("Bo", 1), ("Ada", 2)]
-    assert standings(phase, VISITOR).rules == "corrected"
-    assert shown(standings(phase, VISITOR, "official-2017")) == [("Ada", 1), ("Bo", 2)]
+    assert shown(compute_board(phase, VISITOR)) == [("Bo", 1), ("Ada", 2)]
+    assert compute_board(phase, VISITOR).rules == "corrected"
+    assert shown(compute_board(phase, VISITOR, "official-2017")) == [
+        ("Ada", 1),
+        ("Bo", 2),
+    ]
 
 
 def test_a_board_is_found_by_the_old_name_of_its_rules():
     phase = boards.make_phase(rules=("corrected", "official-2017"))
-    assert standings(phase, VISITOR, "fair").rules == "corrected"
+    assert compute_board(phase, VISITOR, "fair").rules == "corrected"
     with pytest.raises(
         UnknownRules, match="no rules “as-published”; it has corrected, official-2017"
     ):
-        standings(phase, VISITOR, "as-published")
+        compute_board(phase, VISITOR, "as-published")
 
 
 def test_unknown_rules_are_refused_and_the_known_ones_named():
     phase = boards.make_phase()
     with pytest.raises(UnknownRules, match="corrected, official-2017"):
-        standings(phase, VISITOR, "official-1999")
+        compute_board(phase, VISITOR, "official-1999")
 
 
 def test_a_task_without_rules_has_an_empty_board():
-    board = standings(boards.make_phase(rules=()), VISITOR)
+    board = compute_board(boards.make_phase(rules=()), VISITOR)
     assert (board.rules, board.rows, board.columns) == (None, [], [])
 
 
@@ -214,7 +217,7 @@ def test_numbers_computed_otherwise_never_share_a_column():
         boards.scored_run(phase, boards.make_team(phase, name), value)
     odd = boards.make_run(phase, boards.make_team(phase, "Cy"))
     boards.score(odd, 0.9, column="overlap_f1_micro|rules:corrected|gold:1|v:2")
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert shown(board) == [("Bo", 1), ("Ada", 2), ("Cy", None)]
     assert [column.name for column in board.columns] == [
         "overlap_f1_micro",
@@ -231,7 +234,7 @@ def test_columns_stand_in_the_order_of_the_scorer_and_the_first_ranks():
     phase = boards.make_phase()
     run = boards.make_run(phase, boards.make_team(phase, "Ada"))
     boards.score(run, 0.2, overlap_recall_micro=0.4, overlap_precision_micro=0.1)
-    columns = standings(phase, VISITOR).columns
+    columns = compute_board(phase, VISITOR).columns
     assert [
         (column.name, column.is_ranking, column.higher_is_better) for column in columns
     ] == [
@@ -250,15 +253,17 @@ def test_a_board_stays_on_its_gold_until_every_run_is_scored_against_the_new_one
     fixed = boards.make_gold(phase, 2, "A sentence id was wrong")
     boards.score(runs[0], 0.7, gold=fixed)
     assert (
-        standings(phase, VISITOR).gold.number,
-        values(standings(phase, VISITOR)),
+        compute_board(phase, VISITOR).gold.number,
+        values(compute_board(phase, VISITOR)),
     ) == (1, [0.5, 0.5])
     boards.score(runs[1], 0.6, gold=fixed)
     Phase.objects.filter(pk=phase.pk).update(version=2)
     phase.refresh_from_db()
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert (board.gold.number, values(board)) == (2, [0.7, 0.6])
-    assert values(standings(phase, VISITOR, gold=phase.task.gold.get(number=1))) == [
+    assert values(
+        compute_board(phase, VISITOR, gold=phase.task.gold.get(number=1))
+    ) == [
         0.5,
         0.5,
     ]
@@ -281,10 +286,10 @@ def test_a_run_that_fails_against_the_new_gold_holds_the_board_back_until_somebo
         state="failed",
         finished_at=timezone.now(),
     )
-    assert shown(standings(phase, VISITOR)) == [("Ada", 1), ("Bo", 1)]
-    acknowledge(run=runs[1], job=job, note="seen", by=factories.make_user())
+    assert shown(compute_board(phase, VISITOR)) == [("Ada", 1), ("Bo", 1)]
+    acknowledge_failure(run=runs[1], job=job, note="seen", by=factories.make_user())
     phase.refresh_from_db()
-    assert shown(standings(phase, VISITOR)) == [("Ada", 1)]
+    assert shown(compute_board(phase, VISITOR)) == [("Ada", 1)]
 
 
 # What a phase shows, to whom: the sight of the board for visitor, member and organiser.
@@ -309,21 +314,22 @@ def test_the_phase_says_who_sees_its_board(choice):
     boards.scored_run(phase, team, 0.5)
     assert (
         tuple(
-            standings(phase, each).visibility for each in (VISITOR, member, organiser)
+            compute_board(phase, each).visibility
+            for each in (VISITOR, member, organiser)
         )
         == SIGHTS[choice]
     )
     assert (
-        standings(phase, factories.make_user(is_staff=True)).visibility
+        compute_board(phase, factories.make_user(is_staff=True)).visibility
         == Visibility.SCORES
     )
-    assert standings(phase, factories.make_user()).visibility == SIGHTS[choice][0]
+    assert compute_board(phase, factories.make_user()).visibility == SIGHTS[choice][0]
 
 
 def test_ranks_come_without_a_number():
     phase = boards.make_phase(board="ranks")
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert shown(board) == [("Ada", 1)]
     assert board.columns == []
     assert [(row.scores, row.value) for row in board.rows] == [({}, None)]
@@ -333,7 +339,7 @@ def test_ranks_come_without_a_number():
 def test_a_hidden_board_has_neither_rows_nor_columns(choice):
     phase = boards.make_phase(board=choice)
     boards.scored_run(phase, boards.make_team(phase, "Ada"), 0.5)
-    board = standings(phase, VISITOR)
+    board = compute_board(phase, VISITOR)
     assert (board.rows, board.columns) == ([], [])
 
 
@@ -341,7 +347,7 @@ def test_an_organiser_of_another_season_is_the_public_here():
     phase = boards.make_phase(board="organisers")
     other = factories.make_user()
     Organiser.objects.create(season=factories.make_season(), user=other)
-    assert standings(phase, other).audience == Audience.PUBLIC
+    assert compute_board(phase, other).audience == Audience.PUBLIC
 
 
 # A single run: who sees that it exists, and who its numbers, for stranger, member and organiser.
@@ -409,4 +415,4 @@ def test_the_number_of_queries_does_not_grow_with_teams_and_runs(
     boards.scored_run(phase, None, 0.5)
     phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
     with django_assert_num_queries(8):
-        assert len(standings(phase, VISITOR).rows) == teams + 1
+        assert len(compute_board(phase, VISITOR).rows) == teams + 1

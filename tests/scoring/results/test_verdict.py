@@ -10,10 +10,14 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from scoring.models import BoardOrder
-from scoring.results.board.comparisons import FirstTwo, separation
-from scoring.results.board.formatting import p_text
-from scoring.results.board.standings import standings
-from scoring.results.board.verdict import RankedSystem, Untested, verdict_of
+from scoring.results.board.comparisons import TopTwoComparison, separation_of_top_two
+from scoring.results.board.formatting import p_value_text
+from scoring.results.board.standings import compute_board
+from scoring.results.board.verdict import (
+    RankedSystem,
+    UntestedReason,
+    verdict_on_systems,
+)
 from scoring.stats.significance import ALPHA, adjusted_p, holm, surely_above
 from tasks.models import Phase
 from tests.scoring import boards
@@ -29,9 +33,9 @@ def verdict(*rows: tuple[str, bool, float | None], units=50, **more):
         RankedSystem(submission=place, system=name, may_be_first=may_be_first, p=p)
         for place, (name, may_be_first, p) in enumerate(rows)
     ]
-    first_two = FirstTwo(units=units, differ=False, p=0.2)
-    tested = separation(first_two, unit="topic", rows=len(rows))
-    return verdict_of(systems, separation=tested, **more)
+    first_two = TopTwoComparison(units=units, differ=False, p=0.2)
+    tested = separation_of_top_two(first_two, unit="topic", rows=len(rows))
+    return verdict_on_systems(systems, separation=tested, **more)
 
 
 def test_a_verdict_names_the_leader_the_tied_systems_those_behind_the_test_and_the_units():
@@ -91,12 +95,12 @@ def test_with_too_few_units_the_verdict_calls_no_system_tied_or_behind():
     )
 
 
-@pytest.mark.parametrize("reason", Untested)
+@pytest.mark.parametrize("reason", UntestedReason)
 def test_a_board_without_a_test_states_so_and_calls_no_system_behind(reason):
     found = verdict(("A", True, None), ("B", False, 0.01), untested=reason)
     said = (
         "The board is ranked by the official program, not tested."
-        if reason is Untested.PROGRAM
+        if reason is UntestedReason.PROGRAM
         else "The board ranks without a test"
     )
     assert found.text.startswith(f"A has the best value of 2 ranked systems. {said}")
@@ -104,8 +108,8 @@ def test_a_board_without_a_test_states_so_and_calls_no_system_behind(reason):
 
 
 def test_a_board_without_a_ranked_system_has_no_verdict_and_one_with_one_no_test():
-    assert verdict_of([]) is None
-    alone = verdict_of([RankedSystem(submission=1, system="A")])
+    assert verdict_on_systems([]) is None
+    alone = verdict_on_systems([RankedSystem(submission=1, system="A")])
     assert alone.text == "A is the only ranked system. The board ranks without a test."
 
 
@@ -114,8 +118,10 @@ def test_one_name_of_two_teams_is_followed_by_the_team():
         RankedSystem(submission=place, system="bert", team=team)
         for place, team in enumerate(("Ada", "Bob"))
     ]
-    first_two = FirstTwo(units=50, differ=False, p=0.2)
-    found = verdict_of(systems, separation=separation(first_two, unit="topic", rows=2))
+    first_two = TopTwoComparison(units=50, differ=False, p=0.2)
+    found = verdict_on_systems(
+        systems, separation=separation_of_top_two(first_two, unit="topic", rows=2)
+    )
     assert "bert (Ada) has the best value" in found.text
     assert "bert (Bob) could be tied" in found.text
 
@@ -136,7 +142,7 @@ def test_one_name_of_two_teams_is_followed_by_the_team():
     ],
 )
 def test_p_has_two_significant_digits_and_never_reads_as_the_level_it_misses(p, text):
-    assert p_text(p) == text
+    assert p_value_text(p) == text
 
 
 def test_the_adjusted_p_is_holms_in_both_families_and_at_most_5_percent_where_ranks_differ():
@@ -167,7 +173,7 @@ def compared_phase(db):
 
 def test_every_page_the_api_and_the_files_give_the_same_verdict(client, compared_phase):
     phase = compared_phase
-    found = standings(phase, VISITOR).verdict
+    found = compute_board(phase, VISITOR).verdict
     assert [row.system for row in found.tied] == ["system 9"]
     assert [row.system for row in found.behind] == ["system 1"]
     assert found.tied[0].p > ALPHA >= found.behind[0].p
@@ -191,7 +197,7 @@ def test_every_page_the_api_and_the_files_give_the_same_verdict(client, compared
 
 def test_pages_in_german_give_the_verdict_in_german(client, compared_phase):
     with translation.override("de"):
-        words = standings(compared_phase, VISITOR).verdict.text
+        words = compute_board(compared_phase, VISITOR).verdict.text
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     assert words in text_of(client.get(boards.address("board", compared_phase)))
     assert words.startswith("system 10 hat den besten Wert (3 gereihte Systeme).")

@@ -8,15 +8,15 @@ import sys
 import pytest
 from django.utils import timezone
 
-from citeboard.core.instants import WITHOUT_END
-from citeboard.web.organise.attention import concerns
+from citeboard.core.instants import ENDLESS_TIME
+from citeboard.web.organise.attention import find_concerns
 from scoring.models import Evaluation, MonthlyRanks, Score
 from scoring.results.board import monthly_ranks
-from scoring.results.board.comparisons import Unreadable, statistics_of
-from scoring.results.board.standings import standings
+from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
+from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
 from scoring.results.runs.results import latest_evaluations
-from scoring.worker.rescoring import follow_release
+from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from tasks.models import Gold, Phase
 from tests.api.sending import score
 from tests.factories import (
@@ -71,16 +71,18 @@ def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_priva
     drawn = f"30-c{phase.draw_commitment[:12]}"
     assert f"|part:public-{drawn}|" in public.column
     assert public.n == 6, "two citances of each of three topics"
-    assert statistics_of(Evaluation.objects.get()).units.size == 6
-    assert follow_release() == 0, "nothing is to be scored again before the end"
+    assert read_statistics(Evaluation.objects.get()).units.size == 6
+    assert request_rescoring_of_stale_phases() == 0, (
+        "nothing is to be scored again before the end"
+    )
     close(phase)
-    assert follow_release() == 1
+    assert request_rescoring_of_stale_phases() == 1
     score(sent)
     private = scores(sent)[RANKING]
     assert f"|part:private-{drawn}|" in private.column
     assert private.n == 14
-    assert statistics_of(Evaluation.objects.get()).units.size == 14
-    assert follow_release() == 0
+    assert read_statistics(Evaluation.objects.get()).units.size == 14
+    assert request_rescoring_of_stale_phases() == 0
 
 
 def test_organisers_alone_know_what_a_run_has_on_the_other_part_before_the_end():
@@ -107,7 +109,7 @@ def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():
     )
     close(phase)
     phase.refresh_from_db()
-    assert phase.part_at(timezone.now()).startswith("public-")
+    assert phase.scored_part_at(timezone.now()).startswith("public-")
 
 
 @pytest.mark.both_databases
@@ -128,15 +130,15 @@ def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_t
         assert all(row.value is None for row in of_rules["official-2017"].scores.all())
         for evaluation in of_rules.values():
             assert not evaluation.breakdowns.exists()
-            with pytest.raises(Unreadable):
-                statistics_of(evaluation)
+            with pytest.raises(UnreadableStatistics):
+                read_statistics(evaluation)
         assert own[RANKING].low is own[RANKING].high is None
     assert numbers == [numbers[0], None, None, numbers[3]]
     assert numbers[3] > numbers[0]
     assert all(len(str(number)) <= 4 for number in numbers if number), (
         "rounded to the error"
     )
-    board = standings(phase, None)
+    board = compute_board(phase, None)
     assert [row.value for row in board.rows] == [numbers[3]]
 
 
@@ -147,7 +149,7 @@ def test_what_the_ladder_told_stays_when_the_run_is_scored_again_and_all_is_told
     first, second = run(phase, team, 4), run(phase, team, 5)
     told = scores(first)[RANKING].value
     close(phase)
-    follow_release()
+    request_rescoring_of_stale_phases()
     for sent in (first, second):
         score(sent)
         assert scores(sent)[RANKING].value is not None
@@ -227,23 +229,23 @@ def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_
 ):
     monkeypatch.setattr("scoring.stats.leakage.INSTANCES_BY_RANKS", 1)
     opens = timezone.now() - dt.timedelta(days=60)
-    phase = limited_phase(public_part=30, opens=opens, closes=WITHOUT_END)
+    phase = limited_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
     season = phase.task.season
     weak, strong = (make_team(season=season) for _ in range(2))
     run(phase, weak, 2)
-    assert [row.rank for row in standings(phase, None).rows] == [None]
-    assert monthly_ranks.keep_due() == 1
-    assert [row.rank for row in standings(phase, None).rows] == [1]
+    assert [row.rank for row in compute_board(phase, None).rows] == [None]
+    assert monthly_ranks.save_due_monthly_ranks() == 1
+    assert [row.rank for row in compute_board(phase, None).rows] == [1]
     run(phase, strong, 10)
-    assert monthly_ranks.keep_due() == 0
-    assert {row.team_slug: row.rank for row in standings(phase, None).rows} == {
+    assert monthly_ranks.save_due_monthly_ranks() == 0
+    assert {row.team_slug: row.rank for row in compute_board(phase, None).rows} == {
         weak.slug: 1,
         strong.slug: None,
     }
     MonthlyRanks.objects.update(month=dt.date(2020, 1, 1))
-    assert monthly_ranks.keep_due() == 1
+    assert monthly_ranks.save_due_monthly_ranks() == 1
     for audience in (Audience.PUBLIC, Audience.ORGANISER):
-        board = standings(phase, None, audience=audience)
+        board = compute_board(phase, None, audience=audience)
         assert {row.team_slug: row.rank for row in board.rows} == {
             weak.slug: 2,
             strong.slug: 1,
@@ -259,12 +261,12 @@ def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(
     monkeypatch, instances, months
 ):
     opens = dt.datetime(2029, 12, 31, tzinfo=dt.UTC)
-    phase = make_phase(public_part=30, opens=opens, closes=WITHOUT_END)
+    phase = make_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
     Gold.objects.update(instances=instances)
     for month in range(1, 13):
         at = dt.datetime(2030, month, 20, tzinfo=dt.UTC)
         monkeypatch.setattr(monthly_ranks, "now", lambda at=at: at)
-        monthly_ranks.keep_due()
+        monthly_ranks.save_due_monthly_ranks()
     drawn = MonthlyRanks.objects.filter(rules="corrected").order_by("month")
     assert [kept.month for kept in drawn] == [
         dt.date(2030, month, 1) for month in months
@@ -301,7 +303,9 @@ def test_runs_that_look_like_probes_are_marked_with_why():
     score(copy)
     assert Evaluation.objects.get(submission=copy).probe == "copy 2 1 20"
     told = next(
-        concern for concern in concerns(phase.task.season) if concern.name == "probes"
+        concern
+        for concern in find_concerns(phase.task.season)
+        if concern.name == "probes"
     )
     assert [line.words.partition(". ")[2] for line in told.lines] == [
         "Its scores differ from those of run 2 in 1 of 20 rows.",
@@ -320,4 +324,4 @@ def test_a_phase_that_limits_nothing_tells_everything():
         evaluation.probe,
     ) == ("", "", {}, "")
     assert "part:" not in scores(sent)[RANKING].column
-    assert follow_release() == 0
+    assert request_rescoring_of_stale_phases() == 0

@@ -6,10 +6,10 @@ import pytest
 from django.core import mail
 from django.utils import translation
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from citeboard.teams.membership import invite_by_mail
 from tasks.delivery.notifications import wording
-from tasks.jobs.mails import send_mails
+from tasks.jobs.mails import send_due_mails
 from tasks.models import Phase, Season, Submission
 from tasks.registration.entries import (
     EntryRefused,
@@ -19,7 +19,7 @@ from tasks.registration.entries import (
 )
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board
-from tasks.submissions.run_acts import cancel, describe_run, give_tries
+from tasks.submissions.run_acts import cancel_run, describe_run, give_extra_tries
 from tests.factories import (
     make_phase,
     make_season,
@@ -64,7 +64,7 @@ def test_a_mail_is_in_the_language_that_its_reader_has_chosen(
         wording, "_", lambda words: f"{translation.get_language()}: {words}"
     )
     with translation.override("de" if language == "en" else "en"):
-        send_mails()
+        send_due_mails()
     (letter,) = mail.outbox
     assert letter.subject == f"[Citeboard] {language}: Announcement of The season"
 
@@ -74,7 +74,7 @@ def test_an_invitation_is_in_the_language_of_who_invites(team):
     invite_by_mail(
         team=make_team(name="Eulen", lead=lead), address="bob@example.net", by=lead
     )
-    send_mails()
+    send_due_mails()
     (letter,) = mail.outbox
     assert letter.subject == "[Citeboard] Ada lädt Sie in das Team Eulen ein"
     assert "Shared Tasks" in letter.body
@@ -91,7 +91,7 @@ def _list(phase: Phase, team, by) -> None:
 
 
 def _give_tries(phase: Phase, team, by) -> None:
-    give_tries(phase=phase, team=team, tries=2, reason="The site was away", by=by)
+    give_extra_tries(phase=phase, team=team, tries=2, reason="The site was away", by=by)
 
 
 def _show_board(phase: Phase, team, by) -> None:
@@ -105,7 +105,7 @@ def _freeze(phase: Phase, team, by) -> None:
 
 
 def _cancel(phase: Phase, team, by) -> None:
-    cancel(make_submission(phase=phase, team=team, system="BM25"), by)
+    cancel_run(make_submission(phase=phase, team=team, system="BM25"), by)
 
 
 def _describe(phase: Phase, team, by) -> None:
@@ -138,7 +138,7 @@ def test_the_history_is_kept_in_english_whatever_language_a_page_has(
 ):
     with translation.override("de"):
         act(phase, team, organiser)
-    newest = history(phase.task.season).first()
+    newest = history_of_place(phase.task.season).first()
     assert newest.words == kept
     assert all(change["key"].isascii() for change in newest.changes)
 
@@ -147,7 +147,7 @@ def test_why_a_run_was_taken_back_is_kept_in_english(phase, team):
     ada = make_user(name="Ada")
     run = make_submission(phase=phase, team=team)
     with translation.override("de"):
-        cancel(run, ada)
+        cancel_run(run, ada)
     assert Submission.objects.get(pk=run.pk).reason == "Cancelled by Ada."
 
 

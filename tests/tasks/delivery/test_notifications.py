@@ -9,25 +9,25 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from citeboard.core.audit import history
-from citeboard.ops.accounts import own_data
-from scoring.human.sheets import add_person, remove_annotator
+from citeboard.core.audit import history_of_place
+from citeboard.ops.accounts import collect_own_data
+from scoring.human.sheets import add_annotator_by_email, remove_annotator
 from tasks.delivery.notifications.events import (
-    PhaseFacts,
+    PhaseDeadlineAndLimits,
+    notify_phase_changed,
     remind_of_deadlines,
-    tell_changed_phase,
 )
-from tasks.delivery.notifications.reading import choose
-from tasks.delivery.webhooks.services import holding
+from tasks.delivery.notifications.reading import set_channels
+from tasks.delivery.webhooks.services import hold_messages
 from tasks.jobs import engine, leases, mails
-from tasks.jobs.mails import mail_state, send_mails, try_again
+from tasks.jobs.mails import outgoing_mail_state, requeue_failed_mails, send_due_mails
 from tasks.models import Job, Notification, Phase, Season, Submission
 from tasks.models.notifications import Channel, Kind
 from tasks.registration.entries import approve_team, refuse_team, register_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
-from tasks.submissions.run_acts import disqualify, give_tries
+from tasks.submissions.run_acts import disqualify, give_extra_tries
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
@@ -70,17 +70,17 @@ def team(phase, ada):
 
 
 def claimed(run: Submission) -> Job:
-    return engine.claim(run.jobs.get().pk, "worker")
+    return engine.claim_job(run.jobs.get().pk, "worker")
 
 
 def scored(run: Submission) -> Job:
     job = claimed(run)
-    assert leases.complete(job, lambda: None)
+    assert leases.complete_job(job, lambda: None)
     return job
 
 
 def wants_mail(person, kind: Kind) -> None:
-    choose(user=person, wanted={kind: Channel.MAIL})
+    set_channels(user=person, wanted={kind: Channel.MAIL})
 
 
 def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
@@ -90,18 +90,18 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
     phase.runs_per_day = 3
     phase.save()
     announce(season=phase.task.season, text="Welcome.", by=organiser)
-    assert send_mails() == 1
+    assert send_due_mails() == 1
     for number in range(1, 6):
         announce(season=phase.task.season, text=f"News {number}.", by=organiser)
-    give_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
-    assert send_mails() == 0
+    give_extra_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
+    assert send_due_mails() == 0
     remind_of_deadlines(CLOSES - dt.timedelta(hours=1))
-    assert send_mails() == 1
+    assert send_due_mails() == 1
     assert "closes at" in mail.outbox[-1].subject
     later = timezone.now() - dt.timedelta(minutes=11)
     Job.all_kinds.filter(state="done").update(finished_at=later)
     Job.all_kinds.filter(state="queued").update(due_at=timezone.now())
-    assert send_mails() == 1
+    assert send_due_mails() == 1
     letter = mail.outbox[-1]
     assert letter.to == [ada.email]
     assert letter.subject == "[Citeboard] Announcement of The season, and 5 more"
@@ -109,7 +109,7 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
         letter.body.count(words) for words in ("News 1.", "News 5.", "An outage.")
     ] == [1, 1, 1]
     assert letter.body.count("/unsubscribe/") == 2
-    assert send_mails() == 0
+    assert send_due_mails() == 0
     assert not Job.all_kinds.exclude(state="done").filter(kind="mail").exists()
 
 
@@ -120,11 +120,11 @@ def test_mails_of_acts_of_ten_minutes_that_can_be_taken_back_become_one(
     acts, sent = {0: "a", 3: "b", 8: "c", 9: "d", 11: "e", 15: "f", 24: "g"}, {}
     for minute in range(60):
         if minute in acts:
-            with holding():
+            with hold_messages():
                 announce(
                     season=phase.task.season, text=f"News {acts[minute]}.", by=organiser
                 )
-        if send_mails():
+        if send_due_mails():
             sent[minute] = [
                 name
                 for name in acts.values()
@@ -143,11 +143,11 @@ def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(
 ):
     for number in range(2):
         announce(season=phase.task.season, text=f"News {number}.", by=organiser)
-    first = engine.claim(Notification.objects.order_by("pk")[0].job_id, "another")
-    assert send_mails() == 0
+    first = engine.claim_job(Notification.objects.order_by("pk")[0].job_id, "another")
+    assert send_due_mails() == 0
     assert engine.end_lease(first, state="done", finished_at=timezone.now())
     Job.all_kinds.filter(state="queued").update(due_at=timezone.now())
-    assert send_mails() == 0
+    assert send_due_mails() == 0
     assert Job.all_kinds.get(state="queued").due_at > timezone.now() + dt.timedelta(
         minutes=9
     )
@@ -174,7 +174,7 @@ def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, tea
 
 def test_a_failed_run_is_told_with_its_reason(phase, team, ada):
     run = factories.make_submission(phase=phase, team=team, system="Owl")
-    leases.fail(claimed(run), "The scorer ran out of memory.")
+    leases.fail_job(claimed(run), "The scorer ran out of memory.")
     assert letters_to(ada) == [
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift could not be scored\n\n"
@@ -194,7 +194,7 @@ def test_a_run_that_is_refused_after_it_was_sent_is_told(phase, team, ada):
         "expected": "JSON",
         "fatal": True,
     }
-    leases.fail(claimed(run), "The run has a problem.", [problem])
+    leases.fail_job(claimed(run), "The run has a problem.", [problem])
     assert letters_to(ada) == [
         (
             "[Citeboard] Run 1, “Owl”, of Night Shift was refused\n\n"
@@ -210,8 +210,8 @@ def test_a_run_that_is_refused_after_it_was_sent_is_told(phase, team, ada):
 def test_runs_that_are_scored_again_are_told_once_for_all_of_a_team(phase, team, ada):
     jobs = [scored(factories.make_submission(phase=phase, team=team)) for _ in range(2)]
     for job in jobs:
-        leases.restart(job)
-        leases.complete(engine.claim(job.pk, "worker"), lambda: None)
+        leases.restart_job(job)
+        leases.complete_job(engine.claim_job(job.pk, "worker"), lambda: None)
     # As long as the gold could be taken back nothing of it is sent.
     assert letters_to(ada) == []
     Job.all_kinds.filter(kind="mail").update(due_at=timezone.now())
@@ -247,8 +247,8 @@ def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(
     other = boards.make_gold(phase, 2) if before == "gold" else "other"
     ended = {"state": "done", "finished_at": job.created_at - dt.timedelta(hours=1)}
     Job.objects.create(**{**same, before: other}, **ended)
-    leases.restart(job)
-    leases.complete(engine.claim(job.pk, "worker"), lambda: None)
+    leases.restart_job(job)
+    leases.complete_job(engine.claim_job(job.pk, "worker"), lambda: None)
     Job.all_kinds.filter(kind="mail").update(due_at=timezone.now())
     [letter] = letters_to(ada)
     assert f"were rescored.\n\n{words} Nothing has to be submitted again." in letter
@@ -287,10 +287,12 @@ def test_an_extension_is_told_to_participants_and_not_to_who_made_it(
 
 
 def test_a_change_of_limits_is_told(phase, team, ada):
-    before = PhaseFacts.of(phase)
+    before = PhaseDeadlineAndLimits.of(phase)
     phase.runs_per_day, phase.runs_in_total = 3, 20
-    tell_changed_phase(phase, before, at=timezone.now(), by=None)
-    tell_changed_phase(phase, PhaseFacts.of(phase), at=timezone.now(), by=None)
+    notify_phase_changed(phase, before, at=timezone.now(), by=None)
+    notify_phase_changed(
+        phase, PhaseDeadlineAndLimits.of(phase), at=timezone.now(), by=None
+    )
     assert letters_to(ada) == [
         (
             "[Citeboard] How many runs a team may submit to Task 1A, Final was changed\n\n"
@@ -305,7 +307,7 @@ def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(
 ):
     Phase.objects.filter(pk=phase.pk).update(runs_in_total=5)
     phase.refresh_from_db()
-    give_tries(
+    give_extra_tries(
         phase=phase, team=team, tries=2, reason="The site was away.", by=organiser
     )
     run = factories.make_submission(phase=phase, team=team, system="Owl")
@@ -388,9 +390,10 @@ def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(
     run = factories.make_submission(phase=phase)
     sheet = sheets.make_sheet(phase, {"r-1": {run: "A text."}}, annotators=[])
     other = factories.make_user()
-    add_person(sheet=sheet, email=ada.email, by=organiser)
+    add_annotator_by_email(sheet=sheet, email=ada.email, by=organiser)
     remove_annotator(
-        annotator=add_person(sheet=sheet, email=other.email, by=organiser), by=organiser
+        annotator=add_annotator_by_email(sheet=sheet, email=other.email, by=organiser),
+        by=organiser,
     )
     assert letters_to(ada) == [
         (
@@ -431,21 +434,21 @@ def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tell
     run = factories.make_submission(phase=phase, team=team)
     job = claimed(run)
     with transaction.atomic():
-        leases.complete(job, lambda: None)
+        leases.complete_job(job, lambda: None)
         transaction.set_rollback(True)
     assert Notification.objects.count() == 0
-    assert leases.complete(job, lambda: None)
-    assert not leases.complete(job, lambda: None)
+    assert leases.complete_job(job, lambda: None)
+    assert not leases.complete_job(job, lambda: None)
     assert Notification.objects.count() == 1
 
 
 def test_who_wants_to_be_told_nothing_gets_no_row_and_who_wants_no_mail_none(
     phase, team, ada, organiser
 ):
-    choose(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
+    set_channels(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
     mate = factories.make_user()
     team.memberships.create(user=mate)
-    choose(user=mate, wanted={Kind.ANNOUNCED: Channel.SITE})
+    set_channels(user=mate, wanted={Kind.ANNOUNCED: Channel.SITE})
     announce(season=phase.task.season, text="Hello.", by=organiser)
     assert letters_to(ada) == letters_to(mate) == []
     assert Notification.objects.get().user == mate
@@ -459,15 +462,15 @@ def test_a_mail_server_that_is_away_loses_nothing_and_is_shown_to_the_operator(
         refuse_connections(away)
         for _ in range(20):
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
-            assert send_mails() == 0
-    state = mail_state()
+            assert send_due_mails() == 0
+    state = outgoing_mail_state()
     assert (state.waiting, state.failed) == (1, 0)
     assert state.error == "ConnectionRefusedError: no mail server"
     # It waits its time, and then goes out.
-    assert send_mails() == 0
+    assert send_due_mails() == 0
     Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
-    assert send_mails() == 1
-    assert mail_state().waiting == 0
+    assert send_due_mails() == 1
+    assert outgoing_mail_state().waiting == 0
 
 
 def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
@@ -478,19 +481,19 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
         refuse_connections(
             refusing, SMTPRecipientsRefused({ada.email: (550, b"no such user")})
         )
-        for _ in range(mails.MAX_REFUSALS):
+        for _ in range(mails.MAX_SERVER_REFUSALS):
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
-            send_mails()
-    assert mail_state().failed == 1
+            send_due_mails()
+    assert outgoing_mail_state().failed == 1
     assert (
-        mail_state().failures[0]["error"]
+        outgoing_mail_state().failures[0]["error"]
         == "The mail server refuses the address (550)."
     )
-    assert try_again(by=organiser) == 1
-    entry = history(organiser).get()
+    assert requeue_failed_mails(by=organiser) == 1
+    entry = history_of_place(organiser).get()
     assert str(entry) == "Olga queued 1 e-mail again that had been given up"
-    assert try_again(by=organiser) == 0
-    assert history(organiser).count() == 1
+    assert requeue_failed_mails(by=organiser) == 0
+    assert history_of_place(organiser).count() == 1
     assert len(letters_to(ada)) == 1
 
 
@@ -498,7 +501,7 @@ def test_each_mail_has_the_headers_to_unsubscribe_and_a_name_of_its_own(
     phase, team, ada, organiser
 ):
     announce(season=phase.task.season, text="Hello.", by=organiser)
-    send_mails()
+    send_due_mails()
     [letter] = mail.outbox
     headers = letter.extra_headers
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -526,5 +529,5 @@ def test_a_draft_tells_nobody_of_its_deadlines(phase, team, ada, organiser):
 
 def test_messages_are_part_of_ones_own_data(phase, team, ada, organiser):
     announce(season=phase.task.season, text="Hello.", by=organiser)
-    assert [told["kind"] for told in own_data(ada)["messages"]] == ["announced"]
+    assert [told["kind"] for told in collect_own_data(ada)["messages"]] == ["announced"]
     assert connection.needs_rollback is False

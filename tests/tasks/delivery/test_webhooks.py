@@ -14,17 +14,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history
+from citeboard.core.audit import history_of_place
 from tasks.delivery.webhooks import posting
 from tasks.delivery.webhooks.posting import (
     AddressRefused,
-    checked_url,
-    is_public,
-    target_of,
+    is_public_address,
+    resolve_webhook_target,
+    validate_webhook_url,
 )
 from tasks.delivery.webhooks.services import make_webhook, secret_of
 from tasks.jobs import deliveries
-from tasks.jobs.deliveries import PAUSES, send_deliveries
+from tasks.jobs.deliveries import RETRY_PAUSES_SECONDS, send_due_deliveries
 from tasks.models import Delivery, Job, Season, Webhook
 from tasks.seasons.announcements import announce
 from tests import factories
@@ -100,7 +100,7 @@ def test_an_event_is_posted_with_a_signature_that_the_secret_explains(
 ):
     own = make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
-    assert send_deliveries() == 1
+    assert send_due_deliveries() == 1
     [(path, headers, body)] = program.posted
     assert path == "/hook?x=1"
     said = json.loads(body)
@@ -112,7 +112,7 @@ def test_an_event_is_posted_with_a_signature_that_the_secret_explains(
     signed = headers["Citeboard-Timestamp"].encode() + b"." + body
     expected = hmac.new(secret_of(own).encode(), signed, hashlib.sha256).hexdigest()
     assert headers["Citeboard-Signature"] == f"sha256={expected}"
-    assert send_deliveries() == 0
+    assert send_due_deliveries() == 0
     assert Delivery.objects.get().response_code == 204
 
 
@@ -124,16 +124,16 @@ def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
     program.code = code
     make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
-    for attempts in range(1, len(PAUSES) + 2):
-        assert send_deliveries() == 0
+    for attempts in range(1, len(RETRY_PAUSES_SECONDS) + 2):
+        assert send_due_deliveries() == 0
         assert Delivery.objects.get().attempts == attempts
-        assert send_deliveries() == 0
+        assert send_due_deliveries() == 0
         due_now()
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.response_code) == ("failed", code)
     # A redirect is not followed.
     assert {path for path, _, _ in program.posted} == {"/hook?x=1"}
-    assert len(program.posted) == len(PAUSES) + 1
+    assert len(program.posted) == len(RETRY_PAUSES_SECONDS) + 1
 
 
 @pytest.mark.both_databases
@@ -143,7 +143,7 @@ def test_the_page_shows_deliveries_and_posts_them_again(
     program.code = 500
     own = make_webhook(season=season, url=program.url, by=organiser)
     announce(season=season, text="We extend.", by=organiser)
-    send_deliveries()
+    send_due_deliveries()
     page = reverse("organise-deliveries", args=[season.slug, own.pk])
     assert "announced" in text_of(client.get(page))
     assert "500" in text_of(client.get(page))
@@ -153,9 +153,9 @@ def test_the_page_shows_deliveries_and_posts_them_again(
             "organise-delivery-repeat", args=[season.slug, Delivery.objects.get().pk]
         )
     )
-    assert send_deliveries() == 1
+    assert send_due_deliveries() == 1
     assert "delivered" in text_of(client.get(page))
-    assert history(season).filter(action="webhook-repeated").exists()
+    assert history_of_place(season).filter(action="webhook-repeated").exists()
 
 
 def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
@@ -166,7 +166,7 @@ def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
     assert secret in made.content.decode()
     assert secret not in client.get(address).content.decode()
     assert secret not in str(Webhook.objects.values()) + str(
-        list(history(season).values())
+        list(history_of_place(season).values())
     )
     renewed = client.post(reverse("organise-webhook-renew", args=[season.slug, own.pk]))
     assert secret not in renewed.content.decode()
@@ -214,7 +214,7 @@ def test_nobody_sees_or_repeats_the_deliveries_of_another_season(
 )  # fmt: skip
 def test_an_address_that_could_not_be_posted_to_is_refused(client, season, url):
     with pytest.raises(AddressRefused):
-        checked_url(url)
+        validate_webhook_url(url)
     assert (
         client.post(
             reverse("organise-webhooks", args=[season.slug]), {"url": url}
@@ -232,14 +232,14 @@ def test_an_address_that_could_not_be_posted_to_is_refused(client, season, url):
     ],
 )  # fmt: skip
 def test_no_private_number_is_public(number):
-    assert not is_public(number)
+    assert not is_public_address(number)
 
 
 @pytest.mark.parametrize(
     "number", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"]
 )
 def test_a_number_of_the_internet_is_public(number):
-    assert is_public(number)
+    assert is_public_address(number)
 
 
 def leads_to(monkeypatch, *answers: list[str]):
@@ -264,10 +264,10 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
 ):
     leads_to(monkeypatch, numbers)
     monkeypatch.setattr(
-        deliveries, "post", lambda *given, **more: pytest.fail("posted")
+        deliveries, "post_delivery", lambda *given, **more: pytest.fail("posted")
     )
     announce(season=season, text="We extend.", by=organiser)
-    send_deliveries()
+    send_due_deliveries()
     assert "private network" in Delivery.objects.get().error
 
 
@@ -278,13 +278,13 @@ def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
         posting.socket, "getaddrinfo", lambda *given, **more: answers.wait() and []
     )
     with pytest.raises(AddressRefused, match="cannot be found"):
-        target_of(ADDRESS)
+        resolve_webhook_target(ADDRESS)
     answers.set()
 
 
 def test_a_name_that_leads_elsewhere_a_moment_later_gains_nothing(monkeypatch):
     asked = leads_to(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
-    target = target_of(ADDRESS)
+    target = resolve_webhook_target(ADDRESS)
     assert (target.number, target.host, asked) == (
         "93.184.216.34",
         "bot.example.org",
@@ -308,5 +308,5 @@ def test_an_event_is_written_once_and_not_where_it_is_rolled_back(
 def test_removing_a_webhook_is_told_in_the_history(client, season, webhook):
     client.post(reverse("organise-webhook-remove", args=[season.slug, webhook.pk]))
     assert not Webhook.objects.exists()
-    assert history(season).first().action == "webhook-removed"
+    assert history_of_place(season).first().action == "webhook-removed"
     assert Season.objects.filter(pk=season.pk).exists()

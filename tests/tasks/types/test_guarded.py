@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tasks.submissions.yaml_reader import YAML, read_yaml
+from tasks.submissions.yaml_reader import YAML_LIMITS, read_yaml
 from tasks.types.guarded.json_reader import (
     JSON,
     read_json,
@@ -135,8 +135,8 @@ class TestYaml:
         }
 
     def test_lists_as_deep_as_the_limit_are_read(self):
-        assert depth_of(read_yaml(nested(YAML.depth))) == YAML.depth
-        assert depth_of(read_yaml("- " * YAML.depth + "a")) == YAML.depth
+        assert depth_of(read_yaml(nested(YAML_LIMITS.depth))) == YAML_LIMITS.depth
+        assert depth_of(read_yaml("- " * YAML_LIMITS.depth + "a")) == YAML_LIMITS.depth
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -148,7 +148,7 @@ class TestYaml:
             (f"a: {'9' * 61}", r"a number of 61 digits \(limit: 60\) in line 1"),
             ("a: !!python/name:os.system", r"could not determine a constructor"),
             (b"a: 1\nb: \xff", r"not UTF-8 in line 2"),
-            ("a" * (YAML.size + 1), r"262,145 bytes \(limit: 262,144\)"),
+            ("a" * (YAML_LIMITS.size + 1), r"262,145 bytes \(limit: 262,144\)"),
         ],
         ids=range(8),
     )

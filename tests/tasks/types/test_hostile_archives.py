@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tasks.types.files import Limits, _problems_of_one, listed_files
+from tasks.types.files import Limits, _find_member_faults, listed_files
 from tests.tasks.types.corpus import answer_line, write_topic
 
 LINE = answer_line("D01-0001", "D05-0001", "3", ["1"])
@@ -75,7 +75,7 @@ def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(
         packed,
         size,
     )
-    assert len(list(_problems_of_one(member, Limits()))) == is_told
+    assert len(list(_find_member_faults(member, Limits()))) == is_told
 
 
 def test_a_member_that_lies_about_its_size_is_refused(capsys, gold, tmp_path):

@@ -11,8 +11,8 @@ import pytest
 from tasks.types import task_type, task_types
 from tasks.types.base import MAX_SHOWN, TOP, rows_by_name
 from tasks.types.citation_recommendation import collection
-from tasks.types.clsumm.annotation import Unreadable, _refuse_odd_quotes
-from tasks.types.clsumm.runs import MAX_BYTES, _Look
+from tasks.types.clsumm.annotation import Unreadable, _refuse_windows_1252_quotes
+from tasks.types.clsumm.runs import MAX_BYTES, _RunContentProbe
 from tasks.types.clsumm.topics import place_in_topic
 from tasks.types.columns import Classes
 from tasks.types.declared.folder import read_declaration
@@ -141,13 +141,15 @@ def test_gold_in_which_nothing_is_odd_is_read_by_blocks(monkeypatch):
             record.pop(collection.SAMPLED_FOR, None)
         plain.append(file(own.name, lines(records)))
     by_line = _by_line(kind, plain, monkeypatch)
-    monkeypatch.setattr(collection._Reader, "read", None)
+    monkeypatch.setattr(collection._RecommendationContextsReader, "read", None)
     assert kind.read_gold(plain, kind.checked_options({})).digest == by_line
 
 
 def _by_line(kind, files, monkeypatch) -> str:
     with monkeypatch.context() as slow:
-        slow.setattr(collection._Reader, "read_plain", lambda *_: False)
+        slow.setattr(
+            collection._RecommendationContextsReader, "read_plain", lambda *_: False
+        )
         return kind.read_gold(files, kind.checked_options({})).digest
 
 
@@ -296,8 +298,8 @@ def test_a_file_belongs_to_a_topic_by_the_folder_that_it_stands_in(name, place):
 def test_of_files_that_may_be_runs_so_many_bytes_are_looked_at_in_all():
     own = file("run.jsonl", "x\nx\ny\n")
     for left, is_found in ((7, True), (6, True), (5, False), (0, False)):
-        assert _Look([own], left).finds(own, b"y\n".__eq__) is is_found
-    assert _Look([own]).left == MAX_BYTES
+        assert _RunContentProbe([own], left).finds(own, b"y\n".__eq__) is is_found
+    assert _RunContentProbe([own]).left == MAX_BYTES
 
 
 # Citation texts.
@@ -420,6 +422,6 @@ def test_quotes_of_windows_in_a_reference_text_are_told(byte, is_told):
     field = b"Reference Text: a" + bytes([byte]) + b"\xe9 b | Discourse Facet: c"
     if is_told:
         with pytest.raises(Unreadable, match=f"0x{byte:02X}"):
-            _refuse_odd_quotes(field)
+            _refuse_windows_1252_quotes(field)
     else:
-        _refuse_odd_quotes(field)
+        _refuse_windows_1252_quotes(field)

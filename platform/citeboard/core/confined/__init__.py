@@ -3,4 +3,4 @@ no network. This package does not import Django.
 """
 
 #: The uploaded file has the name UPLOAD in the working folder of its reader.
-UPLOAD = "upload"
+UPLOAD_FILE_NAME = "upload"

@@ -29,36 +29,36 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from citeboard.core.confined.limits import (
-    FAULT,
-    Limits,
+    FAULT_EXIT_CODE,
+    ResourceLimits,
     apply_limits,
     die_with_parent,
     exit_code_of,
 )
 from citeboard.core.confined.rights import (
-    Rights,
+    SandboxRights,
     become_nobody,
-    give_up_calls,
-    give_up_files,
+    filter_system_calls,
+    restrict_file_access,
 )
 
 #: A program writes its result to RESULT, and its output and errors to SAID.
 RESULT, SAID = "result.json", "said.txt"
-#: The server caches the parsed contents of at most MAX_SHARED shared files.
-MAX_SHARED = 8
+#: The server caches the parsed contents of at most MAX_CACHED_SHARED_FILES shared files.
+MAX_CACHED_SHARED_FILES = 8
 #: NICENESS is the niceness of work of an account that has delayed no other account.
 #: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
 NICENESS, MAX_NICENESS = 10, 19
 #: The server preloads codecs, since sandboxed processes may not read Python's folders.
-CODECS = "encodings.*"
+PRELOADED_CODECS = "encodings.*"
 BEGAN, OUT_OF_TIME = "began", "out of time"
-_LENGTH = 4
-#: The server notices within ORPHANED_FOR seconds that its parent has exited.
-ORPHANED_FOR = 2.0
+_LENGTH_BYTES = 4
+#: The server notices within MAX_ORPHANED_SECONDS seconds that its parent has exited.
+MAX_ORPHANED_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Order:
+class ProgramOrder:
     """An order to run ``program`` (MODULE:FUNCTION) in a process.
 
     ``behind`` is the delay in seconds that the account caused for other accounts, and
@@ -68,19 +68,19 @@ class Order:
     program: str
     arguments: dict[str, Any]
     shared: str | None
-    limits: Limits
+    limits: ResourceLimits
     behind: int = 0
 
 
 @dataclass
-class Running:
+class RunningProgram:
     pid: int
     line: socket.socket
     deadline: float
     is_out_of_time: bool = False
 
 
-class Server:
+class ForkingServer:
     """A server that forks a sandboxed process for each order.
 
     The selector of the server watches the socket of orders, the wake-up socket for
@@ -95,9 +95,9 @@ class Server:
     ) -> None:
         self._orders = orders
         self._parent, self._pid = os.getppid(), os.getpid()
-        self._rights = Rights(readable=list(readable), writable=[Path()])
+        self._rights = SandboxRights(readable=list(readable), writable=[Path()])
         self._means = means
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, RunningProgram] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(orders, selectors.EVENT_READ)
         ended, wake = socket.socketpair()
@@ -118,9 +118,11 @@ class Server:
                 if not running.is_out_of_time
             ]
             left = min(deadlines, default=math.inf) - time.monotonic()
-            for key, _ in self._selector.select(max(0.0, min(left, ORPHANED_FOR))):
+            for key, _ in self._selector.select(
+                max(0.0, min(left, MAX_ORPHANED_SECONDS))
+            ):
                 if key.fileobj is self._orders:
-                    if not self._take_order():
+                    if not self._receive_order():
                         self._kill_all()
                         return
                 elif key.fileobj is self._ended:
@@ -133,16 +135,16 @@ class Server:
                 if time.monotonic() > running.deadline and not running.is_out_of_time:
                     running.is_out_of_time = True
                     self._kill(running.pid)
-            self._reap()
+            self._reap_ended_children()
         self._kill_all()
 
     def _kill_all(self) -> None:
         for pid in self._running:
             self._kill(pid)
 
-    def _take_order(self) -> bool:
-        header, descriptors, _, _ = socket.recv_fds(self._orders, _LENGTH, 2)
-        if len(header) < _LENGTH or len(descriptors) != 2:
+    def _receive_order(self) -> bool:
+        header, descriptors, _, _ = socket.recv_fds(self._orders, _LENGTH_BYTES, 2)
+        if len(header) < _LENGTH_BYTES or len(descriptors) != 2:
             return False
         message, length = b"", int.from_bytes(header, "big")
         while len(message) < length and (
@@ -150,10 +152,10 @@ class Server:
         ):
             message += part
         facts = json.loads(message)
-        order = Order(**{**facts, "limits": Limits(**facts["limits"])})
+        order = ProgramOrder(**{**facts, "limits": ResourceLimits(**facts["limits"])})
         line, folder = socket.socket(fileno=descriptors[0]), descriptors[1]
         try:
-            shared = _load_shared(order.shared) if order.shared else None
+            shared = _load_shared_file(order.shared) if order.shared else None
             pid = os.fork()
         except Exception:  # noqa: BLE001  (the client sees a closed socket, and the server continues)
             traceback.print_exc()
@@ -164,13 +166,13 @@ class Server:
             self._run_child(order, shared, folder)
         os.close(folder)
         deadline = time.monotonic() + order.limits.steps * order.limits.wall_seconds
-        self._running[pid] = Running(pid, line, deadline)
+        self._running[pid] = RunningProgram(pid, line, deadline)
         self._selector.register(line, selectors.EVENT_READ, pid)
-        _send_line(line, f"{BEGAN} {pid}")
+        _send_message(line, f"{BEGAN} {pid}")
         return True
 
-    def _run_child(self, order: Order, shared: object, folder: int) -> None:
-        code = FAULT
+    def _run_child(self, order: ProgramOrder, shared: object, folder: int) -> None:
+        code = FAULT_EXIT_CODE
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -189,26 +191,26 @@ class Server:
             if os.getppid() != self._pid:
                 return  # The server exited before the kernel could watch it.
             apply_limits(order.limits)
-            self.close_calls()
+            self.restrict_system_calls()
             code = self.work(order, shared)
         finally:
             os._exit(code)
 
-    def confine(self, order: Order) -> None:
+    def confine(self, order: ProgramOrder) -> None:
         if self._means:
-            give_up_files(self._rights, self._means)
+            restrict_file_access(self._rights, self._means)
         become_nobody()
 
-    def close_calls(self) -> None:
+    def restrict_system_calls(self) -> None:
         """Restrict the system calls of this forked process.
 
         Call this method after `apply_limits`, which needs some of the system calls that
         this method forbids.
         """
         if self._means:
-            give_up_calls(self._rights, self._means)
+            filter_system_calls(self._rights, self._means)
 
-    def work(self, order: Order, shared: object) -> int:
+    def work(self, order: ProgramOrder, shared: object) -> int:
         try:
             module, _, name = order.program.partition(":")
             program = getattr(importlib.import_module(module), name)
@@ -220,7 +222,7 @@ class Server:
             with Path(RESULT).open("w", encoding="utf-8") as file:
                 json.dump(result, file, ensure_ascii=False)
         except Exception as error:  # noqa: BLE001  (the exit code and the log report the exception)
-            return told_and_code(error)
+            return log_and_get_exit_code(error)
         return 0
 
     def _kill(self, pid: int) -> None:
@@ -229,7 +231,7 @@ class Server:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
-    def _reap(self) -> None:
+    def _reap_ended_children(self) -> None:
         while self._running:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
@@ -245,24 +247,24 @@ class Server:
                 if running.is_out_of_time
                 else str(os.waitstatus_to_exitcode(status))
             )
-            _send_line(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
+            _send_message(running.line, f"{how} {used.ru_utime + used.ru_stime:.3f}")
             running.line.close()
 
 
-def _send_line(line: socket.socket, words: str) -> None:
+def _send_message(line: socket.socket, words: str) -> None:
     with suppress(OSError):
         line.send(f"{words}\n".encode())
 
 
-@lru_cache(maxsize=MAX_SHARED)
-def _load_shared(path: str) -> object:
+@lru_cache(maxsize=MAX_CACHED_SHARED_FILES)
+def _load_shared_file(path: str) -> object:
     with Path(path).open("rb") as file:
         content: object = json.load(file)
     gc.freeze()
     return content
 
 
-def told_and_code(error: Exception) -> int:
+def log_and_get_exit_code(error: Exception) -> int:
     """Return the process's exit code for an exception of the program.
 
     The server prints the traceback unless the exception has its own exit code.
@@ -271,10 +273,10 @@ def told_and_code(error: Exception) -> int:
         return code
     traceback.print_exc()
     sys.stderr.flush()
-    return FAULT
+    return FAULT_EXIT_CODE
 
 
-def preload(names: Sequence[str]) -> None:
+def preload_modules(names: Sequence[str]) -> None:
     for name in names:
         module = importlib.import_module(name.removesuffix(".*"))
         if name.endswith(".*"):
@@ -284,7 +286,7 @@ def preload(names: Sequence[str]) -> None:
                     importlib.import_module(entry.name)
 
 
-def orders_of_sender() -> socket.socket:
+def open_order_socket() -> socket.socket:
     """Return the socket from which a fork server reads orders.
 
     Call this function first. The process then ignores signals to its process group, so
@@ -297,9 +299,9 @@ def orders_of_sender() -> socket.socket:
 
 def main() -> None:
     facts = json.loads(sys.argv[1])
-    with orders_of_sender() as orders:
-        preload([CODECS, *facts["preload"]])
-        Server(
+    with open_order_socket() as orders:
+        preload_modules([PRELOADED_CODECS, *facts["preload"]])
+        ForkingServer(
             orders,
             readable=[Path(folder) for folder in facts["readable"]],
             means=facts["means"],

@@ -9,7 +9,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-_OPEN = 0o700
+_OWNER_ONLY_MODE = 0o700
 
 
 def remove_folder(folder: Path) -> None:
@@ -19,7 +19,7 @@ def remove_folder(folder: Path) -> None:
     limit.
     """
     with suppress(OSError):
-        folder.chmod(_OPEN)
+        folder.chmod(_OWNER_ONLY_MODE)
         _remove_subfolders(folder)
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
@@ -29,10 +29,10 @@ def _remove_subfolders(folder: Path) -> None:
     token, numbers = secrets.token_hex(8), itertools.count()
     while inner := _list_subfolders(folder):
         for path in inner:
-            path.chmod(_OPEN)
+            path.chmod(_OWNER_ONLY_MODE)
             for deeper in _list_subfolders(path):
                 # Moving a folder changes its `..` entry, which needs write permission.
-                deeper.chmod(_OPEN)
+                deeper.chmod(_OWNER_ONLY_MODE)
                 deeper.rename(folder / f"{token}-{next(numbers)}")
             for file in path.iterdir():
                 file.unlink()

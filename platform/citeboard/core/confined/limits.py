@@ -12,17 +12,21 @@ from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
 #: A sandboxed process reports a failure with an exit code, such as FAULT.
-FAULT = 1
-OUT_OF_MEMORY = 3
-FILE_TOO_LARGE = 4
-NO_SPACE = 5
+FAULT_EXIT_CODE = 1
+OUT_OF_MEMORY_EXIT_CODE = 3
+FILE_TOO_LARGE_EXIT_CODE = 4
+NO_SPACE_EXIT_CODE = 5
 
-_ERRORS = {errno.EFBIG: FILE_TOO_LARGE, errno.ENOSPC: NO_SPACE, errno.EDQUOT: NO_SPACE}
-_PARENT_DIED = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+_EXIT_CODES_BY_ERRNO = {
+    errno.EFBIG: FILE_TOO_LARGE_EXIT_CODE,
+    errno.ENOSPC: NO_SPACE_EXIT_CODE,
+    errno.EDQUOT: NO_SPACE_EXIT_CODE,
+}
+_PR_SET_PDEATHSIG = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ResourceLimits:
     """Resource limits of one process.
 
     ``max_files`` limits the open files of the process. ``total_files`` and ``total_mb``
@@ -41,7 +45,7 @@ class Limits:
     steps: int = 1
 
 
-def apply_limits(limits: Limits) -> None:
+def apply_limits(limits: ResourceLimits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _set_resource_limit(resource.RLIMIT_AS, memory, memory)
     # At the soft limit the kernel sends SIGXCPU, which shows the parent the reason.
@@ -59,7 +63,7 @@ def apply_limits(limits: Limits) -> None:
         )
 
 
-def begin_next_step(limits: Limits) -> None:
+def renew_cpu_limit(limits: ResourceLimits) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     _set_resource_limit(
@@ -77,8 +81,12 @@ def _set_resource_limit(kind: int, soft: int, hard: int) -> None:
 
 def exit_code_of(error: BaseException) -> int | None:
     if isinstance(error, MemoryError):
-        return OUT_OF_MEMORY
-    return _ERRORS.get(error.errno or 0) if isinstance(error, OSError) else None
+        return OUT_OF_MEMORY_EXIT_CODE
+    return (
+        _EXIT_CODES_BY_ERRNO.get(error.errno or 0)
+        if isinstance(error, OSError)
+        else None
+    )
 
 
 def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
@@ -89,4 +97,4 @@ def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PARENT_DIED, int(number))
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))

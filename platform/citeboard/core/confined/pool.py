@@ -22,15 +22,15 @@ import psutil
 from citeboard.core.confined import limits as ends
 from citeboard.core.confined.fork_server import BEGAN, OUT_OF_TIME, RESULT, SAID
 from citeboard.core.confined.left_folders import remove_folder
-from citeboard.core.confined.limits import MEGABYTE, Limits
-from citeboard.core.confined.rights import MEANS, NOBODY
-from citeboard.core.confined.turns import PoolFull, Sender, Turn, Turns
+from citeboard.core.confined.limits import MEGABYTE, ResourceLimits
+from citeboard.core.confined.rights import MEANS, NOBODY_USER_ID
+from citeboard.core.confined.turns import PoolFull, ReadQueue, ReadRequest, UploadSender
 
-#: The log contains at most MAX_LOGGED characters of a failed program's output.
-MAX_LOGGED = 4000
-SAFE_AGE = 3600.0  # seconds
-#: A program's failure is due to a full disk if fewer than LEAST_FREE bytes are free.
-LEAST_FREE = MEGABYTE
+#: The log contains at most MAX_LOGGED_CHARACTERS characters of a failed program's output.
+MAX_LOGGED_CHARACTERS = 4000
+STALE_FOLDER_SECONDS = 3600.0  # seconds
+#: A program's failure is due to a full disk if fewer than MIN_FREE_BYTES bytes are free.
+MIN_FREE_BYTES = MEGABYTE
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o711
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class ProgramFailed(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class SandboxedWork:
     """A function to run in a sandboxed process.
 
     ``program`` names the function as MODULE:FUNCTION. The arguments and the result of
@@ -59,14 +59,14 @@ class Work:
 
     program: str
     arguments: Mapping[str, Any]
-    limits: Limits
+    limits: ResourceLimits
     files: Mapping[str, Path | bytes] = field(default_factory=dict)
     shared: Path | None = None
     is_ours: bool = True
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedWork:
     result: Any
     folder: Path
 
@@ -81,24 +81,24 @@ class Done:
         return path
 
 
-class Pool:
+class SandboxPool:
     def __init__(
         self,
         *,
         size: int,
         work_folder: Path,
-        setup: "Setup",
+        setup: "ForkServerSetup",
         hourly_seconds: float = float("inf"),
     ) -> None:
-        self.turns = Turns(size, hourly_seconds)
+        self.turns = ReadQueue(size, hourly_seconds)
         self._folder = work_folder
         self._setup = setup
         self._server: ForkServer | None = None
         self._starting = threading.Lock()
         self._is_closed = False
 
-    def warm(self) -> None:
-        self._ready_server()
+    def start_server(self) -> None:
+        self._start_server_if_needed()
 
     def close(self) -> None:
         with self._starting:
@@ -108,7 +108,9 @@ class Pool:
                 self._server = None
 
     @contextmanager
-    def done(self, work: Work, *, sender: Sender | None = None) -> Iterator[Done]:
+    def done(
+        self, work: SandboxedWork, *, sender: UploadSender | None = None
+    ) -> Iterator[FinishedWork]:
         """Run the work in a sandboxed process, and yield the result.
 
         The working folder exists until the end of the block.
@@ -125,7 +127,7 @@ class Pool:
                     (folder / name).chmod(_FILE_MODE)
                 folder.chmod(_FOLDER_MODE)
                 if os.geteuid() == 0:
-                    os.chown(folder, NOBODY, NOBODY)
+                    os.chown(folder, NOBODY_USER_ID, NOBODY_USER_ID)
                 code = self._run(work, folder, turn)
                 if (
                     code is None
@@ -135,7 +137,7 @@ class Pool:
                 ):
                     # A background job reads the file later, with a longer time limit.
                     raise PoolFull
-            yield Done(_read_result(code, folder, work), folder)
+            yield FinishedWork(_read_result(code, folder, work), folder)
         finally:
             # On a busy machine, the folder can outlast the first removal.
             for pause in (0, 0.01, 0.1, 1):
@@ -144,9 +146,9 @@ class Pool:
                 if not folder.exists():
                     break
 
-    def _run(self, work: Work, folder: Path, turn: Turn) -> int | None:
+    def _run(self, work: SandboxedWork, folder: Path, turn: ReadRequest) -> int | None:
         for is_last in (False, True):
-            server = self._ready_server()
+            server = self._start_server_if_needed()
             began = time.monotonic()
             try:
                 code, seconds = server.run(work, folder, turn)
@@ -166,7 +168,7 @@ class Pool:
                 return code
         return None
 
-    def _ready_server(self) -> "ForkServer":
+    def _start_server_if_needed(self) -> "ForkServer":
         with self._starting:
             if self._is_closed:
                 raise ProgramFailed("the pool is closed")
@@ -177,7 +179,7 @@ class Pool:
                 # Folders older than any running work belong to killed processes.
                 for folder in self._folder.glob("*-*"):
                     with suppress(OSError):
-                        if folder.stat().st_mtime < time.time() - SAFE_AGE:
+                        if folder.stat().st_mtime < time.time() - STALE_FOLDER_SECONDS:
                             remove_folder(folder)
                 variables = environment(self._setup.path)
                 self._server = ForkServer(
@@ -186,21 +188,23 @@ class Pool:
             return self._server
 
 
-def _read_result(code: int | None, folder: Path, work: Work) -> Any:
+def _read_result(code: int | None, folder: Path, work: SandboxedWork) -> Any:
     bounds = work.limits
     exceeded = {
         None: f"it took more than {bounds.wall_seconds:g} s",
         -signal.SIGXCPU: f"it took more than {bounds.cpu_seconds} s of computing",
-        ends.OUT_OF_MEMORY: f"it needed more than {bounds.memory_mb} MB of memory",
-        ends.FILE_TOO_LARGE: f"it wrote a file of more than {bounds.file_mb} MB",
+        ends.OUT_OF_MEMORY_EXIT_CODE: f"it needed more than {bounds.memory_mb} MB of memory",
+        ends.FILE_TOO_LARGE_EXIT_CODE: f"it wrote a file of more than {bounds.file_mb} MB",
     }
     if code in exceeded:
         raise LimitExceeded(exceeded[code])
-    if code != 0 and shutil.disk_usage(folder).free < LEAST_FREE:
+    if code != 0 and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
         words = (
-            _read_regular_file(folder / SAID, MAX_LOGGED).decode(errors="replace")
+            _read_regular_file(folder / SAID, MAX_LOGGED_CHARACTERS).decode(
+                errors="replace"
+            )
             if work.is_ours
             else "(not ours)"
         )
@@ -222,17 +226,23 @@ def _read_regular_file(path: Path, length: int) -> bytes:
         return file.read(length)
 
 
-COMMAND = (sys.executable, "-P", "-s", "-m", "citeboard.core.confined.fork_server")
+FORK_SERVER_COMMAND = (
+    sys.executable,
+    "-P",
+    "-s",
+    "-m",
+    "citeboard.core.confined.fork_server",
+)
 #: A fork server must start and begin the work of an order within MAX_SILENCE seconds.
-MAX_SILENCE = 20.0
+MAX_SILENCE_SECONDS = 20.0
 #: A fork server that computes less than LEAST_COMPUTED s in MAX_SILENCE s is stuck.
-LEAST_COMPUTED = 0.05
-#: The fork server must report a timeout of a process within GRACE seconds.
-GRACE = 5.0
+MIN_CPU_SECONDS = 0.05
+#: The fork server must report a timeout of a process within TIMEOUT_GRACE_SECONDS seconds.
+TIMEOUT_GRACE_SECONDS = 5.0
 #: The pool checks the files that a program writes every LOOK seconds.
-LOOK = 0.2
+POLL_SECONDS = 0.2
 #: Numerical libraries use one thread, so that processes do not compete for processors.
-SINGLE_THREADED = (
+THREAD_COUNT_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -248,7 +258,7 @@ class ServerLost(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class ForkServerSetup:
     """The configuration of a fork server.
 
     ``path`` is the server's search path for Python modules. Programs can read only the
@@ -272,7 +282,7 @@ class Setup:
             "readable": readable,
             "means": list(self.means),
         }
-        return [*COMMAND, json.dumps(facts)]
+        return [*FORK_SERVER_COMMAND, json.dumps(facts)]
 
 
 class ForkServer:
@@ -300,7 +310,9 @@ class ForkServer:
     def is_usable(self) -> bool:
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def run(self, work: Work, folder: Path, turn: Turn) -> tuple[int | None, float]:
+    def run(
+        self, work: SandboxedWork, folder: Path, turn: ReadRequest
+    ) -> tuple[int | None, float]:
         """Run the work, and return its exit code and its processor seconds.
 
         The exit code is None after a timeout. Raises ServerLost if the fork server
@@ -315,26 +327,28 @@ class ForkServer:
             turn.line = line
             if turn.is_over:
                 raise ServerLost("another is to be read first")
-            word, _, process = self._heard_while_computing(line).partition(" ")
+            word, _, process = self._receive_while_computing(line).partition(" ")
             if word != BEGAN:
                 raise ServerLost("the server did not begin")
-            written = Written(folder, work.limits, int(process))
-            said = heard(line, work.limits.wall_seconds + GRACE, written)
+            written = WrittenFiles(folder, work.limits, int(process))
+            said = receive_message(
+                line, work.limits.wall_seconds + TIMEOUT_GRACE_SECONDS, written
+            )
         how, _, seconds = said.rpartition(" ")
         if not how:
             raise ServerLost("the server did not say how the work ended")
         return None if how == OUT_OF_TIME else int(how), float(seconds)
 
-    def _heard_while_computing(self, line: socket.socket) -> str:
+    def _receive_while_computing(self, line: socket.socket) -> str:
         computed = -1.0
         while True:
             began = time.monotonic()
-            word = heard(line, MAX_SILENCE)
+            word = receive_message(line, MAX_SILENCE_SECONDS)
             # An empty message before the timeout means that the server disconnected.
-            if word or time.monotonic() - began < MAX_SILENCE:
+            if word or time.monotonic() - began < MAX_SILENCE_SECONDS:
                 return word
             before, computed = computed, self._computing_seconds()
-            if computed < before + LEAST_COMPUTED:
+            if computed < before + MIN_CPU_SECONDS:
                 return ""
 
     def _computing_seconds(self) -> float:
@@ -350,7 +364,7 @@ class ForkServer:
         arguments: Mapping[str, Any],
         *,
         folder: Path,
-        limits: Limits,
+        limits: ResourceLimits,
         shared: Path | None = None,
         behind: int = 0,
     ) -> socket.socket:
@@ -366,7 +380,7 @@ class ForkServer:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         with theirs, self._sending:
             try:
-                self._orders.settimeout(MAX_SILENCE)
+                self._orders.settimeout(MAX_SILENCE_SECONDS)
                 socket.send_fds(
                     self._orders,
                     [len(message).to_bytes(4)],
@@ -387,7 +401,7 @@ class ForkServer:
             self._process.wait()
 
 
-class Written:
+class WrittenFiles:
     """The files and bytes that a program has written into its working folder.
 
     The kernel limits the size of each file but not the total size, which this class
@@ -395,7 +409,7 @@ class Written:
     process has them open.
     """
 
-    def __init__(self, folder: Path, limits: Limits, process: int = 0) -> None:
+    def __init__(self, folder: Path, limits: ResourceLimits, process: int = 0) -> None:
         self._folder, self._limits = folder, limits
         self._open_files = Path(f"/proc/{process}/fd") if process else None
         self._before = self._count()
@@ -416,16 +430,16 @@ class Written:
         files = size = 0
         try:
             for path, folders, names in os.walk(
-                self._folder, onerror=_refuse_uncounted
+                self._folder, onerror=_raise_if_uncountable
             ):
                 files += len(folders) + len(names)
                 for name in names:
                     try:
                         size += (Path(path) / name).lstat().st_size
                     except OSError as reason:
-                        _refuse_uncounted(reason)
+                        _raise_if_uncountable(reason)
         except RecursionError as reason:
-            raise LimitExceeded(UNCOUNTED) from reason
+            raise LimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
         nameless = self._deleted_file_sizes()
         return files + len(nameless), size + sum(nameless.values())
 
@@ -442,15 +456,19 @@ class Written:
         return found
 
 
-UNCOUNTED = "it wrote a folder that is closed or too deep to be counted"
+UNCOUNTABLE_FOLDER_MESSAGE = (
+    "it wrote a folder that is closed or too deep to be counted"
+)
 
 
-def _refuse_uncounted(reason: OSError) -> None:
+def _raise_if_uncountable(reason: OSError) -> None:
     if not isinstance(reason, FileNotFoundError | NotADirectoryError):
-        raise LimitExceeded(UNCOUNTED) from reason
+        raise LimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
 
 
-def heard(line: socket.socket, seconds: float, written: Written | None = None) -> str:
+def receive_message(
+    line: socket.socket, seconds: float, written: WrittenFiles | None = None
+) -> str:
     """Return the next message that the fork server sends to the client.
 
     The message is empty after a timeout or a closed connection. The function checks the
@@ -459,7 +477,7 @@ def heard(line: socket.socket, seconds: float, written: Written | None = None) -
     """
     word, until = b"", time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        line.settimeout(min(left, LOOK))
+        line.settimeout(min(left, POLL_SECONDS))
         try:
             byte = line.recv(1)
         except TimeoutError:
@@ -480,5 +498,5 @@ def environment(path: Sequence[Path]) -> dict[str, str]:
         "PATH": os.defpath,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(str(folder) for folder in path),
-        **dict.fromkeys(SINGLE_THREADED, "1"),
+        **dict.fromkeys(THREAD_COUNT_VARIABLES, "1"),
     }

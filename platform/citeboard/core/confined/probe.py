@@ -18,32 +18,32 @@ from typing import Any
 
 from citeboard.core.confined.rights import (
     MEANS,
-    Rights,
+    SandboxRights,
     become_nobody,
-    give_up_calls,
-    give_up_files,
+    filter_system_calls,
+    restrict_file_access,
 )
 
 #: A sandboxed process must not reach other files, the network, processes or IPC.
 #: A site that requires confinement reads no uploads if a sandbox fails the probe.
 #: FILE is a file outside the sandbox, which the probe tries to read.
-NEEDED = ("files", "network", "processes", "ipc")
-FILE = "/etc/passwd"
-_SHMGET = {"x86_64": 29, "aarch64": 194}
-ROOT = Path(__file__).resolve().parents[3]
+REQUIRED_PROTECTIONS = ("files", "network", "processes", "ipc")
+PROBED_FILE = "/etc/passwd"
+_SHMGET_NUMBERS = {"x86_64": 29, "aarch64": 194}
+CODE_ROOT = Path(__file__).resolve().parents[3]
 
 
 def attempt(facts: Mapping[str, Any]) -> dict[str, bool]:
     return {
-        "files": _is_refused(lambda: Path(facts["file"]).read_bytes()),
-        "network": _is_refused(lambda: socket.socket().close()),
-        "processes": _is_refused(_start_process),
-        "ipc": _is_refused(_share_memory),
+        "files": _raises_os_error(lambda: Path(facts["file"]).read_bytes()),
+        "network": _raises_os_error(lambda: socket.socket().close()),
+        "processes": _raises_os_error(_start_process),
+        "ipc": _raises_os_error(_create_shared_memory),
         "superuser": os.geteuid() != 0,
     }
 
 
-def self_test(means: Collection[str] = MEANS) -> list[str]:
+def find_reachable_resources(means: Collection[str] = MEANS) -> list[str]:
     """Return the resources that a sandboxed process on this machine can still reach.
 
     If the test fails to run, the function returns all resources.
@@ -58,7 +58,7 @@ def self_test(means: Collection[str] = MEANS) -> list[str]:
     ]
     clean = {
         "PATH": os.defpath,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(CODE_ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     try:
@@ -73,11 +73,11 @@ def self_test(means: Collection[str] = MEANS) -> list[str]:
             )
         is_closed: dict[str, bool] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
-        return list(NEEDED)
-    return [name for name in NEEDED if not is_closed[name]]
+        return list(REQUIRED_PROTECTIONS)
+    return [name for name in REQUIRED_PROTECTIONS if not is_closed[name]]
 
 
-def _is_refused(act: Callable[[], object]) -> bool:
+def _raises_os_error(act: Callable[[], object]) -> bool:
     try:
         act()
     except OSError:
@@ -92,21 +92,21 @@ def _start_process() -> None:
     os.waitpid(child, 0)
 
 
-def _share_memory() -> None:
-    number = _SHMGET.get(os.uname().machine)
+def _create_shared_memory() -> None:
+    number = _SHMGET_NUMBERS.get(os.uname().machine)
     libc = ctypes.CDLL(None, use_errno=True)
     if number is None or libc.syscall(number, 0, ctypes.c_size_t(4096), 0o600) < 0:
         raise OSError(ctypes.get_errno(), "shmget")
 
 
 def main() -> None:
-    rights, means = Rights(readable=[ROOT], writable=[Path()]), sys.argv[1:]
+    rights, means = SandboxRights(readable=[CODE_ROOT], writable=[Path()]), sys.argv[1:]
     if means:
-        give_up_files(rights, means)
+        restrict_file_access(rights, means)
     become_nobody()
     if means:
-        give_up_calls(rights, means)
-    sys.stdout.write(json.dumps(attempt({"file": FILE})))
+        filter_system_calls(rights, means)
+    sys.stdout.write(json.dumps(attempt({"file": PROBED_FILE})))
 
 
 if __name__ == "__main__":

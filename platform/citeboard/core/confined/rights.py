@@ -16,10 +16,10 @@ _SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
 _ALLOW, _KILL_PROCESS = 0x7FFF0000, 0x80000000
-_REFUSE = 0x00050000 | errno.EPERM
-_X32 = 0x40000000
+_REFUSE_WITH_EPERM = 0x00050000 | errno.EPERM
+_X32_CALL_BIT = 0x40000000
 
-_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_AUDIT_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 #: _REFUSED_CALLS maps forbidden system calls to numbers on x86_64 and aarch64.
 _REFUSED_CALLS = {
@@ -96,7 +96,7 @@ _REFUSED_CALLS = {
 #: The system call prlimit64 has number 302 on x86_64 and 261 on aarch64.
 #: A process can read and set limits of other processes of its user with prlimit64.
 #: The arguments of prlimit64 are a process id, a resource, and the new and old limits.
-_PRLIMIT = (302, 261)
+_PRLIMIT_NUMBERS = (302, 261)
 #: The calls in _ALLOWED_CALLS suffice for a process that reads files and computes.
 #: Each group lists numbers of system calls, first on x86_64 and then on aarch64.
 _ALLOWED_CALLS = (
@@ -117,7 +117,7 @@ _ALLOWED_CALLS = (
 )  # fmt: skip
 
 
-class _Instruction(ctypes.Structure):
+class _FilterInstruction(ctypes.Structure):
     _fields_ = (
         ("code", ctypes.c_uint16),
         ("if_true", ctypes.c_uint8),
@@ -126,18 +126,20 @@ class _Instruction(ctypes.Structure):
     )
 
 
-class _Program(ctypes.Structure):
+class _FilterProgram(ctypes.Structure):
     _fields_ = (
         ("length", ctypes.c_uint16),
-        ("instructions", ctypes.POINTER(_Instruction)),
+        ("instructions", ctypes.POINTER(_FilterInstruction)),
     )
 
 
 def has_call_filter() -> bool:
-    return sys.platform == "linux" and os.uname().machine in _ARCHITECTURES
+    return sys.platform == "linux" and os.uname().machine in _AUDIT_ARCHITECTURES
 
 
-def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) -> bool:
+def install_call_filter(
+    *, may_start_processes: bool, may_set_limits: bool = True
+) -> bool:
     """Install a seccomp filter of system calls, or return False without kernel support.
 
     With ``may_start_processes`` the filter refuses only dangerous calls. Without
@@ -147,13 +149,13 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
     """
     if not has_call_filter():
         return False
-    architecture, column = _ARCHITECTURES[os.uname().machine]
+    architecture, column = _AUDIT_ARCHITECTURES[os.uname().machine]
     if may_start_processes:
         numbers = [numbers[column] for numbers in _REFUSED_CALLS.values()]
-        otherwise, if_named = _ALLOW, _REFUSE
+        otherwise, if_named = _ALLOW, _REFUSE_WITH_EPERM
     else:
         numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
-        otherwise, if_named = _REFUSE, _ALLOW
+        otherwise, if_named = _REFUSE_WITH_EPERM, _ALLOW
     # The target of a jump instruction is the number of skipped instructions.
     # The last two instructions return the results for unlisted and listed system calls.
     instructions = [
@@ -161,9 +163,9 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
         (_EQUAL, 1, 0, architecture),
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER_AT),
-        (_AT_LEAST, 0, 1, _X32),
-        (_RETURN, 0, 0, _REFUSE),
-        *_limit_rules(_PRLIMIT[column], may_set_limits=may_set_limits),
+        (_AT_LEAST, 0, 1, _X32_CALL_BIT),
+        (_RETURN, 0, 0, _REFUSE_WITH_EPERM),
+        *_prlimit_instructions(_PRLIMIT_NUMBERS[column], may_set_limits=may_set_limits),
         *(
             (_EQUAL, len(numbers) - index, 0, number)
             for index, number in enumerate(numbers)
@@ -171,17 +173,19 @@ def restrict_calls(*, may_start_processes: bool, may_set_limits: bool = True) ->
         (_RETURN, 0, 0, otherwise),
         (_RETURN, 0, 0, if_named),
     ]
-    rows = (_Instruction * len(instructions))(
-        *(_Instruction(*row) for row in instructions)
+    rows = (_FilterInstruction * len(instructions))(
+        *(_FilterInstruction(*row) for row in instructions)
     )
-    program = _Program(len(rows), rows)
+    program = _FilterProgram(len(rows), rows)
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(
         libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0
     )
 
 
-def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
+def _prlimit_instructions(
+    number: int, *, may_set_limits: bool
+) -> list[tuple[int, ...]]:
     """Return the filter instructions for the system call ``prlimit64``.
 
     In a call, the process id 0 means the calling process, and the address 0 of the new
@@ -196,7 +200,7 @@ def _limit_rules(number: int, *, may_set_limits: bool) -> list[tuple[int, ...]]:
         for instruction in (
             (_LOAD, 0, 0, place),
             (_EQUAL, 1, 0, 0),
-            (_RETURN, 0, 0, _REFUSE),
+            (_RETURN, 0, 0, _REFUSE_WITH_EPERM),
         )
     ]
     allowed = [*checks, (_RETURN, 0, 0, _ALLOW)]
@@ -214,15 +218,15 @@ _ASK_VERSION, _PATH_BENEATH = 1, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
 #: Each version of Landlock's interface has a number of file access rights.
-_FILE_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
-_LATEST_FILE_BITS = 16
-_READ = _EXECUTE | _READ_FILE | _READ_DIR
-_FOR_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
+_FILE_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}
+_LATEST_FILE_RIGHTS = 16
+_READ_RIGHTS = _EXECUTE | _READ_FILE | _READ_DIR
+_SINGLE_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
 _ALL_TCP, _ALL_SCOPES = 0b11, 0b11
 _TCP_SINCE, _SCOPES_SINCE = 4, 6
 
 
-class _Ruleset(ctypes.Structure):
+class _LandlockRuleset(ctypes.Structure):
     _fields_ = (
         ("files", ctypes.c_uint64),
         ("tcp", ctypes.c_uint64),
@@ -230,7 +234,7 @@ class _Ruleset(ctypes.Structure):
     )
 
 
-class _PathRule(ctypes.Structure):
+class _LandlockPathRule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -244,7 +248,7 @@ def landlock_version() -> int:
     return max(0, number)
 
 
-def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
+def apply_landlock_rules(*, readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Restrict the process by Landlock to these files and folders, and refuse TCP.
 
     Returns False if the kernel does not support Landlock.
@@ -256,8 +260,8 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
     number = landlock_version()
     if not number:
         return False
-    rights = (1 << _FILE_BITS.get(number, _LATEST_FILE_BITS)) - 1
-    ruleset = _Ruleset(
+    rights = (1 << _FILE_RIGHTS_BY_VERSION.get(number, _LATEST_FILE_RIGHTS)) - 1
+    ruleset = _LandlockRuleset(
         rights,
         _ALL_TCP if number >= _TCP_SINCE else 0,
         _ALL_SCOPES if number >= _SCOPES_SINCE else 0,
@@ -270,7 +274,7 @@ def restrict_files(*, readable: Iterable[Path], writable: Iterable[Path]) -> boo
         return False
     try:
         for paths, allowed in (
-            (readable, _READ & rights),
+            (readable, _READ_RIGHTS & rights),
             (writable, rights & ~_EXECUTE),
         ):
             for path in paths:
@@ -286,7 +290,9 @@ def _add_path_rule(rules: int, path: Path, allowed: int) -> None:
     except OSError:
         return
     try:
-        rule = _PathRule(allowed if path.is_dir() else allowed & _FOR_FILES, parent)
+        rule = _LandlockPathRule(
+            allowed if path.is_dir() else allowed & _SINGLE_FILE_RIGHTS, parent
+        )
         if (
             _load_libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
             != 0
@@ -301,16 +307,16 @@ def _load_libc() -> ctypes.CDLL:
 
 
 #: User id of `nobody`.
-NOBODY = 65534
+NOBODY_USER_ID = 65534
 #: Kernel mechanisms for confinement.
 #: Tests pass a subset of MEANS to simulate kernels without some mechanisms.
 LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
 _NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
-_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+_LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rights:
+class SandboxRights:
     """Files and folders that a sandboxed process may use.
 
     The process can use no other files, and no network.
@@ -323,33 +329,33 @@ class Rights:
     may_set_limits: bool = False
 
 
-def give_up_files(rights: Rights, means: Collection[str] = MEANS) -> None:
+def restrict_file_access(rights: SandboxRights, means: Collection[str] = MEANS) -> None:
     _call_prctl(_NO_NEW_PRIVILEGES, 1)
     named = (
         sysconfig.get_path(name)
         for name in ("stdlib", "platstdlib", "purelib", "platlib")
     )
     readable = [
-        *[Path(path) for path in dict.fromkeys([*named, *_LIBRARIES])],
+        *[Path(path) for path in dict.fromkeys([*named, *_LIBRARY_FOLDERS])],
         *rights.readable,
     ]
-    if LANDLOCK in means and restrict_files(
+    if LANDLOCK in means and apply_landlock_rules(
         readable=readable, writable=rights.writable
     ):
         return
     # Only Landlock can allow scorers to start processes and to open single devices.
     if NAMESPACES in means and not rights.may_start_processes:
-        close_files(readable=readable, writable=rights.writable[0])
+        hide_other_folders(readable=readable, writable=rights.writable[0])
 
 
-def give_up_calls(rights: Rights, means: Collection[str] = MEANS) -> None:
+def filter_system_calls(rights: SandboxRights, means: Collection[str] = MEANS) -> None:
     """Install the filter of system calls in this process, as ``rights`` requires.
 
     Call this function last, because the kernel may then refuse the calls that set
     limits and change the user.
     """
     if SECCOMP in means:
-        restrict_calls(
+        install_call_filter(
             may_start_processes=rights.may_start_processes,
             may_set_limits=rights.may_set_limits,
         )
@@ -360,8 +366,8 @@ def become_nobody() -> None:
         return
     try:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(NOBODY_USER_ID, NOBODY_USER_ID, NOBODY_USER_ID)
+        os.setresuid(NOBODY_USER_ID, NOBODY_USER_ID, NOBODY_USER_ID)
     except OSError:
         # A container may lack the user NOBODY, but the other restrictions still apply.
         return
@@ -383,8 +389,10 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
     16384,
     1 << 18,
 )
-_DETACH = 2
-_PIVOT_ROOT = dict(zip(_ARCHITECTURES, _REFUSED_CALLS["pivot_root"], strict=True))
+_UMOUNT_DETACH = 2
+_PIVOT_ROOT_NUMBERS = dict(
+    zip(_AUDIT_ARCHITECTURES, _REFUSED_CALLS["pivot_root"], strict=True)
+)
 _ROOT, _BEFORE = ".root", ".before"
 
 
@@ -414,19 +422,19 @@ def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
     if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
         raise OSError(ctypes.get_errno(), "pivot_root")
     os.chdir("/")
-    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _DETACH) != 0:
+    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _UMOUNT_DETACH) != 0:
         raise OSError(ctypes.get_errno(), "umount2")
     Path(f"/{_BEFORE}").rmdir()
 
 
-def close_files(*, readable: Iterable[Path], writable: Path) -> bool:
+def hide_other_folders(*, readable: Iterable[Path], writable: Path) -> bool:
     """Hide all folders except ``readable`` and ``writable`` from this process.
 
     ``readable`` folders become read-only, and ``writable`` becomes the working folder.
     Returns False if the kernel refuses namespaces.
     """
     pivot_root = (
-        _PIVOT_ROOT.get(os.uname().machine) if sys.platform == "linux" else None
+        _PIVOT_ROOT_NUMBERS.get(os.uname().machine) if sys.platform == "linux" else None
     )
     if pivot_root is None:
         return False

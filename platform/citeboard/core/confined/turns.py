@@ -18,18 +18,18 @@ from dataclasses import dataclass, field
 #: A request waits at most PATIENCE seconds until reading of its file begins.
 #: A rejected client may try again after RETRY_AFTER seconds.
 PATIENCE, RETRY_AFTER = 3.0, 5
-#: Each slot accepts PRESENT_PER_PLACE requests, including the running request.
+#: Each slot accepts MAX_REQUESTS_PER_SLOT requests, including the running request.
 #: A web process needs more threads than all its running and waiting requests.
-PRESENT_PER_PLACE = 4
+MAX_REQUESTS_PER_SLOT = 4
 #: The queue checks every LOOK seconds whether to replace a running request.
-LOOK = 0.1
-HOUR = 3600
+POLL_SECONDS = 0.1
+HOUR_SECONDS = 3600
 #: HALF is the half-life in seconds of the recorded waiting time.
-HALF = 600
+HALF_LIFE_SECONDS = 600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sender:
+class UploadSender:
     """The sender of a file, whose submitted runs have priority over checks.
 
     A sender who ``gives_way`` has an hourly limit of processor seconds. The site
@@ -63,7 +63,7 @@ class PoolFull(Exception):
         super().__init__(words or self.words)
 
 
-class HourUsed(PoolFull):
+class HourlyLimitReached(PoolFull):
     """The account of the sender has used up this hour's processor time for reading
     files.
     """
@@ -79,13 +79,13 @@ class HourUsed(PoolFull):
 
 
 @dataclass(eq=False)
-class Turn:
+class ReadRequest:
     """A request to read an uploaded file.
 
     A request for the site's own work has no sender.
     """
 
-    sender: Sender | None
+    sender: UploadSender | None
     number: int
     began: float | None = None
     #: When the request began, others had waited `behind` seconds for the account.
@@ -106,7 +106,7 @@ class Turn:
                 self.line.shutdown(socket.SHUT_RDWR)
 
 
-class Used(Counter[str]):
+class UsedProcessorSeconds(Counter[str]):
     """Count the processor seconds that accounts, teams and networks have used in this
     hour.
     """
@@ -124,15 +124,15 @@ class Used(Counter[str]):
         """Reset the used seconds at the start of an hour, and return the seconds left
         in it.
         """
-        hour, passed = divmod(int(time.monotonic()), HOUR)
+        hour, passed = divmod(int(time.monotonic()), HOUR_SECONDS)
         with self._lock:
             if hour > self._hour:
                 self._hour = hour
                 self.clear()
-        return HOUR - passed
+        return HOUR_SECONDS - passed
 
 
-class KeptWaiting:
+class CausedWaitingTime:
     """Count the seconds that accounts, teams and networks made other senders wait.
 
     The seconds decay exponentially with the half-life HALF.
@@ -144,7 +144,7 @@ class KeptWaiting:
 
     def __getitem__(self, key: str) -> float:
         seconds, at = self._records.get(key, (0.0, 0.0))
-        return float(seconds * 0.5 ** ((time.monotonic() - at) / HALF))
+        return float(seconds * 0.5 ** ((time.monotonic() - at) / HALF_LIFE_SECONDS))
 
     def add(self, keys: Iterable[str], seconds: float) -> None:
         with self._lock:
@@ -157,7 +157,7 @@ class KeptWaiting:
             }
 
 
-class Turns:
+class ReadQueue:
     """A queue of requests to read files, in which at most ``size`` requests run at
     once, and at most ``size`` - 1 requests of one account.
 
@@ -172,19 +172,19 @@ class Turns:
         self.size = size
         self._hourly_seconds = hourly_seconds
         self._changed = threading.Condition()
-        self._waiting: list[Turn] = []
-        self._running: list[Turn] = []
+        self._waiting: list[ReadRequest] = []
+        self._running: list[ReadRequest] = []
         self._numbers = itertools.count()
-        self.used, self.kept_waiting = Used(), KeptWaiting()
+        self.used, self.kept_waiting = UsedProcessorSeconds(), CausedWaitingTime()
 
     @contextmanager
-    def turn(self, sender: Sender | None) -> Iterator[Turn]:
+    def turn(self, sender: UploadSender | None) -> Iterator[ReadRequest]:
         """Wait for a free slot to read a file.
 
         Raises PoolFull if no slot was free in time, or if the queue has ended the work
         in favour of another sender.
         """
-        turn = Turn(sender, next(self._numbers))
+        turn = ReadRequest(sender, next(self._numbers))
         with self._changed:
             left = self.used.begin_hour()
             if (
@@ -192,11 +192,11 @@ class Turns:
                 and sender.gives_way
                 and self.used[sender.keys[1]] >= self._hourly_seconds
             ):
-                raise HourUsed(self._hourly_seconds, left)
+                raise HourlyLimitReached(self._hourly_seconds, left)
             self._waiting.append(turn)
             try:
-                self._turn_away(turn)
-                self._wait(turn)
+                self._reject_excess_request(turn)
+                self._wait_for_slot(turn)
             finally:
                 self._waiting.remove(turn)
             turn.began = time.monotonic()
@@ -211,7 +211,7 @@ class Turns:
         if turn.is_over:
             raise PoolFull
 
-    def charge(self, turn: Turn, seconds: float) -> None:
+    def charge(self, turn: ReadRequest, seconds: float) -> None:
         if turn.sender is not None:
             self.used.add(turn.sender.keys, seconds)
             if any(other.account != turn.account for other in self._waiting):
@@ -225,7 +225,7 @@ class Turns:
         with self._changed:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
 
-    def _turn_away(self, turn: Turn) -> None:
+    def _reject_excess_request(self, turn: ReadRequest) -> None:
         if turn.sender is None:
             return
         own = [
@@ -233,53 +233,60 @@ class Turns:
             for other in (*self._waiting, *self._running)
             if other.account == turn.account
         ]
-        if len(own) > (PRESENT_PER_PLACE - 1) * self.size:
+        if len(own) > (MAX_REQUESTS_PER_SLOT - 1) * self.size:
             raise PoolFull(
                 "other files of yours are being read; please send this one again in a few seconds"
             )
-        if self.present > PRESENT_PER_PLACE * self.size:
+        if self.present > MAX_REQUESTS_PER_SLOT * self.size:
             rejectable = [
                 other
                 for other in self._waiting
                 if other.sender is not None and not other.is_over
             ]
-            max(rejectable, key=self._rank).end()
+            max(rejectable, key=self._priority_of).end()
             self._changed.notify_all()
 
-    def _wait(self, turn: Turn) -> None:
+    def _wait_for_slot(self, turn: ReadRequest) -> None:
         until = None if turn.sender is None else time.monotonic() + PATIENCE
         while not turn.is_over:
             waiting = [
                 other
                 for other in self._waiting
-                if not other.is_over and self._may_begin(other)
+                if not other.is_over and self._can_begin(other)
             ]
-            if waiting and min(waiting, key=self._rank) is turn:
+            if waiting and min(waiting, key=self._priority_of) is turn:
                 if len(self._running) < self.size:
                     self._changed.notify_all()
                     return
                 self._interrupt_running(turn)
-            left = LOOK if until is None else min(LOOK, until - time.monotonic())
+            left = (
+                POLL_SECONDS
+                if until is None
+                else min(POLL_SECONDS, until - time.monotonic())
+            )
             if left <= 0:
                 break
             self._changed.wait(left)
         raise PoolFull
 
-    def _may_begin(self, turn: Turn) -> bool:
+    def _can_begin(self, turn: ReadRequest) -> bool:
         own = sum(other.account == turn.account for other in self._running)
         return turn.sender is None or own < max(1, self.size - 1)
 
-    def _interrupt_running(self, turn: Turn) -> None:
+    def _interrupt_running(self, turn: ReadRequest) -> None:
         if turn.sender is None or any(other.is_over for other in self._running):
             return
         yielding = [
             other for other in self._running if other.sender and other.sender.gives_way
         ]
-        last = max(yielding, key=self._rank, default=None)
-        if last is not None and self._rank(last)[:-1] > self._rank(turn)[:-1]:
+        last = max(yielding, key=self._priority_of, default=None)
+        if (
+            last is not None
+            and self._priority_of(last)[:-1] > self._priority_of(turn)[:-1]
+        ):
             last.end()
 
-    def _rank(self, turn: Turn) -> tuple[int, ...]:
+    def _priority_of(self, turn: ReadRequest) -> tuple[int, ...]:
         if turn.sender is None:
             return (0, 0, 0, 0, turn.number)
         under_way = 0.0 if turn.began is None else time.monotonic() - turn.began

@@ -17,14 +17,14 @@ from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
 #: A PostgreSQL server hangs if it does not answer a check within PATIENCE seconds.
-PATIENCE = 1.0
+CHECK_TIMEOUT_SECONDS = 1.0
 #: psycopg raises InternalError if a server is read-only (25006).
 #: psycopg raises ProgrammingError if a privilege is missing (42501).
 #: The site treats a read-only server and a missing privilege as outages.
 READ_ONLY, NO_RIGHT = "25006", "42501"
 
 
-class OutageErrors(DatabaseErrorWrapper):
+class OutageErrorWrapper(DatabaseErrorWrapper):
     """Raise OperationalError if the PostgreSQL server is read-only or refuses a
     privilege.
 
@@ -62,8 +62,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     @cached_property
-    def wrap_database_errors(self) -> OutageErrors:
-        return OutageErrors(self)
+    def wrap_database_errors(self) -> OutageErrorWrapper:
+        return OutageErrorWrapper(self)
 
     def close_if_unusable_or_obsolete(self) -> None:
         if self.is_given_up and not self.in_atomic_block:
@@ -80,7 +80,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _is_connection_alive(line: Any) -> bool:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + CHECK_TIMEOUT_SECONDS
     try:
         line.send_query(b"SELECT 1")
         while line.flush() or line.is_busy():

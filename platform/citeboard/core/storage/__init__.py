@@ -17,94 +17,94 @@ from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
 #: FULL contains the error numbers of a full disk and of an exceeded quota.
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 
 
-class StorageAway(OSError):
+class StorageUnavailable(OSError):
     """The storage does not answer or refuses a request.
 
     A later attempt to use the same storage may succeed.
     """
 
 
-class StorageFull(StorageAway):
+class StorageFull(StorageUnavailable):
     """The storage of the site has no free space."""
 
 
-class FileMissing(StorageAway, FileNotFoundError):
+class FileMissing(StorageUnavailable, FileNotFoundError):
     """A file that a database row names does not exist in the storage."""
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
-    """Convert an OSError that is raised in the block to StorageAway or a subclass.
+def convert_storage_errors(name: str) -> Iterator[None]:
+    """Convert an OSError that is raised in the block to StorageUnavailable or a subclass.
 
     The error message contains the file name ``name``.
     """
     try:
         yield
-    except StorageAway:
+    except StorageUnavailable:
         raise
     except FileNotFoundError as reason:
         raise FileMissing(
             errno.ENOENT, "the storage has no such file", name
         ) from reason
     except OSError as reason:
-        kind = StorageFull if reason.errno in FULL else StorageAway
+        kind = StorageFull if reason.errno in FULL_DISK_ERRNOS else StorageUnavailable
         raise kind(
             reason.errno or errno.EIO, reason.strerror or str(reason), name
         ) from reason
 
 
-def words_of(reason: BaseException) -> str:
+def describe_storage_failure(reason: BaseException) -> str:
     if isinstance(reason, FileMissing):
         return "A file is missing in the storage of the site"
-    if isinstance(reason, OSError) and reason.errno in FULL:
+    if isinstance(reason, OSError) and reason.errno in FULL_DISK_ERRNOS:
         return "The disk of the site is full"
     return "The storage of the site does not answer"
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredFile:
     name: str
     size: int
     modified: dt.datetime
 
 
-CHUNK = 1 << 20
+COPY_CHUNK_BYTES = 1 << 20
 
 
-def _in_folder(method: str) -> Any:
-    def asked(self: FolderStorage, name: str, *given: Any) -> Any:
-        with told(name):
+def _delegate_to_default_storage(method: str) -> Any:
+    def call_in_folder(self: FolderStorage, name: str, *given: Any) -> Any:
+        with convert_storage_errors(name):
             return getattr(default_storage, method)(f"{self.folder}/{name}", *given)
 
-    return asked
+    return call_in_folder
 
 
 class FolderStorage(Storage):
     """A folder of Django's default storage.
 
-    Each method of the class raises StorageAway if the storage fails.
+    Each method of the class raises StorageUnavailable if the storage fails.
     """
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     delete, exists, size, listdir, _open = map(
-        _in_folder, ("delete", "exists", "size", "listdir", "open")
+        _delegate_to_default_storage, ("delete", "exists", "size", "listdir", "open")
     )
 
     def _save(self, name: str, content: File[Any]) -> str:
-        with told(name):
+        with convert_storage_errors(name):
             return default_storage.save(f"{self.folder}/{name}", content).removeprefix(
                 f"{self.folder}/"
             )
 
-    def entries(self, path: str) -> Iterator[Entry]:
-        with told(path):
+    def entries(self, path: str) -> Iterator[StoredFile]:
+        with convert_storage_errors(path):
             for entry in default_storage.entries(f"{self.folder}/{path}".rstrip("/")):  # type: ignore[attr-defined]
-                yield Entry(
+                yield StoredFile(
                     entry.name.removeprefix(f"{self.folder}/"),
                     entry.size,
                     entry.modified,
@@ -118,17 +118,17 @@ runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
 #: The site stores all files outside the database in the folders FOLDERS.
-FOLDERS = (runs, gold, statistics)
+FOLDER_STORAGES = (runs, gold, statistics)
 
 
 def local_copy(storage: Storage, name: str, folder: Path) -> Path:
     path = folder / PurePosixPath(name).name
     with storage.open(name, "rb") as stored, path.open("wb") as copy:
-        shutil.copyfileobj(stored, copy, CHUNK)
+        shutil.copyfileobj(stored, copy, COPY_CHUNK_BYTES)
     return path
 
 
-class Disk(FileSystemStorage):
+class DiskStorage(FileSystemStorage):
     """A storage on disk, which shows a file only after the file was written completely."""
 
     def _save(self, name: str, content: File[Any]) -> str:
@@ -142,7 +142,7 @@ class Disk(FileSystemStorage):
             raise
         return name
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[StoredFile]:
         root = Path(self.location)
         for place, _, names in os.walk(root / folder):
             for path in (Path(place) / name for name in names):
@@ -150,6 +150,6 @@ class Disk(FileSystemStorage):
                 with suppress(FileNotFoundError):
                     state = path.stat()
                     modified = dt.datetime.fromtimestamp(state.st_mtime, dt.UTC)
-                    yield Entry(
+                    yield StoredFile(
                         path.relative_to(root).as_posix(), state.st_size, modified
                     )

@@ -16,7 +16,7 @@ from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
 from citeboard.core.confined.limits import MEGABYTE
-from citeboard.core.storage import Entry
+from citeboard.core.storage import StoredFile
 
 #: A downloaded range has RANGE bytes, and an uploaded part has PART bytes.
 RANGE, PART = MEGABYTE, 8 * MEGABYTE
@@ -27,7 +27,7 @@ _MISSING, _CHANGED, _FULL = 404, 412, 507
 
 
 @contextmanager
-def answered() -> Iterator[None]:
+def convert_bucket_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as reason:
@@ -72,26 +72,26 @@ class BucketStorage(S3Storage):
             raise ValueError(
                 f"files of a bucket are opened to be read as bytes, not as {mode!r}"
             )
-        with answered():
+        with convert_bucket_errors():
             content = BucketFile(
                 self.client, self.bucket_name, self._normalize_name(name)
             )
             return File(io.BufferedReader(content, RANGE), name)
 
-    _save = answered()(S3Storage._save)  # noqa: SLF001
-    delete = answered()(S3Storage.delete)
-    exists = answered()(S3Storage.exists)
-    size = answered()(S3Storage.size)
-    listdir = answered()(S3Storage.listdir)
+    _save = convert_bucket_errors()(S3Storage._save)  # noqa: SLF001
+    delete = convert_bucket_errors()(S3Storage.delete)
+    exists = convert_bucket_errors()(S3Storage.exists)
+    size = convert_bucket_errors()(S3Storage.size)
+    listdir = convert_bucket_errors()(S3Storage.listdir)
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[StoredFile]:
         base = f"{self.location}/" if self.location else ""
         below = f"{base}{folder}/" if folder else base
         pages = self.client.get_paginator("list_objects_v2")
-        with answered():
+        with convert_bucket_errors():
             for page in pages.paginate(Bucket=self.bucket_name, Prefix=below):
                 for entry in page.get("Contents", ()):
-                    yield Entry(
+                    yield StoredFile(
                         entry["Key"].removeprefix(base),
                         entry["Size"],
                         entry["LastModified"],
@@ -135,7 +135,7 @@ class BucketFile(io.RawIOBase):
         if wanted <= 0:
             return 0
         span = f"bytes={self._place}-{self._place + wanted - 1}"
-        with answered():
+        with convert_bucket_errors():
             content = self._client.get_object(**self._object, Range=span)["Body"].read()
         if len(content) != wanted:
             raise OSError(

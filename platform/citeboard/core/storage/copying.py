@@ -14,11 +14,11 @@ from typing import Any
 
 from django.core.files.storage import Storage
 
-from citeboard.core.storage import FOLDERS, Entry
+from citeboard.core.storage import FOLDER_STORAGES, StoredFile
 
-#: Copying ends after at most PASSES passes.
+#: Copying ends after at most MAX_PASSES passes.
 #: Each later pass copies the files that the site added during the previous pass.
-PASSES = 5
+MAX_PASSES = 5
 
 
 class NotCopied(Exception):
@@ -29,7 +29,7 @@ class NotCopied(Exception):
 
 
 @dataclass
-class Copied:
+class CopyCounts:
     """The numbers of files that copying a storage has processed so far.
 
     ``unchanged`` is the number of files that the target storage already contained.
@@ -51,15 +51,15 @@ def copy_all(
     tell: Callable[[str], object],
     *,
     is_dry_run: bool = False,
-) -> Copied:
+) -> CopyCounts:
     """Copy all files from the storage ``source`` to the storage ``target``.
 
     ``journal`` lists the files that earlier calls copied and compared.
     """
-    done = Copied()
+    done = CopyCounts()
     seen: dict[str, int] = {}
     with _open_journal(journal) as (states, note):
-        for _ in range(PASSES):
+        for _ in range(MAX_PASSES):
             fresh = [
                 entry
                 for entry in _list_stored_files(source)
@@ -79,7 +79,7 @@ def copy_all(
                     _count_copied_file(done, entry, is_new=entry.name not in there)
                 else:
                     try:
-                        is_new = copied(source, target, entry.name)
+                        is_new = copy_file(source, target, entry.name)
                     except FileNotFoundError:
                         # The site has deleted the file of a refused or replaced run.
                         continue
@@ -93,7 +93,7 @@ def copy_all(
     return done
 
 
-def _count_copied_file(done: Copied, entry: Entry, *, is_new: bool) -> None:
+def _count_copied_file(done: CopyCounts, entry: StoredFile, *, is_new: bool) -> None:
     if is_new:
         done.copied += 1
         done.bytes += entry.size
@@ -101,7 +101,7 @@ def _count_copied_file(done: Copied, entry: Entry, *, is_new: bool) -> None:
         done.unchanged += 1
 
 
-def copied(source: Storage, target: Storage, name: str) -> bool:
+def copy_file(source: Storage, target: Storage, name: str) -> bool:
     digest = _digest_of_file(source, name)
     is_new = not target.exists(name)
     if is_new:
@@ -120,19 +120,19 @@ def _digest_of_file(storage: Storage, name: str) -> str:
         return hashlib.file_digest(stored, "sha256").hexdigest()
 
 
-def _list_stored_files(storage: Any) -> Iterator[Entry]:
-    for folder in FOLDERS:
+def _list_stored_files(storage: Any) -> Iterator[StoredFile]:
+    for folder in FOLDER_STORAGES:
         yield from storage.entries(folder.folder)
 
 
-def _file_state(entry: Entry) -> list[Any]:
+def _file_state(entry: StoredFile) -> list[Any]:
     return [entry.size, entry.modified.isoformat()]
 
 
 @contextmanager
 def _open_journal(
     journal: Path,
-) -> Iterator[tuple[dict[str, list[Any]], Callable[[Entry], None]]]:
+) -> Iterator[tuple[dict[str, list[Any]], Callable[[StoredFile], None]]]:
     states: dict[str, list[Any]] = {}
     if journal.exists():
         for line in journal.read_text(encoding="utf-8").splitlines():
@@ -143,8 +143,8 @@ def _open_journal(
     with journal.open("a", encoding="utf-8") as lines:
         lines.write("\n")
 
-        def note(entry: Entry) -> None:
+        def write_journal_entry(entry: StoredFile) -> None:
             lines.write(f"{json.dumps([entry.name, *_file_state(entry)])}\n")
             lines.flush()
 
-        yield states, note
+        yield states, write_journal_entry

@@ -16,10 +16,10 @@ from django.utils.crypto import salted_hmac
 
 from citeboard.core.storage import FolderStorage
 
-_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-class _Part:
+class _FileRange:
     def __init__(self, file: IO[bytes] | File[Any], length: int) -> None:
         self._file = file
         self._left = length
@@ -71,7 +71,7 @@ def download_opened(
         return unchanged
     file = open_file()
     size = file.seek(0, io.SEEK_END)
-    span = _range_of(request.headers, tag, size)
+    span = _parse_byte_range(request.headers, tag, size)
     if span is not None and span[0] >= span[1]:
         file.close()
         return HttpResponse(
@@ -80,7 +80,7 @@ def download_opened(
         )
     start, end = span or (0, size)
     file.seek(start)
-    part, code = _Part(file, end - start), 200 if span is None else 206
+    part, code = _FileRange(file, end - start), 200 if span is None else 206
     answer = FileResponse(
         part,
         as_attachment=True,
@@ -97,10 +97,10 @@ def download_opened(
     return answer
 
 
-def _range_of(
+def _parse_byte_range(
     headers: Mapping[str, str], tag: str, size: int
 ) -> tuple[int, int] | None:
-    match = _RANGE.fullmatch(headers.get("Range", "").strip())
+    match = _RANGE_PATTERN.fullmatch(headers.get("Range", "").strip())
     if (
         match is None
         or match.group() == "bytes=-"

@@ -13,16 +13,16 @@ from django.utils.translation import get_language, gettext, gettext_noop as _
 
 from citeboard.core import glossary, legal_pages, markdown, middleware, words
 from citeboard.core.instants import (
-    day_and_time,
+    format_day,
+    format_day_and_time,
+    format_utc_minute,
     is_no_end,
-    utc_minute,
-    written_day,
+    parse_zone,
     zone_name,
-    zone_of,
 )
 
 #: The page's scripts look up the translation of a text in WORDS by the English text.
-WORDS = (
+SCRIPT_TEXTS = (
     _("Copy"),
     _("Copied"),
     _("Not copied: select the text"),
@@ -40,17 +40,17 @@ WORDS = (
 )
 
 register = template.Library()
-#: The regular expression _INSTANT matches a time in the format of the history.
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+#: The regular expression _INSTANT_PATTERN matches a time in the format of the history.
+_INSTANT_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
-register.filter("markdown", markdown.rendered)
-register.filter("thousands", words.thousands)
-register.filter("setting", words.setting)
-register.filter("file_size", words.file_size)
-register.filter("duration", words.duration)
+register.filter("markdown", markdown.render_markdown)
+register.filter("thousands", words.format_thousands)
+register.filter("setting", words.format_setting)
+register.filter("file_size", words.format_file_size)
+register.filter("duration", words.format_duration)
 register.filter("zone", zone_name)
-register.filter("day", written_day)
+register.filter("day", format_day)
 
 
 @register.filter
@@ -60,7 +60,7 @@ def counted(number: int, nouns: str) -> str:
     A noun with an irregular plural has the plural after a comma.
     """
     noun, _, plural = nouns.partition(",")
-    return words.counted(number, noun, plural)
+    return words.count_with_noun(number, noun, plural)
 
 
 @register.filter
@@ -82,19 +82,19 @@ def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
     """
     if (
         not isinstance(value, str)
-        or not _INSTANT.fullmatch(value)
+        or not _INSTANT_PATTERN.fullmatch(value)
         or is_no_end(key, value)
     ):
-        return words.setting(value, key)
+        return words.format_setting(value, key)
     at, name = (
         dt.datetime.fromisoformat(value),
         getattr(context.get("season"), "time_zone", "UTC"),
     )
-    in_utc = utc_minute(at)
+    in_utc = format_utc_minute(at)
     return (
         in_utc
         if name == "UTC"
-        else f"{day_and_time(at, zone_of(name))} {zone_name(name)} ({in_utc})"
+        else f"{format_day_and_time(at, parse_zone(name))} {zone_name(name)} ({in_utc})"
     )
 
 
@@ -129,19 +129,22 @@ def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
 
 @register.simple_tag
 def words_of_scripts() -> SafeString:
-    if get_language() == middleware.ENGLISH:
+    if get_language() == middleware.ENGLISH_CODE:
         return SafeString("")
-    return json_script({english: gettext(english) for english in WORDS}, "words")
+    return json_script({english: gettext(english) for english in SCRIPT_TEXTS}, "words")
 
 
 @register.simple_tag
 def english() -> SafeString:
-    return SafeString("" if get_language() == middleware.ENGLISH else ' lang="en"')
+    return SafeString("" if get_language() == middleware.ENGLISH_CODE else ' lang="en"')
 
 
 @register.inclusion_tag("_foot.html")
 def foot() -> dict[str, Any]:
-    return {"notices": legal_pages.notices(), "languages": settings.LANGUAGES}
+    return {
+        "notices": legal_pages.list_legal_notices(),
+        "languages": settings.LANGUAGES,
+    }
 
 
 @register.inclusion_tag("_words.html")
@@ -150,7 +153,11 @@ def words_of_the_field(*names: str) -> dict[str, Any]:
 
     Without ``names``, the page explains all terms of `citeboard.core.glossary`.
     """
-    return {"words": [glossary.WORDS[name] for name in names or glossary.WORDS]}
+    return {
+        "words": [
+            glossary.GLOSSARY_TERMS[name] for name in names or glossary.GLOSSARY_TERMS
+        ]
+    }
 
 
 @register.simple_tag
@@ -167,7 +174,7 @@ def _time_element(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
             shown,
             utc_text(at),
         )
-    written = f"{day_and_time(at, zone_of(zone))} {named}"
+    written = f"{format_day_and_time(at, parse_zone(zone))} {named}"
     return format_html(
         '<time datetime="{}" data-shown="{}" title="{}">{}</time>',
         iso(at),
@@ -182,4 +189,4 @@ def iso(at: dt.datetime) -> str:
 
 
 def utc_text(at: dt.datetime) -> str:
-    return f"{day_and_time(at)} UTC"
+    return f"{format_day_and_time(at)} UTC"

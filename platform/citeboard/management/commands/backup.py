@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted, file_size
+from citeboard.core.words import count_with_noun, format_file_size
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
@@ -41,7 +41,9 @@ class Command(BaseCommand):
             raise CommandError("--keep takes a number of at least 1")
         with refusing(backups.BackupRefused, OSError, words="No backup was made: {}"):
             bucket = (
-                bucket_backups.opened(options["bucket"]) if options["bucket"] else None
+                bucket_backups.open_bucket(options["bucket"])
+                if options["bucket"]
+                else None
             )
             manifest = backups.write_backup(
                 target,
@@ -49,30 +51,30 @@ class Command(BaseCommand):
                 is_incremental=options["incremental"],
             )
         files, boards = (
-            counted(len(manifest.files), "file"),
-            counted(len(manifest.boards), "board"),
+            count_with_noun(len(manifest.files), "file"),
+            count_with_noun(len(manifest.boards), "board"),
         )
         self.stdout.write(
-            f"{target}: {files} of {file_size(manifest.size)} and {boards}, read back and found equal; "
-            f"secret key {manifest.secret}"
+            f"{target}: {files} of {format_file_size(manifest.size)} and {boards}, "
+            f"read back and found equal; secret key {manifest.secret}"
         )
         if keep is not None:
-            for folder in backups.remove_older(target, keep):
+            for folder in backups.remove_older_backups(target, keep):
                 self.stdout.write(f"{folder}: removed")
         if bucket is not None:
             with refusing(
                 OSError, words="The backup is here and not in the bucket: {}"
             ):
-                moment, sent = bucket_backups.send(target, bucket)
+                moment, sent = bucket_backups.upload_backup(target, bucket)
                 self.stdout.write(
-                    f"{moment}: {counted(sent, 'new file')} in the bucket"
+                    f"{moment}: {count_with_noun(sent, 'new file')} in the bucket"
                 )
                 for old in bucket_backups.remove_older(bucket, keep) if keep else ():
                     self.stdout.write(f"{old}: removed from the bucket")
         if manifest.lost:
             for name in manifest.lost:
                 self.stderr.write(f"{name}: lost or damaged in the site's own storage")
-            number = counted(len(manifest.lost), "file")
+            number = count_with_noun(len(manifest.lost), "file")
             raise CommandError(
                 f"The backup lacks {number} that the site has lost", returncode=LOST
             )

@@ -5,10 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from citeboard.demo.conclude import conclude
+from citeboard.demo.conclude import conclude_demo
 from citeboard.demo.judged import publish_estimates
 from citeboard.demo.judgements import publish_judgements
-from citeboard.demo.prepare import Demo, begin_demo, bring_field_tasks, finish_demo
+from citeboard.demo.prepare import (
+    DemoAccess,
+    create_demo,
+    finish_demo,
+    load_field_tasks,
+)
 from tasks.management.problems import problems_told
 
 #: The command waits at most PATIENCE seconds for the scores of a demo season's runs.
@@ -27,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
         with problems_told(self, otherwise="the demo is not complete"):
             if only != "rest":
-                demo = begin_demo()
+                demo = create_demo()
                 facts = (
                     json.dumps(as_facts(demo), ensure_ascii=False)
                     if options["json"]
@@ -37,13 +42,13 @@ class Command(BaseCommand):
             if only != "begin":
                 finish_demo()
             if only == "rest":
-                bring_field_tasks()
+                load_field_tasks()
                 publish_estimates(patience=PATIENCE)
-                conclude(patience=PATIENCE)
+                conclude_demo(patience=PATIENCE)
                 publish_judgements(patience=PATIENCE)
 
 
-def as_facts(demo: Demo) -> dict[str, Any]:
+def as_facts(demo: DemoAccess) -> dict[str, Any]:
     return {
         "base_url": settings.BASE_URL,
         "users": [
@@ -64,7 +69,7 @@ def as_facts(demo: Demo) -> dict[str, Any]:
     }
 
 
-def as_words(demo: Demo) -> str:
+def as_words(demo: DemoAccess) -> str:
     lines = [
         "The demo season is there. Sign in as",
         *(

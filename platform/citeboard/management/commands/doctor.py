@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from citeboard.ops.doctor import CHECKS, State, examine
+from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, examine
 
 
 class Command(BaseCommand):
@@ -18,7 +18,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--only", nargs="+", choices=list(CHECKS), help="these checks and no others"
+            "--only",
+            nargs="+",
+            choices=list(CHECKS_BY_NAME),
+            help="these checks and no others",
         )
         parser.add_argument(
             "--json", action="store_true", help="a list of objects instead of lines"
@@ -37,5 +40,5 @@ class Command(BaseCommand):
                 )
                 if finding.advice:
                     self.stdout.write(f"{'':<17} {finding.advice}")
-        if any(finding.state == State.BAD for finding in findings):
+        if any(finding.state == FindingState.BAD for finding in findings):
             raise SystemExit(1)

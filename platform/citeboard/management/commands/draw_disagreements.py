@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.acts.estimates import LABELS_AT_FIRST, DisagreementsForm
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.management.commands.import_bundle import organiser_named
 from scoring.human import disagreements, estimates
 from scoring.human.sheets import SheetRefused
@@ -43,26 +43,26 @@ class Command(BaseCommand):
             raise CommandError(words, returncode=REFUSED)
         asked = _checked_parameters(phase, options)
         with refusing(SheetRefused):
-            found = disagreements.drawn(asked, by)
-        content = disagreements.lines_of(asked, found)
-        lines = estimates.stored(content)
+            found = disagreements.sample_disagreements(asked, by)
+        content = disagreements.lines_to_label(asked, found)
+        lines = estimates.store_sheet_file(content)
         try:
-            disagreements.keep(asked, found, lines, by=by)
+            disagreements.save_disagreement_sheet(asked, found, lines, by=by)
         finally:
-            estimates.discard(lines)
+            estimates.delete_unused_sheet_file(lines)
         if options["out"]:
             options["out"].write_bytes(content)
         else:
             self.stdout.write(content.decode(), ending="")
         self.stderr.write(
-            f"{counted(lines.rows, 'pair')} of {found.differing} on which the judges disagree, "
+            f"{count_with_noun(lines.rows, 'pair')} of {found.differing} on which the judges disagree, "
             f"of {found.common} that both labelled; seed {asked.seed}"
         )
 
 
 def _checked_parameters(
     phase: Phase, options: Mapping[str, Any]
-) -> disagreements.Asked:
+) -> disagreements.DisagreementRequest:
     """Check the options of the command with the form of the organisers' page.
 
     Raises CommandError if an option of the command is invalid.
@@ -76,9 +76,9 @@ def _checked_parameters(
             for name, messages in form.errors.items()
         )
         raise CommandError("\n".join(faults), returncode=REFUSED)
-    return disagreements.Asked(
+    return disagreements.DisagreementRequest(
         phase=phase,
         judge=form.cleaned_data["judge"],
         pairs=form.cleaned_data["pairs"],
-        seed=form.cleaned_data["seed"] or disagreements.new_seed(),
+        seed=form.cleaned_data["seed"] or disagreements.new_sampling_seed(),
     )

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.ops.backups import BackupRefused
-from citeboard.ops.drill.faults import FAULTS
-from citeboard.ops.drill.playing import play, unmet
-from citeboard.ops.drill.site_copy import DrillStopped, copied
-from citeboard.ops.drill.table import HEAD, row
+from citeboard.ops.drill.faults import INJECTED_FAULTS
+from citeboard.ops.drill.playing import inject_fault, unmet_requirements
+from citeboard.ops.drill.site_copy import DrillStopped, restore_site_copy
+from citeboard.ops.drill.table import TABLE_HEAD, format_table_row
 from tasks.management.problems import refusing
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        names = [fault.name for fault in FAULTS]
+        names = [fault.name for fault in INJECTED_FAULTS]
         parser.add_argument(
             "--only", nargs="+", choices=names, help="these faults and no others"
         )
@@ -31,8 +31,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = options["only"] or [fault.name for fault in FAULTS]
-        faults = [fault for fault in FAULTS if fault.name in asked]
+        asked = options["only"] or [fault.name for fault in INJECTED_FAULTS]
+        faults = [fault for fault in INJECTED_FAULTS if fault.name in asked]
         differing = False
         with (
             refusing(
@@ -41,16 +41,16 @@ class Command(BaseCommand):
             tempfile.TemporaryDirectory(
                 prefix="citeboard-drill-", dir=options["folder"]
             ) as folder,
-            copied(Path(folder)) as copy,
+            restore_site_copy(Path(folder)) as copy,
         ):
-            self.stdout.write(HEAD)
+            self.stdout.write(TABLE_HEAD)
             for fault in faults:
                 if obstacle := fault.obstacle():
                     self.stderr.write(f"{fault.name} is not played: {obstacle}")
                     continue
-                outcome = play(fault, copy)
-                self.stdout.write(row(fault, outcome))
-                for problem in unmet(fault, outcome):
+                outcome = inject_fault(fault, copy)
+                self.stdout.write(format_table_row(fault, outcome))
+                for problem in unmet_requirements(fault, outcome):
                     differing = True
                     self.stderr.write(f"{fault.name}: {problem}")
         if differing:

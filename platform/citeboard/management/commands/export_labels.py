@@ -3,10 +3,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import listed
+from citeboard.core.words import join_names
 from scoring.models import Judge
-from scoring.worker.entailment_labels import label_lines
-from scoring.worker.ledger import ledger_lines
+from scoring.worker.entailment_labels import label_file_lines
+from scoring.worker.ledger import judgement_file_lines
 from tasks.management.problems import season_named
 from tasks.types.ledger import ENTAILS, KINDS
 
@@ -50,9 +50,11 @@ class Command(BaseCommand):
         found = list(Judge.objects.deciding(model, own, kind))
         if not found:
             models = Judge.objects.brought(own).filter(kind=kind)
-            known = listed(list(models.values_list("name", flat=True).distinct()))
+            known = join_names(list(models.values_list("name", flat=True).distinct()))
             there = f"those of {known}" if known else "none at all"
             raise CommandError(f"there are no labels of “{model}”; there are {there}")
         has_labels = kind == ENTAILS and not rows
-        for line in label_lines(found) if has_labels else ledger_lines(found):
+        for line in (
+            label_file_lines(found) if has_labels else judgement_file_lines(found)
+        ):
             self.stdout.write(line, ending="")

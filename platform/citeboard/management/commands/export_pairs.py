@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.worker.entailment_labels import open_pairs, waiting_jobs
+from scoring.worker.entailment_labels import read_open_pairs, waiting_jobs
 from tasks.types.ledger import KINDS
 
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             **{name: own for name, own in given.items() if own is not None}
         )
         count = 0
-        for pair in open_pairs(list(waiting), is_next_only=options["next"]):
+        for pair in read_open_pairs(list(waiting), is_next_only=options["next"]):
             self.stdout.write(json.dumps(pair, ensure_ascii=False))
             count += 1
         self.stderr.write(f"{count} pairs are pending")

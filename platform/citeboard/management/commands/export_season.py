@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.archive.write import write_archive
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from tasks.management.problems import refusing, season_named
 from tasks.seasons.file.export import export_season
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             except FileExistsError as there:
                 raise CommandError(f"{folder} is there already") from there
             self.stdout.write(
-                f"{folder}: season.toml and {counted(len(exported.files), 'file')}"
+                f"{folder}: season.toml and {count_with_noun(len(exported.files), 'file')}"
             )
             if any(task.published for task in season.tasks.all()):
                 self.stderr.write(

@@ -12,9 +12,13 @@ from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
-from scoring.exchange.bundles.importing import drafted, make_season, parts_of
+from scoring.exchange.bundles.importing import (
+    create_drafted_season,
+    draft_season_from_bundle,
+    group_report_by_heading,
+)
 from tasks.gold.packing import write_archive
 from tasks.management.problems import REFUSED, problems_told
 
@@ -90,9 +94,9 @@ class Command(BaseCommand):
         with (
             problems_told(self, otherwise="nothing was made"),
             as_zip(path) as packed,
-            drafted(packed, path.name, by=by, **named) as draft,
+            draft_season_from_bundle(packed, path.name, by=by, **named) as draft,
         ):
-            for heading, lines in parts_of(draft.report):
+            for heading, lines in group_report_by_heading(draft.report):
                 self.stdout.write(f"{heading}:")
                 for line in lines:
                     self.stdout.write(f"  {line.place}: {line.message}")
@@ -104,6 +108,6 @@ class Command(BaseCommand):
                 shutil.copyfile(draft.season_zip, options["out"])
                 self.stdout.write(f"{options['out']}: the draft as season.zip")
             elif not options["dry_run"]:
-                loaded = make_season(draft, filename=path.name, by=by)
-                tasks = counted(loaded.season.tasks.count(), "task")
+                loaded = create_drafted_season(draft, filename=path.name, by=by)
+                tasks = count_with_noun(loaded.season.tasks.count(), "task")
                 self.stdout.write(f"season {loaded.season.slug}: a draft with {tasks}")

@@ -6,7 +6,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
-from scoring.human.claim_review import keep_file, publish, read_agreement
+from scoring.human.claim_review import (
+    compute_file_agreement,
+    publish_judged_run,
+    store_judgement_file,
+)
 from scoring.worker.local_copies import FileRefused
 from tasks.management.problems import refusing, told
 from tasks.models import Submission
@@ -37,8 +41,10 @@ class Command(BaseCommand):
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
         try:
-            agreed = read_agreement(submission, file, file.name, None)
-            keep_file(submission=submission, path=file, filename=file.name, by=None)
+            agreed = compute_file_agreement(submission, file, file.name, None)
+            store_judgement_file(
+                submission=submission, path=file, filename=file.name, by=None
+            )
         except FileRefused as refused:
             raise CommandError(
                 "\n".join(["nothing was kept:", *told(refused.problems)])
@@ -46,4 +52,4 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
             with refusing(Refused, words="the judgements are kept; not published: {}"):
-                publish(submission=submission, by=None)
+                publish_judged_run(submission=submission, by=None)

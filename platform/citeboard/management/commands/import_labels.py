@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.local_copies import FileRefused
 from tasks.management.problems import season_named, told
@@ -52,6 +52,6 @@ class Command(BaseCommand):
                 "\n".join(["nothing was kept:", *told(refused.problems)])
             ) from refused
         self.stdout.write(
-            f"{counted(done.added, 'label')} of {done.judge} added, {done.known} were there; "
-            f"{counted(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"
+            f"{count_with_noun(done.added, 'label')} of {done.judge} added, {done.known} were there; "
+            f"{count_with_noun(done.resumed, 'scoring')} {'goes' if done.resumed == 1 else 'go'} on"
         )

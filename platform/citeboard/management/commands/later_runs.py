@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.ops.backups import BackupRefused
 from citeboard.ops.later_runs import runs_missing_in_backup, save_runs
 from tasks.management.problems import refusing
@@ -39,6 +39,8 @@ class Command(BaseCommand):
                 f"{sent} {place} {run.team}: {run.system}, {run.filename}"
             )
         where = f"; saved in {folder}" if folder else ""
-        self.stdout.write(f"{counted(len(runs), 'run')} came after the backup{where}")
+        self.stdout.write(
+            f"{count_with_noun(len(runs), 'run')} came after the backup{where}"
+        )
         if lost:
             raise CommandError("\n".join(lost))

@@ -11,19 +11,19 @@ from django.core.management.base import BaseCommand, CommandError
 from django.template.loader import render_to_string
 
 from citeboard.acts.rehearsal import rehearsed_load
-from citeboard.core.words import setting
-from tasks.gold.early import EmbargoBreach, UnequalPart, going_on
+from citeboard.core.words import format_setting
+from tasks.gold.early import EmbargoBreach, UnequalPublicParts, confirm_disclosure
 from tasks.management.problems import LET_OUT, REFUSED, problems_told
-from tasks.seasons.file.entries import NAME
-from tasks.seasons.file.load import Loaded, load_season
+from tasks.seasons.file.entries import SEASON_FILE_NAME
+from tasks.seasons.file.load import LoadResult, load_season
 from tasks.seasons.file.plan import (
-    UNSAID,
-    Decisions,
-    Difference,
-    KeyNotKnown,
+    NO_LAST_VALUE,
+    ConflictDecisions,
     LoadConflicts,
+    SettingDifference,
+    UnknownDecisionKey,
 )
-from tasks.seasons.file.sent import season_in_zip
+from tasks.seasons.file.sent import open_season_zip
 
 #: The exit code CONFLICT means that a season file would undo changes of the season.
 CONFLICT = 3
@@ -32,12 +32,12 @@ CONFLICT = 3
 @contextmanager
 def _open_season_reader(
     folder: Path, given: Mapping[str, Any]
-) -> Iterator[Callable[..., Loaded]]:
+) -> Iterator[Callable[..., LoadResult]]:
     if folder.suffix.lower() != ".zip":
         yield partial(load_season, folder, **given)
         return
     facts = {name: given[name] for name in ("reason", "decisions")}
-    with season_in_zip(folder, folder.name, by=None, slug=None) as load:
+    with open_season_zip(folder, folder.name, by=None, slug=None) as load:
         yield partial(load, **facts)
 
 
@@ -85,9 +85,11 @@ class Command(BaseCommand):
             )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        decisions = Decisions(frozenset(options["apply"]), frozenset(options["keep"]))
+        decisions = ConflictDecisions(
+            frozenset(options["apply"]), frozenset(options["keep"])
+        )
         folder: Path = options["folder"]
-        folder = folder.parent if folder.name == NAME else folder
+        folder = folder.parent if folder.name == SEASON_FILE_NAME else folder
         given = {
             "data": options["data"],
             "reason": options["reason"].strip(),
@@ -97,7 +99,7 @@ class Command(BaseCommand):
         try:
             with (
                 problems_told(self, otherwise="nothing was loaded"),
-                going_on(options["let_out"], options["reason"]),
+                confirm_disclosure(options["let_out"], options["reason"]),
                 _open_season_reader(folder, given) as load,
             ):
                 loaded = load(dry_run=options["dry_run"])
@@ -105,7 +107,7 @@ class Command(BaseCommand):
                     rehearsal = rehearsed_load(
                         loaded.season if loaded.season.pk else None, load
                     )
-        except (KeyNotKnown, UnequalPart, EmbargoBreach) as refused:
+        except (UnknownDecisionKey, UnequalPublicParts, EmbargoBreach) as refused:
             more = (
                 ", by --let-out and --reason"
                 if isinstance(refused, EmbargoBreach)
@@ -123,7 +125,7 @@ class Command(BaseCommand):
             self.stdout.write(change)
         for row in loaded.differences:
             self.stdout.write(
-                f"  {row.key}: {setting(row.site, row.key)} → {setting(row.file, row.key)}"
+                f"  {row.key}: {format_setting(row.site, row.key)} → {format_setting(row.file, row.key)}"
             )
         self._tell_conflicts(loaded.conflicts)
         if not loaded.changes and not loaded.differences and not loaded.conflicts:
@@ -135,14 +137,17 @@ class Command(BaseCommand):
             text = render_to_string("organise/rehearsed.txt", context)
             self.stdout.write("\n".join(line for line in text.splitlines() if line))
 
-    def _tell_conflicts(self, conflicts: list[Difference]) -> None:
+    def _tell_conflicts(self, conflicts: list[SettingDifference]) -> None:
         for row in conflicts:
             last = (
                 ""
-                if row.last is UNSAID
-                else f", which said {setting(row.last, row.key)} before"
+                if row.last is NO_LAST_VALUE
+                else f", which said {format_setting(row.last, row.key)} before"
             )
-            here, there = setting(row.site, row.key), setting(row.file, row.key)
+            here, there = (
+                format_setting(row.site, row.key),
+                format_setting(row.file, row.key),
+            )
             self.stderr.write(
                 f"{row.key}: changed on the site to {here}; the file says {there}{last}"
             )

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.exchange.mounted import MountRefused, mount, unmount
+from scoring.exchange.mounted import MountRefused, mount, unmount_archive
 from tasks.management.problems import refusing
 from tasks.types import InputRefused
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError("give a folder to be mounted, or --unmount SLUG")
         with refusing(InputRefused, MountRefused, words="not mounted: {}"):
             if options["unmount"]:
-                unmount(options["unmount"])
+                unmount_archive(options["unmount"])
                 self.stdout.write(f"{options['unmount']} is not shown any more")
                 return
             made = mount(options["archive"], options["slug"])

@@ -13,7 +13,7 @@ from django.db.models import JSONField, Model
 
 from citeboard.core import database, env
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from tasks.management.problems import refusing
 
 TARGET = "moved_to"
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             tables = move_database(options["address"])
         for name, number in tables.items():
             self.stdout.write(f"{number:>10,}  {name}")
-        rows = counted(sum(tables.values()), "row")
+        rows = count_with_noun(sum(tables.values()), "row")
         message = f"{rows} are there and are what they were. Start the site with the new DATABASE_URL."
         self.stdout.write(message)
 

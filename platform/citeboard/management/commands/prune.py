@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from citeboard.core.words import file_size
-from citeboard.ops.pruning import BY_AGE, prune
+from citeboard.core.words import format_file_size
+from citeboard.ops.pruning import ROWS_DELETED_BY_AGE, prune
 
 #: `prune` keeps rows younger than MIN_DAYS, which users or API clients may request.
 MIN_DAYS = 30
@@ -12,9 +12,9 @@ MIN_DAYS = 30
 
 def _kind_and_days(text: str) -> tuple[str, int]:
     kind, _, days = text.partition("=")
-    if kind not in BY_AGE or not days.isdecimal() or int(days) < MIN_DAYS:
+    if kind not in ROWS_DELETED_BY_AGE or not days.isdecimal() or int(days) < MIN_DAYS:
         raise ArgumentTypeError(
-            f"{text!r} is not one of {', '.join(BY_AGE)}, then = and at least {MIN_DAYS} days"
+            f"{text!r} is not one of {', '.join(ROWS_DELETED_BY_AGE)}, then = and at least {MIN_DAYS} days"
         )
     return kind, int(days)
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             default=[],
             type=_kind_and_days,
             metavar="KIND=DAYS",
-            help=f"also remove rows by age, of {' and '.join(BY_AGE)}; at least {MIN_DAYS} days",
+            help=f"also remove rows by age, of {' and '.join(ROWS_DELETED_BY_AGE)}; at least {MIN_DAYS} days",
         )
 
     def handle(
@@ -49,5 +49,5 @@ class Command(BaseCommand):
     ) -> None:
         verb = "would be removed" if dry_run else "removed"
         for found in prune(dry_run=dry_run, days=dict(older_than)):
-            size = f", {file_size(found.size)}" if found.size else ""
+            size = f", {format_file_size(found.size)}" if found.size else ""
             self.stdout.write(f"{found.count:>8} {found.what} {verb}{size}")

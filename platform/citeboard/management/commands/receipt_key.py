@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
 from scoring.receipts import log
-from scoring.receipts.log import current_key, why_lost
+from scoring.receipts.log import current_signing_key, signing_key_problem
 from tasks.management.problems import refusing
 
 
@@ -22,16 +22,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, replace: bool, **options: Any) -> None:
         if replace:
             with refusing(Refused):
-                key = log.replace()
-            if not key.endorsement and log.keys()[1:]:
+                key = log.replace_signing_key()
+            if not key.endorsement and log.describe_signing_keys()[1:]:
                 self.stderr.write(
                     "The key before it was lost and could not sign it: whoever trusts that one has to be "
                     "told of the new one in another way."
                 )
             self.stdout.write(
-                f"{log.give_places()} receipts that waited are in the log."
+                f"{log.append_waiting_receipts()} receipts that waited are in the log."
             )
-        if lost := why_lost():
+        if lost := signing_key_problem():
             raise CommandError(f"Receipts wait: {lost}. --replace makes another key.")
-        log.keep_up()
-        self.stdout.write(str(current_key()))
+        log.keep_log_current()
+        self.stdout.write(str(current_signing_key()))

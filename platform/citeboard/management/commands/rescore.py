@@ -4,10 +4,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
-from scoring.worker.rescoring import rescore_at_once, score_again, stop
+from scoring.worker.rescoring import rescore_at_once, rescore_run, stop_rescoring
 from tasks.management.problems import refusing
 from tasks.models import Gold, Phase, Submission
-from tasks.seasons.access import NoSuchPlace, phase_at
+from tasks.seasons.access import AddressNotFound, find_phase_by_address
 
 
 class Command(BaseCommand):
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             return
         for phase in self.phases(options):
             if options["stop"]:
-                taken = stop(phase=phase, by=None)
+                taken = stop_rescoring(phase=phase, by=None)
                 self.stdout.write(
                     f"{phase.task.slug}/{phase.slug}: {taken} scorings taken out of the queue"
                 )
@@ -53,8 +53,8 @@ class Command(BaseCommand):
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
         if options["phase"] is not None:
-            with refusing(NoSuchPlace):
-                return [phase_at(options["phase"])]
+            with refusing(AddressNotFound):
+                return [find_phase_by_address(options["phase"])]
         phases = Phase.objects.select_related("task__season").filter(
             task__season__slug=options["season"]
         )
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if run is None:
             raise CommandError(f"there is no run {number}")
         with refusing(Refused):
-            queued = score_again(submission=run, by=None)
+            queued = rescore_run(submission=run, by=None)
         message = (
             f"{queued} scorings of {run} queued"
             if queued

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.ops import backups, bucket_backups
 from tasks.management.problems import refusing
 
@@ -41,15 +41,17 @@ class Command(BaseCommand):
         target = options["target"].absolute()
         with refusing(backups.BackupRefused, OSError, words=f"{target}: {{}}"):
             if options["bucket"]:
-                bucket_backups.fetch(
-                    bucket_backups.opened(options["bucket"]), options["moment"], target
+                bucket_backups.download_backup(
+                    bucket_backups.open_bucket(options["bucket"]),
+                    options["moment"],
+                    target,
                 )
             manifest, differing, has_other_key = backups.restore_backup(
                 target, overwrite=options["overwrite"]
             )
         self.stdout.write(
-            f"Restored as of {manifest.made_at}: {counted(len(manifest.files), 'file')}, "
-            f"{counted(len(manifest.boards), 'board')}; secret key {manifest.secret}"
+            f"Restored as of {manifest.made_at}: {count_with_noun(len(manifest.files), 'file')}, "
+            f"{count_with_noun(len(manifest.boards), 'board')}; secret key {manifest.secret}"
         )
         if has_other_key:
             self.stdout.write(

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
-from scoring.worker.baseline_runs import ask, names_for
+from scoring.worker.baseline_runs import baseline_names_for, request_baselines
 from tasks.models import Phase, Season
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         phases, wanted = self.phases(options), options["baseline"] or []
-        known = {name for phase in phases for name in names_for(phase)}
+        known = {name for phase in phases for name in baseline_names_for(phase)}
         if unknown := [name for name in wanted if name not in known]:
             there_are = ", ".join(sorted(known)) or "none"
             raise CommandError(
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         for phase in phases:
             self.ask_for(
                 phase,
-                [name for name in names_for(phase) if name in wanted]
+                [name for name in baseline_names_for(phase) if name in wanted]
                 if wanted
                 else None,
             )
@@ -67,11 +67,11 @@ class Command(BaseCommand):
 
     def ask_for(self, phase: Phase, names: list[str] | None) -> None:
         where = f"{phase.task.slug}/{phase.slug}"
-        if not names_for(phase) or names == []:
+        if not baseline_names_for(phase) or names == []:
             self.stdout.write(f"{where}: {phase.task.type} has no built-in baselines")
             return
         try:
-            asked = ask(phase=phase, names=names, by=None)
+            asked = request_baselines(phase=phase, names=names, by=None)
         except Refused as reason:
             self.stdout.write(f"{where}: {reason}")
             return

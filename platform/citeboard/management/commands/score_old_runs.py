@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.management.commands.import_bundle import as_zip, organiser_named
-from scoring.exchange.bundles.scored_again import score_again
+from scoring.exchange.bundles.scored_again import queue_and_finish_old_runs
 from tasks.management.problems import phase_named, problems_told
 
 
@@ -36,8 +36,10 @@ class Command(BaseCommand):
             season=options["season"], task=options["task"], phase=options["phase"]
         )
         with problems_told(self, otherwise="no run was taken"), as_zip(path) as packed:
-            done = score_again(phase=phase, path=packed, filename=path.name, by=by)
-        self.stdout.write(f"{counted(len(done.runs), 'run')} queued")
+            done = queue_and_finish_old_runs(
+                phase=phase, path=packed, filename=path.name, by=by
+            )
+        self.stdout.write(f"{count_with_noun(len(done.runs), 'run')} queued")
         for name in done.measures:
             self.stdout.write(f"beside the board: {name}")
         for problem in done.problems:

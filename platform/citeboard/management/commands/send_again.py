@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.words import counted
-from citeboard.ops.later_runs import NotSent, read_saved, send_again
+from citeboard.core.words import count_with_noun
+from citeboard.ops.later_runs import RunNotAccepted, read_saved_runs, submit_saved_run
 from tasks.management.problems import refusing
 
 
@@ -22,16 +22,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         sent, there, refused = 0, 0, []
-        with refusing(NotSent, OSError, words=f"{folder}: {{}}"):
-            for saved in read_saved(folder):
+        with refusing(RunNotAccepted, OSError, words=f"{folder}: {{}}"):
+            for saved in read_saved_runs(folder):
                 try:
-                    run = send_again(saved, folder)
-                except NotSent as reason:
+                    run = submit_saved_run(saved, folder)
+                except RunNotAccepted as reason:
                     refused.append(str(reason))
                     continue
                 sent, there = sent + (run is not None), there + (run is None)
         self.stdout.write(
-            f"{counted(sent, 'run')} sent again; {counted(there, 'run')} there already"
+            f"{count_with_noun(sent, 'run')} sent again; {count_with_noun(there, 'run')} there already"
         )
         if refused:
             raise CommandError("\n".join([*refused, "These runs were not taken"]))

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from citeboard.core import database, processes
-from citeboard.ops.serving import PARTS, SITE, Failed, Serving
+from citeboard.ops.serving import SERVED_PARTS, SITE, ServingFailed, SiteSupervisor
 from tasks.seasons.organisers import how_to_begin
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--only",
-            choices=PARTS,
+            choices=SERVED_PARTS,
             help="one of the two, where the other runs elsewhere",
         )
         parser.add_argument(
@@ -40,9 +40,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
-        parts = (only,) if only else PARTS
+        parts = (only,) if only else SERVED_PARTS
         if SITE in parts and (
-            words := processes.complaint(settings.BIND, settings.PORT)
+            words := processes.find_port_problem(settings.BIND, settings.PORT)
         ):
             raise CommandError(words)
         prepare_database(migrates=not options["no_migrate"])
@@ -52,10 +52,10 @@ class Command(BaseCommand):
             self.say(words)
         connection.close()
         try:
-            Serving(parts, announce=self.say).run()
+            SiteSupervisor(parts, announce=self.say).run()
         except database.UnusableSchema as reason:
             raise CommandError(str(reason), returncode=reason.exit_code) from reason
-        except Failed as reason:
+        except ServingFailed as reason:
             raise CommandError(str(reason)) from reason
 
     def say(self, words: str) -> None:

@@ -60,13 +60,14 @@ class Command(BaseCommand):
             ) from reason
         verb = "would be copied" if dry_run else "copied and compared"
         self.stdout.write(
-            f"{words.counted(done.copied, 'file')} ({words.file_size(done.bytes)}) {verb}, "
-            f"{words.counted(done.unchanged, 'file')} there already, {done.known} of them known from before."
+            f"{words.count_with_noun(done.copied, 'file')} ({words.format_file_size(done.bytes)}) {verb}, "
+            f"{words.count_with_noun(done.unchanged, 'file')} there already, "
+            f"{done.known} of them known from before."
         )
         if done.refused:
             raise CommandError(
-                f"{words.counted(len(done.refused), 'file')} not copied; let the site stay where it is. "
-                + "; ".join(done.refused[:SHOWN])
+                f"{words.count_with_noun(len(done.refused), 'file')} not copied; "
+                "let the site stay where it is. " + "; ".join(done.refused[:SHOWN])
             )
 
 
@@ -77,9 +78,9 @@ def _storage_settings_at(address: str) -> dict[str, Any]:
             raise CommandError(
                 f"“{address}” is neither an absolute folder nor the address of a bucket."
             )
-        return env.backend(None, folder)
+        return env.build_storage_settings(None, folder)
     try:
-        return env.backend(env.bucket_at(address), Path())
+        return env.build_storage_settings(env.parse_bucket_url(address), Path())
     except ValueError:
         raise CommandError(
             "That is not the address of a bucket, such as s3://name?endpoint=https://s3.example.org, without "

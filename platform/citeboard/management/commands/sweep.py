@@ -5,7 +5,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.ops.pruning import POSTING, STEPS, post_all, post_until, sweep_all
+from citeboard.ops.pruning import (
+    POSTING_STEPS,
+    SWEEP_STEPS,
+    post_repeatedly_until,
+    run_posting_steps,
+    run_sweep_steps,
+)
 
 
 class Command(BaseCommand):
@@ -32,9 +38,9 @@ class Command(BaseCommand):
         self, *args: Any, every: float | None, without_posting: bool, **options: Any
     ) -> None:
         if every is None:
-            done, steps = sweep_all(), len(STEPS)
+            done, steps = run_sweep_steps(), len(SWEEP_STEPS)
             if not without_posting:
-                done, steps = [*done, *post_all()], steps + len(POSTING)
+                done, steps = [*done, *run_posting_steps()], steps + len(POSTING_STEPS)
             self.stdout.write("; ".join(done))
             if len(done) < steps:
                 raise CommandError(
@@ -43,8 +49,11 @@ class Command(BaseCommand):
             return
         if not without_posting:
             threading.Thread(
-                target=post_until, args=[threading.Event()], name="posting", daemon=True
+                target=post_repeatedly_until,
+                args=[threading.Event()],
+                name="posting",
+                daemon=True,
             ).start()
         while True:
-            sweep_all()
+            run_sweep_steps()
             time.sleep(every)

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.refusals import Refused
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from scoring.models import JudgementImport
 from scoring.worker.withdrawal import withdraw_import
 
@@ -32,6 +32,6 @@ class Command(BaseCommand):
         except Refused as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(
-            f"{counted(source.added, 'judgement')} of {source.judge} withdrawn; "
-            f"{counted(done.runs, 'run')} rested on them, {done.frozen} frozen boards stay"
+            f"{count_with_noun(source.added, 'judgement')} of {source.judge} withdrawn; "
+            f"{count_with_noun(done.runs, 'run')} rested on them, {done.frozen} frozen boards stay"
         )

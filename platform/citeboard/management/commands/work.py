@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.processes import group_name
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.core.writability import write_problem
 from tasks.jobs import interruptions
-from tasks.jobs.queue_choice import SignOfLife, claimable, forget_group
-from tasks.jobs.work import take_next
+from tasks.jobs.queue_choice import GroupHeartbeat, claimable_jobs, delete_worker_group
+from tasks.jobs.work import do_next_job
 
 #: While no job waits, the command checks for new jobs every LOOK_SECONDS seconds.
 LOOK_SECONDS = 1.0
@@ -40,25 +40,26 @@ class Command(BaseCommand):
         if options["queue"]:
             settings.QUEUES = options["queue"]
         group = os.getpgrp()
-        sign, count = SignOfLife(group), 0
+        sign, count = GroupHeartbeat(group), 0
         try:
-            while not interruptions.is_asked():
+            while not interruptions.is_stop_requested():
                 problem = write_problem()
                 if problem is not None and not problem.is_busy:
                     raise CommandError(f"{problem.reason}; no job can be taken.")
                 sign.give()
-                if take_next():
+                if do_next_job():
                     count += 1
                 elif (
-                    options["until_idle"] and not claimable(group_name(group)).exists()
+                    options["until_idle"]
+                    and not claimable_jobs(group_name(group)).exists()
                 ):
-                    # The queue is empty, because `claimable` raises database errors.
+                    # The queue is empty, because `claimable_jobs` raises database errors.
                     break
                 else:
                     time.sleep(LOOK_SECONDS)
         finally:
             interruptions.default_on_database_error(
-                lambda: forget_group(group_name(group)), None
+                lambda: delete_worker_group(group_name(group)), None
             )
-        left = "" if interruptions.is_asked() else "; none is left"
-        self.stdout.write(f"{counted(count, 'job')} taken{left}.")
+        left = "" if interruptions.is_stop_requested() else "; none is left"
+        self.stdout.write(f"{count_with_noun(count, 'job')} taken{left}.")

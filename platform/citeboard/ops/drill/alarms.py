@@ -16,14 +16,14 @@ from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
 #: The program `promtool` evaluates the alerts at the minutes in LOOKS.
-LOOKS = (2, 5, 10, 20, 40, 60)
-UP = 'up{job="citeboard",instance="drill"}'
+EVALUATED_MINUTES = (2, 5, 10, 20, 40, 60)
+UP_SERIES = 'up{job="citeboard",instance="drill"}'
 #: A metric whose name ends with a suffix in COUNTS is a counter.
-COUNTS = ("_total", "_bucket", "_count", "_sum")
-FIRING = 'ALERTS{alertstate="firing"}'
+COUNTER_SUFFIXES = ("_total", "_bucket", "_count", "_sum")
+FIRING_ALERTS_EXPRESSION = 'ALERTS{alertstate="firing"}'
 
 
-def samples_of(scrape: str) -> dict[str, float]:
+def parse_metrics(scrape: str) -> dict[str, float]:
     """Return the value of each time series in a scrape of the metrics.
 
     The keys of the mapping are the names of the time series in the notation of
@@ -38,7 +38,7 @@ def samples_of(scrape: str) -> dict[str, float]:
     return found
 
 
-def a_minute(name: str, growth: float, seconds: float) -> float:
+def growth_per_minute(name: str, growth: float, seconds: float) -> float:
     """Return the growth of a metric series per minute.
 
     Gauges other than ages do not grow, and an age grows only if the aging state lasts.
@@ -46,33 +46,37 @@ def a_minute(name: str, growth: float, seconds: float) -> float:
     base = name.partition("{")[0]
     if base.endswith("_age_seconds"):
         return 60.0 if growth > 0.9 * seconds else 0.0
-    return max(growth, 0.0) / seconds * 60 if base.endswith(COUNTS) else 0.0
+    return max(growth, 0.0) / seconds * 60 if base.endswith(COUNTER_SUFFIXES) else 0.0
 
 
-def continued(
+def extrapolate_metrics(
     first: dict[str, float], last: dict[str, float], seconds: float
 ) -> dict[str, Any]:
     """Return promtool's input, which continues the trend between two scrapes in each
     time series.
     """
-    minutes = LOOKS[-1]
-    series = [{"series": UP, "values": f"{int(bool(last))}x{minutes}"}]
+    minutes = EVALUATED_MINUTES[-1]
+    series = [{"series": UP_SERIES, "values": f"{int(bool(last))}x{minutes}"}]
     for name, value in last.items():
         if math.isfinite(value):
-            slope = a_minute(name, value - first.get(name, value), seconds)
+            slope = growth_per_minute(name, value - first.get(name, value), seconds)
             values = f"{value:.6f}+{slope:.6f}x{minutes}"
             series.append({"series": name, "values": values})
     return {
         "interval": "1m",
         "input_series": series,
         "promql_expr_test": [
-            {"expr": FIRING, "eval_time": f"{minute}m", "exp_samples": []}
-            for minute in LOOKS
+            {
+                "expr": FIRING_ALERTS_EXPRESSION,
+                "eval_time": f"{minute}m",
+                "exp_samples": [],
+            }
+            for minute in EVALUATED_MINUTES
         ],
     }
 
 
-def firing(
+def find_firing_alerts(
     first: dict[str, float], last: dict[str, float], seconds: float, folder: Path
 ) -> dict[str, int] | None:
     """Return the minute at which each alert first fires, or None without promtool."""
@@ -85,7 +89,7 @@ def firing(
     document = {
         "rule_files": [rules.name],
         "evaluation_interval": "1m",
-        "tests": [continued(first, last, seconds)],
+        "tests": [extrapolate_metrics(first, last, seconds)],
     }
     test.write_text(yaml.safe_dump(document), encoding="utf-8")
     done = subprocess.run(
@@ -95,10 +99,10 @@ def firing(
         text=True,
         check=False,
     )
-    return read_alarms(done.stdout + done.stderr)
+    return parse_firing_minutes(done.stdout + done.stderr)
 
 
-def read_alarms(output: str) -> dict[str, int]:
+def parse_firing_minutes(output: str) -> dict[str, int]:
     """Return the minute at which each alert first fires, as read from the failures that
     promtool reports.
     """

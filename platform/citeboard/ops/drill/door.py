@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 
-class Door:
+class InterruptibleProxy:
     """A TCP proxy that forwards connections to a server until `shut` is called."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -26,16 +26,18 @@ class Door:
 
     def _accept_connections(self) -> None:
         listener = self._listener
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        threading.Thread(
+            target=self._accept_loop, args=(listener,), daemon=True
+        ).start()
 
-    def _accept(self, listener: socket.socket) -> None:
+    def _accept_loop(self, listener: socket.socket) -> None:
         # When the listening socket is closed, `accept` raises an OSError.
         with suppress(OSError):
             while True:
                 near, _ = listener.accept()
-                self._connect(near)
+                self._forward_connection(near)
 
-    def _connect(self, near: socket.socket) -> None:
+    def _forward_connection(self, near: socket.socket) -> None:
         try:
             far = _connect_to(*self._target)
         except OSError:

@@ -21,22 +21,25 @@ TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
 #: Commands in NAMESPACES enter a mount namespace, where drills can mount a small disk.
 #: A user without root rights also needs a new user namespace.
-NAMESPACES = (
+NAMESPACE_COMMANDS = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),
 )
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
-NEWER = "from citeboard.core.models import SchemaEpoch as S; "
-RAISE_EPOCH = NEWER + "S.objects.create(number=S.objects.latest('number').number + 1)"
-EMPTY_LOG = (
+IMPORT_SCHEMA_EPOCH_SCRIPT = "from citeboard.core.models import SchemaEpoch as S; "
+RAISE_EPOCH_SCRIPT = (
+    IMPORT_SCHEMA_EPOCH_SCRIPT
+    + "S.objects.create(number=S.objects.latest('number').number + 1)"
+)
+TRUNCATE_LOG_SCRIPT = (
     "from django.db import connection as c; "
     "c.cursor().execute('PRAGMA wal_checkpoint(TRUNCATE)')"
 )
-LOWER_EPOCH = NEWER + "S.objects.latest('number').delete()"
+LOWER_EPOCH_SCRIPT = IMPORT_SCHEMA_EPOCH_SCRIPT + "S.objects.latest('number').delete()"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fault:
+class InjectedFault:
     """A fault, and the status codes that the site must return during the fault.
 
     ``upload`` and ``page`` are the required status codes of uploads and pages. The
@@ -62,38 +65,38 @@ class Fault:
         missing = [tool for tool in self.tools if shutil.which(tool) is None]
         if missing:
             return f"{', '.join(missing)} is not installed"
-        if self.small_disk is not None and not namespace():
+        if self.small_disk is not None and not find_namespace_command():
             return "this kernel lets nobody mount a small disk"
         return ""
 
 
 @cache
-def namespace() -> tuple[str, ...]:
+def find_namespace_command() -> tuple[str, ...]:
     """Return the command prefix that starts a program in its own mount namespace.
 
     The command prefix is empty if the kernel does not allow mount namespaces.
     """
-    for command in NAMESPACES:
+    for command in NAMESPACE_COMMANDS:
         with suppress(OSError, subprocess.CalledProcessError):
             subprocess.run([*command, "true"], capture_output=True, check=True)
             return command
     return ()
 
 
-def files_of(copy: SiteCopy) -> Path:
+def files_folder(copy: SiteCopy) -> Path:
     return copy.data / "files"
 
 
-def runs_of(copy: SiteCopy) -> Path:
-    return files_of(copy) / "runs"
+def runs_folder(copy: SiteCopy) -> Path:
+    return files_folder(copy) / "runs"
 
 
-def database_of(copy: SiteCopy) -> Path:
+def database_folder(copy: SiteCopy) -> Path:
     return copy.database.parent
 
 
 @contextmanager
-def full_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
+def fill_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
     """Fill the small disk of the copied site, and free the space at the end of the
     block.
     """
@@ -112,23 +115,23 @@ def _path_in_site(copy: SiteCopy, folder: Path) -> Path:
     return Path(f"/proc/{copy.process.pid}/root{folder}")
 
 
-def full_storage(copy: SiteCopy) -> AbstractContextManager[None]:
-    return full_disk(copy, files_of(copy))
+def fill_storage_disk(copy: SiteCopy) -> AbstractContextManager[None]:
+    return fill_disk(copy, files_folder(copy))
 
 
 @contextmanager
-def full_database(copy: SiteCopy) -> Iterator[None]:
+def fill_database_disk(copy: SiteCopy) -> Iterator[None]:
     """Leave too little space on the disk for the next write of SQLite.
 
     The function truncates SQLite's write-ahead log and then fills the disk.
     """
-    copy.required("shell", "--verbosity", "0", "-c", EMPTY_LOG)
-    with full_disk(copy, database_of(copy)):
+    copy.required("shell", "--verbosity", "0", "-c", TRUNCATE_LOG_SCRIPT)
+    with fill_disk(copy, database_folder(copy)):
         yield
 
 
 @contextmanager
-def read_only_storage(copy: SiteCopy) -> Iterator[None]:
+def make_storage_read_only(copy: SiteCopy) -> Iterator[None]:
     _remount_data_folder(copy, "ro")
     try:
         yield
@@ -137,16 +140,16 @@ def read_only_storage(copy: SiteCopy) -> Iterator[None]:
 
 
 def _remount_data_folder(copy: SiteCopy, how: str) -> None:
-    mount = ["mount", "-o", f"remount,{how}", str(files_of(copy))]
+    mount = ["mount", "-o", f"remount,{how}", str(files_folder(copy))]
     subprocess.run([*copy.enter(), *mount], check=True, capture_output=True)
 
 
 @contextmanager
-def missing_file(copy: SiteCopy) -> Iterator[None]:
+def remove_run_files(copy: SiteCopy) -> Iterator[None]:
     """Remove all stored runs of the copied site, and put the files back at the end of
     the block.
     """
-    folder = runs_of(copy)
+    folder = runs_folder(copy)
     kept = folder.with_name("runs-kept")
     folder.rename(kept)
     folder.mkdir()
@@ -159,12 +162,12 @@ def missing_file(copy: SiteCopy) -> Iterator[None]:
 
 
 @contextmanager
-def no_database(copy: SiteCopy) -> Iterator[None]:
+def stop_database(copy: SiteCopy) -> Iterator[None]:
     if copy.door is not None:
         with copy.door.shut():
             yield
         return
-    folder = database_of(copy)
+    folder = database_folder(copy)
     kept = folder.with_name("database-kept")
     folder.rename(kept)
     try:
@@ -174,7 +177,7 @@ def no_database(copy: SiteCopy) -> Iterator[None]:
 
 
 @contextmanager
-def read_only_database(copy: SiteCopy) -> Iterator[None]:
+def make_database_read_only(copy: SiteCopy) -> Iterator[None]:
     """Make the database of the copied site read-only until the end of the block, like a
     standby server after a failover.
     """
@@ -196,16 +199,16 @@ def _alter_database(name: str, what: str) -> None:
 
 
 @contextmanager
-def newer_schema(copy: SiteCopy) -> Iterator[None]:
-    copy.required("shell", "--verbosity", "0", "-c", RAISE_EPOCH)
+def raise_schema_epoch(copy: SiteCopy) -> Iterator[None]:
+    copy.required("shell", "--verbosity", "0", "-c", RAISE_EPOCH_SCRIPT)
     try:
         yield
     finally:
-        copy.required("shell", "--verbosity", "0", "-c", LOWER_EPOCH)
+        copy.required("shell", "--verbosity", "0", "-c", LOWER_EPOCH_SCRIPT)
 
 
 @contextmanager
-def locked(copy: SiteCopy) -> Iterator[None]:
+def lock_database(copy: SiteCopy) -> Iterator[None]:
     other = sqlite3.connect(copy.database, timeout=60, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -216,7 +219,7 @@ def locked(copy: SiteCopy) -> Iterator[None]:
 
 
 @contextmanager
-def no_redis(copy: SiteCopy) -> Iterator[None]:
+def stop_redis(copy: SiteCopy) -> Iterator[None]:
     assert copy.redis is not None
     copy.redis.stop()
     try:
@@ -225,79 +228,79 @@ def no_redis(copy: SiteCopy) -> Iterator[None]:
         copy.redis.start()
 
 
-FAULTS = (
-    Fault(
+INJECTED_FAULTS = (
+    InjectedFault(
         name="full-storage",
         what="the disk of stored files is full",
         upload=NO_ROOM,
         page=PAGE,
-        begin=full_storage,
-        small_disk=files_of,
+        begin=fill_storage_disk,
+        small_disk=files_folder,
         tools=("unshare", "nsenter"),
     ),
-    Fault(
+    InjectedFault(
         name="read-only-storage",
         what="the storage can be read but not written",
         upload=AWAY,
         page=PAGE,
-        begin=read_only_storage,
-        small_disk=files_of,
+        begin=make_storage_read_only,
+        small_disk=files_folder,
         tools=("unshare", "nsenter"),
     ),
-    Fault(
+    InjectedFault(
         name="missing-file",
         what="stored files of runs are missing",
         upload=TAKEN,
         page=PAGE,
-        begin=missing_file,
+        begin=remove_run_files,
     ),
-    Fault(
+    InjectedFault(
         name="no-database",
         what="the database does not answer",
         upload=AWAY,
         page=AWAY,
-        begin=no_database,
+        begin=stop_database,
     ),
-    Fault(
+    InjectedFault(
         name="read-only-database",
         what="the database can be read but not written, as after a failover",
         upload=AWAY,
         page=PAGE,
-        begin=read_only_database,
+        begin=make_database_read_only,
         databases=(POSTGRESQL,),
     ),
-    Fault(
+    InjectedFault(
         name="full-database",
         what="the disk of the database is full",
         upload=NO_ROOM,
         page=PAGE,
-        begin=full_database,
+        begin=fill_database_disk,
         databases=(SQLITE,),
-        small_disk=database_of,
+        small_disk=database_folder,
         tools=("unshare", "nsenter"),
     ),
-    Fault(
+    InjectedFault(
         name="newer-schema",
         what="the database was upgraded by a newer release",
         upload=0,
         page=0,
-        begin=newer_schema,
+        begin=raise_schema_epoch,
         ends_site=True,
     ),
-    Fault(
+    InjectedFault(
         name="locked-database",
         what="another program holds the lock of SQLite",
         upload=AWAY,
         page=PAGE,
-        begin=locked,
+        begin=lock_database,
         databases=(SQLITE,),
     ),
-    Fault(
+    InjectedFault(
         name="no-redis",
         what="Redis does not answer",
         upload=TAKEN,
         page=PAGE,
-        begin=no_redis,
+        begin=stop_redis,
         tools=("redis-server",),
         needs_redis=True,
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 START_SECONDS = 20.0
 
 
-class OwnRedis:
+class TemporaryRedis:
     def __init__(self, folder: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])

@@ -12,32 +12,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from citeboard.ops.drill.alarms import firing, samples_of
-from citeboard.ops.drill.faults import AWAY, NO_ROOM, Fault, namespace
-from citeboard.ops.drill.own_redis import OwnRedis
-from citeboard.ops.drill.site_copy import Answer, DrillStopped, SiteCopy, wait_for
+from citeboard.ops.drill.alarms import find_firing_alerts, parse_metrics
+from citeboard.ops.drill.faults import (
+    AWAY,
+    NO_ROOM,
+    InjectedFault,
+    find_namespace_command,
+)
+from citeboard.ops.drill.own_redis import TemporaryRedis
+from citeboard.ops.drill.site_copy import DrillStopped, SiteCopy, SiteResponse, wait_for
 
-#: Health probes notice a fault within NOTICED_SECONDS seconds.
-NOTICED_SECONDS = 15.0
-#: Metrics are scraped every BETWEEN_SCRAPES seconds, less often than sweeps run.
-BETWEEN_SCRAPES = 15.0
-#: A drill mounts a small disk with ROOM_MB free megabytes.
-ROOM_MB = 24
-SEASON = "/seasons/demo/"
-DONE = ("scored", "failed")
+#: Health probes notice a fault within NOTICE_WITHIN_SECONDS seconds.
+NOTICE_WITHIN_SECONDS = 15.0
+#: Metrics are scraped every SCRAPE_INTERVAL_SECONDS seconds, less often than sweeps run.
+SCRAPE_INTERVAL_SECONDS = 15.0
+#: A drill mounts a small disk with SMALL_DISK_FREE_MB free megabytes.
+SMALL_DISK_FREE_MB = 24
+SEASON_PATH = "/seasons/demo/"
+FINAL_STATUSES = ("scored", "failed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class DrillOutcome:
     """The observations of the copied site during and after a fault.
 
     ``alarms`` maps each alert to the minute at which the alert fires, and is None
     without promtool.
     """
 
-    probe: Answer
-    upload: Answer
-    page: Answer
+    probe: SiteResponse
+    upload: SiteResponse
+    page: SiteResponse
     doctor: list[dict[str, str]]
     alarms: dict[str, int] | None
     #: The site accepted uploads again `ready_after` seconds after the end of the fault.
@@ -52,7 +57,7 @@ class Outcome:
         return [f"{finding['name']}: {finding['found']}" for finding in self.doctor]
 
 
-def unmet(fault: Fault, outcome: Outcome) -> list[str]:
+def unmet_requirements(fault: InjectedFault, outcome: DrillOutcome) -> list[str]:
     """Return the requirements of a fault that the copy of the site did not meet in a
     drill.
     """
@@ -75,21 +80,21 @@ def unmet(fault: Fault, outcome: Outcome) -> list[str]:
     return found
 
 
-def _is_noticed(outcome: Outcome) -> bool:
+def _is_noticed(outcome: DrillOutcome) -> bool:
     return outcome.probe.status != 200 or bool(outcome.probe.facts.get("missing"))
 
 
-def play(fault: Fault, copy: SiteCopy) -> Outcome:
+def inject_fault(fault: InjectedFault, copy: SiteCopy) -> DrillOutcome:
     """Inject a fault into the copy of the site, and return the outcome.
 
     Raises DrillStopped if the copy of the site does not recover.
     """
     with _copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
-            return _play_end(fault, prepared)
+            return _inject_fatal_fault(fault, prepared)
         with prepared.served():
             taken = [prepared.upload()]
-            quiet, known = _quiet_alerts(prepared), _doctor_findings(prepared)
+            quiet, known = _alerts_without_fault(prepared), _doctor_findings(prepared)
             with fault.begin(prepared):
                 outcome = _observe_site(prepared)
             taken.append(outcome.upload)
@@ -101,7 +106,7 @@ def play(fault: Fault, copy: SiteCopy) -> Outcome:
             return _await_recovery(prepared, outcome, taken)
 
 
-def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
+def _inject_fatal_fault(fault: InjectedFault, copy: SiteCopy) -> DrillOutcome:
     """Inject a fault that makes the copy of the site exit, and restart the copy after
     the fault.
     """
@@ -117,15 +122,15 @@ def _play_end(fault: Fault, copy: SiteCopy) -> Outcome:
 
 
 @contextmanager
-def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
+def _copy_for_fault(fault: InjectedFault, copy: SiteCopy) -> Iterator[SiteCopy]:
     if fault.small_disk is not None:
         folder = fault.small_disk(copy)
-        yield replace(copy, wrapper=_with_small_disk(str(folder)))
+        yield replace(copy, wrapper=_small_disk_command(str(folder)))
         return
     if not fault.needs_redis:
         yield copy
         return
-    redis = OwnRedis(copy.folder)
+    redis = TemporaryRedis(copy.folder)
     redis.start()
     environment = {**copy.environment, "REDIS_URL": redis.address}
     try:
@@ -134,43 +139,51 @@ def _copy_for_fault(fault: Fault, copy: SiteCopy) -> Iterator[SiteCopy]:
         redis.stop()
 
 
-def _with_small_disk(folder: str) -> tuple[str, ...]:
+def _small_disk_command(folder: str) -> tuple[str, ...]:
     """Return the command prefix that mounts a small disk at a folder."""
     script = (
         'kept=$(mktemp -d) && cp -a "$0/." "$kept" && '
-        f'size=$(( $(du -sm "$kept" | cut -f1) + {ROOM_MB} )) && '
+        f'size=$(( $(du -sm "$kept" | cut -f1) + {SMALL_DISK_FREE_MB} )) && '
         'mount -t tmpfs -o "size=${size}m" drill "$0" && cp -a "$kept/." "$0" && '
         'rm -r "$kept" && exec "$@"'
     )
-    return (*namespace(), "sh", "-c", script, folder)
+    return (*find_namespace_command(), "sh", "-c", script, folder)
 
 
-def _observe_site(copy: SiteCopy) -> Outcome:
+def _observe_site(copy: SiteCopy) -> DrillOutcome:
     began = time.monotonic()
     first = _scrape_metrics(copy)
     with suppress(DrillStopped):
         wait_for(
-            lambda: not copy.is_ready() or time.monotonic() - began > NOTICED_SECONDS,
+            lambda: (
+                not copy.is_ready() or time.monotonic() - began > NOTICE_WITHIN_SECONDS
+            ),
             "the probe notices nothing",
         )
-    probe, page, upload = copy.get("/health/ready"), copy.get(SEASON), copy.upload()
-    time.sleep(max(0.0, BETWEEN_SCRAPES - (time.monotonic() - began)))
+    probe, page, upload = (
+        copy.get("/health/ready"),
+        copy.get(SEASON_PATH),
+        copy.upload(),
+    )
+    time.sleep(max(0.0, SCRAPE_INTERVAL_SECONDS - (time.monotonic() - began)))
     last, seconds = _scrape_metrics(copy), time.monotonic() - began
-    return Outcome(
+    return DrillOutcome(
         probe=probe,
         upload=upload,
         page=page,
         doctor=_doctor_findings(copy),
-        alarms=firing(first, last, seconds, copy.folder),
+        alarms=find_firing_alerts(first, last, seconds, copy.folder),
         ready_after=0.0,
         scored_after=0.0,
     )
 
 
-def _quiet_alerts(copy: SiteCopy) -> dict[str, int] | None:
+def _alerts_without_fault(copy: SiteCopy) -> dict[str, int] | None:
     first = _scrape_metrics(copy)
-    time.sleep(BETWEEN_SCRAPES)
-    return firing(first, _scrape_metrics(copy), BETWEEN_SCRAPES, copy.folder)
+    time.sleep(SCRAPE_INTERVAL_SECONDS)
+    return find_firing_alerts(
+        first, _scrape_metrics(copy), SCRAPE_INTERVAL_SECONDS, copy.folder
+    )
 
 
 def _doctor_findings(copy: SiteCopy) -> list[dict[str, str]]:
@@ -197,14 +210,16 @@ def _new_alerts(
 
 def _scrape_metrics(copy: SiteCopy) -> dict[str, float]:
     answer = copy.get("/metrics")
-    return samples_of(answer.body.decode()) if answer.status == 200 else {}
+    return parse_metrics(answer.body.decode()) if answer.status == 200 else {}
 
 
-def _await_recovery(copy: SiteCopy, outcome: Outcome, taken: list[Answer]) -> Outcome:
+def _await_recovery(
+    copy: SiteCopy, outcome: DrillOutcome, taken: list[SiteResponse]
+) -> DrillOutcome:
     began = time.monotonic()
     last = copy.upload()
     while last.status != 201:
-        if time.monotonic() - began > NOTICED_SECONDS * 8:
+        if time.monotonic() - began > NOTICE_WITHIN_SECONDS * 8:
             raise DrillStopped(f"uploads are still answered {last.status}")
         time.sleep(0.5)
         last = copy.upload()
@@ -213,7 +228,7 @@ def _await_recovery(copy: SiteCopy, outcome: Outcome, taken: list[Answer]) -> Ou
         int(answer.facts["id"]) for answer in (*taken, last) if answer.status == 201
     ]
     wait_for(
-        lambda: all(copy.status_of(run) in DONE for run in runs),
+        lambda: all(copy.status_of(run) in FINAL_STATUSES for run in runs),
         "runs that were taken are not scored",
         alive=copy.is_alive,
     )

@@ -26,17 +26,23 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from citeboard.ops.backups import write_backup
-from citeboard.ops.drill.door import Door
-from citeboard.ops.drill.own_redis import OwnRedis
+from citeboard.ops.drill.door import InterruptibleProxy
+from citeboard.ops.drill.own_redis import TemporaryRedis
 
 #: A drill waits at most PATIENCE seconds for the copy of the site to start or recover.
-PATIENCE = 300.0
+START_TIMEOUT_SECONDS = 300.0
 #: The timeout REQUEST_SECONDS exceeds the 20 s that uploads may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
 #: The site's copy inherits only the variables in KEPT, which contain no server address.
-KEPT = ("PATH", "HOME", "LANG", "CITEBOARD_CONFINEMENT", "CITEBOARD_SHARED")
+INHERITED_VARIABLES = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "CITEBOARD_CONFINEMENT",
+    "CITEBOARD_SHARED",
+)
 #: The script PREPARE removes the webhooks and the upload limits of the copied site.
-PREPARE = """
+PREPARE_SCRIPT = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()
 Webhook.objects.all().delete()
@@ -49,7 +55,7 @@ class DrillStopped(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class SiteResponse:
     """A response of the copy of the site.
 
     ``status`` is 0 if the site did not respond. The keys of ``headers`` are header
@@ -78,12 +84,12 @@ class SiteCopy:
 
     folder: Path
     environment: dict[str, str]
-    door: Door | None = None
+    door: InterruptibleProxy | None = None
     phase: int = 0
     token: str = ""
     run: Path = Path()
     process: subprocess.Popen[bytes] | None = None
-    redis: OwnRedis | None = None
+    redis: TemporaryRedis | None = None
     wrapper: tuple[str, ...] = ()
 
     @property
@@ -128,7 +134,7 @@ class SiteCopy:
         facts = json.loads(
             self.required("demo", "--only", "begin", "--json").strip().splitlines()[-1]
         )
-        self.required("shell", "--verbosity", "0", "-c", PREPARE)
+        self.required("shell", "--verbosity", "0", "-c", PREPARE_SCRIPT)
         phase = facts["phases"][0]
         self.token, self.phase = facts["token"], phase["id"]
         self.run = Path(phase["example_run"])
@@ -166,10 +172,10 @@ class SiteCopy:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
-    def get(self, path: str) -> Answer:
-        return self._ask("GET", path, None, {})
+    def get(self, path: str) -> SiteResponse:
+        return self._send_request("GET", path, None, {})
 
-    def upload(self) -> Answer:
+    def upload(self) -> SiteResponse:
         """Submit the run that the drill uses, under a new system name."""
         boundary = uuid.uuid4().hex
         name = f"drill {uuid.uuid4().hex[:8]}"
@@ -184,25 +190,27 @@ class SiteCopy:
             "Content-Type": f"multipart/form-data; boundary={boundary}",
         }
         path = f"/api/v1/phases/{self.phase}/submissions/"
-        return self._ask("POST", path, body, headers)
+        return self._send_request("POST", path, body, headers)
 
     def status_of(self, submission: int) -> str:
         path = f"/api/v1/submissions/{submission}/"
         headers = {"Authorization": f"Token {self.token}"}
-        return str(self._ask("GET", path, None, headers).facts.get("status", ""))
+        return str(
+            self._send_request("GET", path, None, headers).facts.get("status", "")
+        )
 
-    def _ask(
+    def _send_request(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
-    ) -> Answer:
+    ) -> SiteResponse:
         port = int(self.environment["PORT"])
         line = HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
         try:
             line.request(method, path, body, headers)
             answer = line.getresponse()
             given = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, given, answer.read())
+            return SiteResponse(answer.status, given, answer.read())
         except (OSError, HTTPException):
-            return Answer(0)
+            return SiteResponse(0)
         finally:
             line.close()
 
@@ -219,14 +227,14 @@ def wait_for(
     """
     began = time.monotonic()
     while not condition():
-        if time.monotonic() - began > PATIENCE or not alive():
+        if time.monotonic() - began > START_TIMEOUT_SECONDS or not alive():
             raise DrillStopped(otherwise)
         time.sleep(0.5)
     return time.monotonic() - began
 
 
 @contextmanager
-def copied(folder: Path) -> Iterator[SiteCopy]:
+def restore_site_copy(folder: Path) -> Iterator[SiteCopy]:
     """Restore a backup of the site into a folder, and yield the copy of the site.
 
     At the end of the block, the copy's database is dropped.
@@ -246,7 +254,9 @@ def copied(folder: Path) -> Iterator[SiteCopy]:
 def _environment_variables(folder: Path, address: str) -> dict[str, str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    kept = {
+        name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ
+    }
     path = os.pathsep.join(
         [str(settings.BASE_DIR / "platform"), str(settings.BASE_DIR)]
     )
@@ -262,7 +272,9 @@ def _environment_variables(folder: Path, address: str) -> dict[str, str]:
 
 
 @contextmanager
-def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
+def _create_empty_database(
+    folder: Path,
+) -> Iterator[tuple[str, InterruptibleProxy | None]]:
     """Yield the URL of an empty database, and the proxy in front of the database
     server.
 
@@ -281,7 +293,7 @@ def _create_empty_database(folder: Path) -> Iterator[tuple[str, Door | None]]:
             raise DrillStopped(
                 f"the drill needs a database of its own beside {server.dbname}: {reason}"
             ) from reason
-    door = Door(server.host, server.port)
+    door = InterruptibleProxy(server.host, server.port)
     try:
         # A user name or password may contain characters with a meaning in URLs.
         parts = filter(None, (server.user, server.password))

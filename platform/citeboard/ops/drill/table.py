@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from citeboard.ops.drill.faults import Fault
-from citeboard.ops.drill.playing import Outcome
-from citeboard.ops.drill.site_copy import Answer
+from citeboard.ops.drill.faults import InjectedFault
+from citeboard.ops.drill.playing import DrillOutcome
+from citeboard.ops.drill.site_copy import SiteResponse
 
-HEAD = (
+TABLE_HEAD = (
     "| away | upload | page | probe | doctor | alarm after minutes | recovery |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
 )
 #: Recovery times vary between drills, so the table rounds them up to values of STEPS.
-STEPS = (5, 15, 30, 60, 120, 300)
+ROUNDED_SECONDS = (5, 15, 30, 60, 120, 300)
 
 
-def row(fault: Fault, outcome: Outcome) -> str:
+def format_table_row(fault: InjectedFault, outcome: DrillOutcome) -> str:
     recovery = (
         f"uploads within {_round_up_seconds(outcome.ready_after)} s, "
         f"scores within {_round_up_seconds(outcome.scored_after)} s"
@@ -31,14 +31,14 @@ def row(fault: Fault, outcome: Outcome) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _response_cell(answer: Answer) -> str:
+def _response_cell(answer: SiteResponse) -> str:
     if not answer.status:
         return "no answer"
     detail = answer.facts.get("detail", "")
     return f"{answer.status}: {detail}" if detail else str(answer.status)
 
 
-def _probe_cell(answer: Answer) -> str:
+def _probe_cell(answer: SiteResponse) -> str:
     if not answer.status:
         return "no answer"
     missing = [part["reason"] for part in answer.facts.get("missing", ())]
@@ -53,4 +53,6 @@ def _alerts_cell(alarms: dict[str, int] | None) -> str:
 
 
 def _round_up_seconds(seconds: float) -> int:
-    return next((step for step in STEPS if seconds <= step), STEPS[-1])
+    return next(
+        (step for step in ROUNDED_SECONDS if seconds <= step), ROUNDED_SECONDS[-1]
+    )

@@ -9,15 +9,20 @@ from django.template.loader import render_to_string
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 
-from citeboard.core.api import readable_anywhere
-from citeboard.web.pages import Answer, phase_readers, place_of
+from citeboard.core.api import allow_any_origin
+from citeboard.web.pages import Answer, phase_context, phase_readers
 from scoring.exchange.results import content_type_of
 from scoring.metrics.base import finite
 from scoring.offline.battles import SIGNATURE
 from scoring.results.board import cache
-from scoring.results.board.battles import BattleBoard, battles_for, shown_runs
+from scoring.results.board.battles import BattleBoard, battle_board_for, battle_run_ids
 from scoring.results.board.exports import json_text
-from scoring.results.board.formatting import interval, ranks, shown, with_interval
+from scoring.results.board.formatting import (
+    interval,
+    rank_range_text,
+    score_with_interval,
+    shown,
+)
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import audience_of
 from scoring.stats.battles import Share
@@ -31,21 +36,23 @@ def battles(request: HttpRequest, phase: Phase) -> Answer:
     """
     audience = audience_of(phase, request.user)
 
-    def body() -> str:
+    def render_battle_page() -> str:
         context = {
-            **place_of(phase),
-            **shown_board(_battle_board_or_404(request, phase)),
+            **phase_context(phase),
+            **battle_board_context(_battle_board_or_404(request, phase)),
         }
         return render_to_string("boards/battles.html", context, request)
 
-    runs = shown_runs(phase, audience)
-    return cache.phase_page(request, phase, audience, "battles", body, runs)
+    runs = battle_run_ids(phase, audience)
+    return cache.cached_phase_page(
+        request, phase, audience, "battles", render_battle_page, runs
+    )
 
 
-def of_board(board: Board, query: object, viewer: object) -> dict[str, Any]:
+def battle_tab_context(board: Board, query: object, viewer: object) -> dict[str, Any]:
     """Return the context of the tab with a phase's board of battles."""
-    found = battles_for(board.phase, board.audience)
-    return shown_board(found) if found is not None else {}
+    found = battle_board_for(board.phase, board.audience)
+    return battle_board_context(found) if found is not None else {}
 
 
 def _battle_board_or_404(request: HttpRequest, phase: Phase) -> BattleBoard:
@@ -53,20 +60,20 @@ def _battle_board_or_404(request: HttpRequest, phase: Phase) -> BattleBoard:
 
     Raises Http404 if the phase has no board of battles.
     """
-    board = battles_for(phase, audience_of(phase, request.user))
+    board = battle_board_for(phase, audience_of(phase, request.user))
     if board is None:
         raise Http404(_("No board of battles is published of this phase."))
     return board
 
 
-FORMS = {
+BATTLE_FILE_WRITERS = {
     "json": lambda board: json_text(board.facts),
     "csv": BattleBoard.as_csv,
-    "jsonl": BattleBoard.as_rows,
+    "jsonl": BattleBoard.battles_as_json_lines,
 }
 
 
-@readable_anywhere
+@allow_any_origin
 @phase_readers.page()
 def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     """Return the board of battles as JSON or CSV, or the judgements behind the board as
@@ -74,13 +81,13 @@ def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     """
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-battles.{form}"
     audience = audience_of(phase, request.user)
-    response = cache.phase_page(
+    response = cache.cached_phase_page(
         request,
         phase,
         audience,
         f"battles.{form}",
-        lambda: FORMS[form](_battle_board_or_404(request, phase)),
-        shown_runs(phase, audience),
+        lambda: BATTLE_FILE_WRITERS[form](_battle_board_or_404(request, phase)),
+        battle_run_ids(phase, audience),
         content_type=content_type_of(name),
     )
     response["Content-Disposition"] = content_disposition_header(
@@ -89,7 +96,7 @@ def battles_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     return response
 
 
-def shown_board(found: BattleBoard) -> dict[str, Any]:
+def battle_board_context(found: BattleBoard) -> dict[str, Any]:
     board = found.board
     return {
         "board": board,
@@ -98,7 +105,7 @@ def shown_board(found: BattleBoard) -> dict[str, Any]:
                 "run": line.run,
                 "team": line.team,
                 "system": line.standing.system,
-                "ranks": ranks(line.standing.first, line.standing.last),
+                "ranks": rank_range_text(line.standing.first, line.standing.last),
                 "strength": shown(finite(line.standing.strength)),
                 "strength_ends": interval(
                     *(line.standing.strength_bounds or (None,) * 2)
@@ -136,7 +143,7 @@ def _win_share_matrix(battle_board: BattleBoard) -> list[dict[str, Any]]:
 
 
 def _share_with_interval(share: Share) -> dict[str, Any]:
-    return {"value": with_interval(share.value, share.bounds), "n": share.n}
+    return {"value": score_with_interval(share.value, share.bounds), "n": share.n}
 
 
 def _judge_agreement(battle_board: BattleBoard) -> dict[str, Any] | None:

@@ -13,49 +13,51 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from citeboard.web.boards.board_page import BoardPage
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.boards.page_query import BoardPageParameters
 from citeboard.web.boards.tabs import requested_tab
-from citeboard.web.pages import place_of
+from citeboard.web.pages import phase_context
 from scoring.results.board import cache, visibility
-from scoring.results.board.counting import public_facts
-from scoring.results.board.formatting import name_as
+from scoring.results.board.counting import public_board_cache_facts
+from scoring.results.board.formatting import use_names_of_task
 from scoring.results.board.query import requested_board
 from tasks.models import Phase
 from tasks.seasons.access import phase_for
 
-PUBLIC = visibility.Audience.PUBLIC
+PUBLIC_AUDIENCE = visibility.Audience.PUBLIC
 
 
 @require_safe
-def board(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def show_board(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """Show the board of a phase, with the tab that the URL names."""
-    query = PageQuery.of(request.GET)
+    query = BoardPageParameters.of(request.GET)
     if query.file:
         return redirect(f"{query.file}{query.of_files}")
     tab = requested_tab(query)
     is_shared = not (cache.is_signed_in(request) or tab.depends_on)
-    version = public_facts(season, task, phase) if is_shared else None
+    version = public_board_cache_facts(season, task, phase) if is_shared else None
     if version is None:
-        return _own_board(request, query, season, task, phase)
+        return _board_outside_shared_cache(request, query, season, task, phase)
 
     # For anonymous users, a single query decides whether the page is cached.
-    key = cache.page_key(request, query, version, PUBLIC)
+    key = cache.page_cache_key(request, query, version, PUBLIC_AUDIENCE)
     response = cache.cached_response(request, key)
     if response is not None:
         return response
     found = phase_for(None, season, task, phase)
-    board_page = BoardPage(requested_board(found, None, query, PUBLIC), query)
-    page = cache.Page(
+    board_page = BoardPage(requested_board(found, None, query, PUBLIC_AUDIENCE), query)
+    page = cache.RenderedPage(
         render_to_string(
             "boards/board.html", _board_context(board_page, found, None), request
         ),
-        hides_activity=visibility.hides_activity(found, PUBLIC),
+        hides_activity=visibility.hides_activity(found, PUBLIC_AUDIENCE),
     )
-    return cache.made_response(request, key, page, is_public=True)
+    return cache.cache_new_response(request, key, page, is_public=True)
 
 
-def _own_board(
-    request: HttpRequest, query: PageQuery, season: str, task: str, phase: str
+def _board_outside_shared_cache(
+    request: HttpRequest, query: BoardPageParameters, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the page of a board that is not in the shared cache.
 
@@ -63,7 +65,7 @@ def _own_board(
     or if the tab depends on more data than the public board.
     """
     found = phase_for(request.user, season, task, phase)
-    reader = visibility.viewer_of(request.user)
+    reader = visibility.viewer_roles_of(request.user)
     audience = reader.audience(found.task.season_id)
 
     def body() -> str:
@@ -75,31 +77,36 @@ def _own_board(
         return render_to_string("boards/board.html", context, request)
 
     seen = requested_tab(query).seen(found, request.user)
-    return cache.phase_page(request, found, audience, query, body, *seen)
+    return cache.cached_phase_page(request, found, audience, query, body, *seen)
 
 
 @require_safe
-def embedded(request: HttpRequest, season: str, task: str, phase: str) -> HttpResponse:
+def show_embedded_table(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> HttpResponse:
     """Show only the public table of a board, for frames on other sites.
 
     The season's setting must allow other sites to embed the table.
     """
-    found, query = phase_for(None, season, task, phase), PageQuery.of(request.GET)
+    found, query = (
+        phase_for(None, season, task, phase),
+        BoardPageParameters.of(request.GET),
+    )
 
     def body() -> str:
         root = reverse("board", args=[season, task, phase])
         board_page = BoardPage(
-            requested_board(found, None, query, PUBLIC), query, root=root
+            requested_board(found, None, query, PUBLIC_AUDIENCE), query, root=root
         )
-        name_as(found.task)
-        context = {**place_of(found), "page": board_page}
+        use_names_of_task(found.task)
+        context = {**phase_context(found), "page": board_page}
         return render_to_string("boards/embed.html", context, request)
 
-    response = cache.phase_page(request, found, PUBLIC, query, body)
+    response = cache.cached_phase_page(request, found, PUBLIC_AUDIENCE, query, body)
     response.xframe_options_exempt = found.task.season.allows_frames
     return response
 
 
 def _board_context(page: BoardPage, phase: Phase, viewer: object) -> dict[str, Any]:
-    name_as(phase.task)
-    return {**place_of(phase), "page": page, **page.panel(phase, viewer)}
+    use_names_of_task(phase.task)
+    return {**phase_context(phase), "page": page, **page.panel(phase, viewer)}

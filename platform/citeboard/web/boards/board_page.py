@@ -12,61 +12,65 @@ from django.conf import settings
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.words import counted, listed
-from citeboard.web.boards.controls import Controls
-from citeboard.web.boards.page_query import FILES, FIRST_TAB, PageQuery
-from citeboard.web.boards.sections import published_results
+from citeboard.core.words import count_with_noun, join_names
+from citeboard.web.boards.controls import TableControls
+from citeboard.web.boards.page_query import (
+    BOARD_FILE_LABELS,
+    DEFAULT_TAB,
+    BoardPageParameters,
+)
+from citeboard.web.boards.sections import published_results_tab_context
 from citeboard.web.boards.tabs import (
     CITE,
     SHARE,
-    Tab,
+    BoardTab,
     offered_tabs,
-    panel_context,
-    refuse_missing,
     requested_tab,
+    require_offered_tab,
+    tab_context,
 )
-from scoring.exchange.citations import Citation, of_board
+from scoring.exchange.citations import Citation, cite_board
 from scoring.models import Rescore, Snapshot
 from scoring.results.board import (
     confirming,
     human_columns,
     visibility,
 )
-from scoring.results.board.battles import has_battles
+from scoring.results.board.battles import has_battle_board
 from scoring.results.board.counting import (
-    Turnout,
+    RunAndTeamCounts,
     automatic_rescore,
-    is_being_released,
+    count_runs_and_teams,
+    has_mixed_final_scores,
     is_going_on,
-    turnout,
-    unsettled,
+    runs_without_outcome_on_gold,
 )
 from scoring.results.board.formatting import metric_label
 from scoring.results.board.judged import judgement_notes
-from scoring.results.board.judges import first_ranks, judges_offered
-from scoring.results.board.limit_texts import limits_in_words
-from scoring.results.board.open_gold import commitments_of
-from scoring.results.board.query import RANK, chosen_rows
-from scoring.results.board.snapshots import snapshots_of
-from scoring.results.board.standings import HUMAN_COLUMNS, Board, Row
+from scoring.results.board.judges import judge_names_of_rules, ranks_by_first_judge
+from scoring.results.board.limit_texts import leak_limit_sentences
+from scoring.results.board.open_gold import gold_commitments_of
+from scoring.results.board.query import RANK, select_and_sort_rows
+from scoring.results.board.snapshots import readable_uncited_snapshots
+from scoring.results.board.standings import FIRST_HUMAN_COLUMN_POSITION, Board, Row
 from scoring.results.board.table import (
-    OwnRun,
-    Table,
-    own_runs,
+    BoardTable,
+    OwnTeamRun,
+    runs_of_own_teams,
     shown_columns,
-    sorted_in_words,
+    sort_order_text,
     table,
 )
-from scoring.results.board.trivial_line import TrivialLine, trivial_line
-from scoring.results.comparison.contenders import CompareQuery
+from scoring.results.board.trivial_line import TrivialRunLine, best_trivial_line
+from scoring.results.comparison.contenders import TwoRunsQuery
 from scoring.stats.people_and_labels import RATINGS
-from tasks.gold.secrecy import NEVER, Kind, secrecy_of
+from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind, embargoes_of
 from tasks.models import Gold, Phase
-from tasks.models.run_cards import declared_facts
+from tasks.models.run_cards import searchable_card_facts
 from tasks.types.base import base_rules
 from tasks.types.judge_views import first_judge, further_judge, plain_rules
 
-COUNTED = {
+COUNTING_RULE_TEXTS = {
     Phase.Counting.BEST: gettext_lazy("The best run of each team"),
     Phase.Counting.LAST: gettext_lazy("The last scored run of each team"),
     Phase.Counting.ALL: gettext_lazy("Every run of each team"),
@@ -79,9 +83,9 @@ COUNTED = {
 }
 
 
-#: With more than MAX_UNCHOSEN ranked systems, the page warns about the leader's score.
+#: With more than MAX_UNCHOSEN_RUNS ranked systems, the page warns about the leader's score.
 #: The score of the best of many systems is likely to be overestimated.
-MAX_UNCHOSEN = 5
+MAX_UNCHOSEN_RUNS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,18 +100,20 @@ class Embargo:
     is_claimed: bool
 
 
-def embargo_of(phase: Phase, kind: Kind) -> Embargo | None:
+def embargo_of(phase: Phase, kind: ContentKind) -> Embargo | None:
     """Return the embargo that other phases with the same gold impose, or None."""
-    binding = secrecy_of(phase).binding(kind)
+    binding = embargoes_of(phase).binding(kind)
     if not binding:
         return None
     end = max(end for end, _holder in binding)
     is_claimed = any(holder.is_claim for _end, holder in binding)
-    return Embargo(until=None if end == NEVER else end, is_claimed=is_claimed)
+    return Embargo(
+        until=None if end == NEVER_ENDING_EMBARGO else end, is_claimed=is_claimed
+    )
 
 
 class TabLink(NamedTuple):
-    tab: Tab
+    tab: BoardTab
     href: str
     is_current: bool
 
@@ -121,7 +127,7 @@ class BoardPage:
     """
 
     board: Board
-    query: PageQuery
+    query: BoardPageParameters
     teams: frozenset[str] = frozenset()
     root: str = ""
     viewer: object = None
@@ -132,11 +138,11 @@ class BoardPage:
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        return [(name, str(label)) for name, label in FILES.items()]
+        return [(name, str(label)) for name, label in BOARD_FILE_LABELS.items()]
 
     @property
     def of_files(self) -> list[tuple[str, str]]:
-        return self.query.pairs(view=FIRST_TAB, adjusts=False)
+        return self.query.pairs(view=DEFAULT_TAB, adjusts=False)
 
     @property
     def address(self) -> str:
@@ -152,11 +158,11 @@ class BoardPage:
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        return secrecy_of(self.phase).of_task
+        return embargoes_of(self.phase).of_task
 
     @cached_property
-    def turnout(self) -> Turnout:
-        return turnout(self.phase)
+    def turnout(self) -> RunAndTeamCounts:
+        return count_runs_and_teams(self.phase)
 
     @cached_property
     def kept_back(self) -> Embargo | None:
@@ -168,17 +174,17 @@ class BoardPage:
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
         )
-        return embargo_of(self.phase, Kind.OTHERS) if is_shown else None
+        return embargo_of(self.phase, ContentKind.OTHERS) if is_shown else None
 
     @cached_property
     def commitments(self) -> dict[str, Any] | None:
-        return commitments_of(self.phase, self.board.gold)
+        return gold_commitments_of(self.phase, self.board.gold)
 
     @property
     def is_being_released(self) -> bool:
         return (
-            self.board.audience not in visibility.RUNS_THE_SEASON
-            and is_being_released(self.phase)
+            self.board.audience not in visibility.SEASON_STAFF_AUDIENCES
+            and has_mixed_final_scores(self.phase)
         )
 
     @cached_property
@@ -207,7 +213,7 @@ class BoardPage:
             return None
         is_shown = (
             self.board.gold is not None
-            and self.board.gold.pk == secrecy_of(self.phase).newest
+            and self.board.gold.pk == embargoes_of(self.phase).newest
         )
         return self.board.gold if is_shown else Gold.objects.current(self.phase)
 
@@ -219,7 +225,7 @@ class BoardPage:
             or self.newest.pk == self.board.gold.pk
         ):
             return 0
-        return unsettled(self.phase, self.newest).count()
+        return runs_without_outcome_on_gold(self.phase, self.newest).count()
 
     @cached_property
     def marks(self) -> dict[str, str]:
@@ -227,7 +233,7 @@ class BoardPage:
 
     @cached_property
     def declared(self) -> dict[str, dict[str, str]]:
-        return declared_facts(row.card for row in self.board.rows)
+        return searchable_card_facts(row.card for row in self.board.rows)
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
@@ -243,10 +249,10 @@ class BoardPage:
             and (self.board.gold is None or self.board.gold.number == 1)
         ):
             return []
-        return snapshots_of(self.phase, self.board.audience)
+        return readable_uncited_snapshots(self.phase, self.board.audience)
 
     @cached_property
-    def confirmation(self) -> confirming.Confirmation | None:
+    def confirmation(self) -> confirming.BoardConfirmation | None:
         return confirming.confirmation_of(self.board)
 
     @cached_property
@@ -255,8 +261,8 @@ class BoardPage:
         return judgement_notes(self.phase, evaluations - {None})
 
     @cached_property
-    def trivial(self) -> TrivialLine | None:
-        return trivial_line(self.board)
+    def trivial(self) -> TrivialRunLine | None:
+        return best_trivial_line(self.board)
 
     @cached_property
     def trivial_texts(self) -> list[str]:
@@ -270,7 +276,9 @@ class BoardPage:
     def human_agreement(self) -> str:
         if not self._has_ratings:
             return ""
-        sheet = human_columns.published_sheet(self.phase, self.board.frozen_at)
+        sheet = human_columns.newest_published_rating_sheet(
+            self.phase, self.board.frozen_at
+        )
         return human_columns.agreement_in_words(sheet) if sheet else ""
 
     @cached_property
@@ -284,14 +292,17 @@ class BoardPage:
 
     @property
     def _has_ratings(self) -> bool:
-        return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
+        return any(
+            column.position >= FIRST_HUMAN_COLUMN_POSITION
+            for column in self.board.columns
+        )
 
     @cached_property
-    def tab(self) -> Tab:
+    def tab(self) -> BoardTab:
         return requested_tab(self.query)
 
     @cached_property
-    def tabs(self) -> list[Tab]:
+    def tabs(self) -> list[BoardTab]:
         return offered_tabs(self.board, self.query)
 
     @property
@@ -333,16 +344,16 @@ class BoardPage:
         """
         if not self.has_table:
             return {}
-        refuse_missing(self.tab, self.tabs)
-        return panel_context(self.tab, phase, self.board, self.query, viewer)
+        require_offered_tab(self.tab, self.tabs)
+        return tab_context(self.tab, phase, self.board, self.query, viewer)
 
     @cached_property
     def has_battles(self) -> bool:
-        return has_battles(self.phase, self.board.audience)
+        return has_battle_board(self.phase, self.board.audience)
 
     @property
     def citation(self) -> Citation:
-        return of_board(self.board, confirmation=self.confirmation)
+        return cite_board(self.board, confirmation=self.confirmation)
 
     @property
     def bibtex_href(self) -> str:
@@ -354,7 +365,7 @@ class BoardPage:
 
     @property
     def errata(self) -> list[confirming.Erratum]:
-        return confirming.errata_for(self.phase, self.board.audience)
+        return confirming.visible_errata(self.phase, self.board.audience)
 
     @property
     def is_ahead(self) -> bool:
@@ -367,7 +378,7 @@ class BoardPage:
 
     @property
     def limits(self) -> list[str]:
-        return list(limits_in_words(self.phase))
+        return list(leak_limit_sentences(self.phase))
 
     @property
     def shows_run_counts(self) -> bool:
@@ -378,16 +389,16 @@ class BoardPage:
         return self.phase.get_counting_display().removesuffix(" of a team")
 
     @cached_property
-    def controls(self) -> Controls:
+    def controls(self) -> TableControls:
         board, task = self.board, self.phase.task
-        return Controls(
+        return TableControls(
             query=self.query,
             rules=base_rules(board.rules or ""),
             rules_offered=tuple(plain_rules(task.rules))
             if self.shows_scores and len(plain_rules(task.rules)) > 1
             else (),
             judge=self.judge or self.first_judge,
-            judges_offered=tuple(judges_offered(self.phase, board.rules))
+            judges_offered=tuple(judge_names_of_rules(self.phase, board.rules))
             if self.shows_scores
             else (),
             columns=len(board.filled) if self.shows_scores else 0,
@@ -415,13 +426,13 @@ class BoardPage:
 
     @cached_property
     def rows(self) -> list[Row]:
-        return chosen_rows(self.board, self.query)
+        return select_and_sort_rows(self.board, self.query)
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> BoardTable:
         # The table appends the key of the second run to the URL of the comparison.
         rules = self.board.rules if self.judge else self.query.rules
-        same = CompareQuery(rules=rules, gold=self.query.gold)
+        same = TwoRunsQuery(rules=rules, gold=self.query.gold)
         compare = (
             f"compare/?{urlencode([*same.pairs(), ('a', '')])}"
             if self.shows_scores
@@ -450,7 +461,9 @@ class BoardPage:
 
     @cached_property
     def first_ranks(self) -> dict[int, int]:
-        return first_ranks(self.board, self.viewer) if self.shows_scores else {}
+        return (
+            ranks_by_first_judge(self.board, self.viewer) if self.shows_scores else {}
+        )
 
     @property
     def first_href(self) -> str:
@@ -458,13 +471,13 @@ class BoardPage:
         return self.query.with_(rules=rules, judge="")
 
     @cached_property
-    def own_runs(self) -> list[OwnRun]:
-        return own_runs(self.board, self.teams)
+    def own_runs(self) -> list[OwnTeamRun]:
+        return runs_of_own_teams(self.board, self.teams)
 
     @property
     def caption(self) -> str:
-        runs = counted(self.phase.judged_runs, "run")
-        rule = COUNTED[Phase.Counting(self.phase.counting)] % {"runs": runs}
+        runs = count_with_noun(self.phase.judged_runs, "run")
+        rule = COUNTING_RULE_TEXTS[Phase.Counting(self.phase.counting)] % {"runs": runs}
         measure = self.ranking_label
         if len(plain_rules(self.phase.task.rules)) > 1:
             facts = {"metric": measure, "rules": base_rules(self.board.rules or "")}
@@ -478,9 +491,9 @@ class BoardPage:
         }
         sentences = [ranked if self.board.ranking else rule]
         if self.query.sort != RANK:
-            sentences.append(sorted_in_words(self.board, self.query))
+            sentences.append(sort_order_text(self.board, self.query))
         if hidden := len(self.board.rows) - len(self.rows):
-            left_out = _("%(rows)s left out") % {"rows": counted(hidden, "row")}
+            left_out = _("%(rows)s left out") % {"rows": count_with_noun(hidden, "row")}
             sentences.append(left_out[:1].upper() + left_out[1:])
         return ". ".join(sentences) + "."
 
@@ -495,7 +508,7 @@ class BoardPage:
             for column in self.board.filled
             if not column.is_exchangeable
         ]
-        return listed(list(dict.fromkeys(labels)))
+        return join_names(list(dict.fromkeys(labels)))
 
     @property
     def chosen_leader(self) -> str:
@@ -506,19 +519,19 @@ class BoardPage:
         """
         ranked = sum(row.rank is not None for row in self.board.rows)
         is_stated = self.shows_scores and not self.board.keeps_sentences
-        if not is_stated or ranked <= MAX_UNCHOSEN:
+        if not is_stated or ranked <= MAX_UNCHOSEN_RUNS:
             return ""
         message = _(
             "The interval of the leader is that of a system chosen for being first of %(systems)s: it holds "
             "the true value less often than in 95 of 100 test sets."
         )
-        return message % {"systems": counted(ranked, "ranked system")}
+        return message % {"systems": count_with_noun(ranked, "ranked system")}
 
     @cached_property
     def published(self) -> dict[str, Any] | None:
         if not self.phase.task.published or not self.query.reported:
             return None
-        table: dict[str, Any] | None = published_results(self.board, self.query, None)[
-            "published"
-        ]
+        table: dict[str, Any] | None = published_results_tab_context(
+            self.board, self.query, None
+        )["published"]
         return table

@@ -12,13 +12,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from citeboard.core.query import Choice
+from citeboard.core.query import LinkedChoice
 from citeboard.web.boards.page_query import (
-    DIVERGENCES,
+    DIVERGENCE_LABELS,
     PUBLISHED,
-    PageQuery,
+    BoardPageParameters,
 )
-from citeboard.web.pages import Answer, phase_readers, place_of
+from citeboard.web.pages import Answer, phase_context, phase_readers
 from scoring.exchange.figure_files import figure_response
 from scoring.metrics.discourse import GOLD, RUN
 from scoring.models import Evaluation
@@ -30,37 +30,39 @@ from scoring.results.board import (
     open_gold,
 )
 from scoring.results.board.formatting import (
-    DASH,
+    EN_DASH,
     class_label,
     dimension_label,
     interval,
     metric_label,
     shown,
 )
-from scoring.results.board.leaders import leaders_of
-from scoring.results.board.query import BoardQuery, board_with_scores
+from scoring.results.board.leaders import class_leaders_of
+from scoring.results.board.query import BoardQuery, requested_board_with_scores
 from scoring.results.board.standings import Board, Row
 from scoring.results.board.visibility import audience_of
 from scoring.results.comparison.contenders import InstancesQuery
-from scoring.results.publications.published import printed_transfers
+from scoring.results.publications.published import printed_transfer_tables
 from scoring.worker.baseline_runs import built_in_runs
-from tasks.gold.secrecy import secrecy_of
+from tasks.gold.secrecy import embargoes_of
 from tasks.models import Phase
-from tasks.models.run_cards import trained_on
+from tasks.models.run_cards import training_datasets_of
 from tasks.seasons.access import may_organise
 
 
-def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def class_scores_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab with scores by class."""
-    board = board.of_first_runs
+    board = board.with_first_runs_only
     board = replace(board, rows=board.systems)
     dimensions = by_class.offered_dimensions(board)
-    has_transfer = by_class.DATA_SET in dimensions and any(
-        trained_on(row.card) for row in board.rows
+    has_transfer = by_class.DATA_SET_DIMENSION in dimensions and any(
+        training_datasets_of(row.card) for row in board.rows
     )
-    is_every = query.dimension == by_class.EVERY and len(dimensions) > 1
-    dimension, metric = by_class.shown_classes(board, query)
-    current = by_class.EVERY if is_every else dimension
+    is_every = query.dimension == by_class.ALL_DIMENSIONS and len(dimensions) > 1
+    dimension, metric = by_class.select_dimension_and_metric(board, query)
+    current = by_class.ALL_DIMENSIONS if is_every else dimension
     context: dict[str, Any] = {
         "board": board,
         "metric": metric,
@@ -68,20 +70,20 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
     }
     if not metric:
         return context | {"is_withdrawn": bool(dimension)}
-    chosen = by_class.chosen_systems(board, query.systems)
+    chosen = by_class.select_board_rows(board, query.systems)
     parts = [
         _class_table_context(board, chosen, own, metric, query)
         for own in (dimensions if is_every else [dimension])
-        if own == dimension or metric in by_class.metrics_of(board, own)
+        if own == dimension or metric in by_class.class_metrics_of(board, own)
     ]
     for part in parts:
         ending = f"-{part['dimension']}" if is_every else ""
         part |= {"heat_name": f"heat-map{ending}", "bars_name": f"bars{ending}"}
-    reads = open_gold.reads_instances(board.phase, board.audience, viewer)
+    reads = open_gold.may_read_instances(board.phase, board.audience, viewer)
     if reads:
         for part in parts:
             part["heat"] = replace(part["heat"], links=part["links"])
-    every = [by_class.EVERY] if len(dimensions) > 1 else []
+    every = [by_class.ALL_DIMENSIONS] if len(dimensions) > 1 else []
     return context | {
         "carried": query.pairs(dimension="", metric="", systems=(), order=""),
         "dimensions": query.choices(
@@ -89,16 +91,18 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
             [*dimensions, *every],
             current,
             lambda name: (
-                _("all of them") if name == by_class.EVERY else dimension_label(name)
+                _("all of them")
+                if name == by_class.ALL_DIMENSIONS
+                else dimension_label(name)
             ),
         ),
         "metrics": query.choices(
-            "metric", by_class.metrics_of(board, dimension), metric, metric_label
+            "metric", by_class.class_metrics_of(board, dimension), metric, metric_label
         ),
         "rows": board.rows,
         "chosen": [row.submission for row in chosen],
         "orders": _order_choices(query, chosen),
-        "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
+        "left_out": max(0, len(board.rows) - by_class.MAX_HEAT_MAP_ROWS),
         "parts": parts,
         "is_every": is_every,
         "reads": reads,
@@ -112,7 +116,9 @@ def differences(board: Board, query: PageQuery, viewer: object) -> dict[str, Any
     }
 
 
-def _order_choices(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
+def _order_choices(
+    query: BoardPageParameters, systems: Sequence[Row]
+) -> list[LinkedChoice]:
     labels = {"": _("in their usual order")}
     for row in systems:
         name = str(row.submission)
@@ -123,7 +129,7 @@ def _order_choices(query: PageQuery, systems: Sequence[Row]) -> list[Choice]:
 
 
 def cache_key_of_classes(phase: Phase, viewer: object) -> list[object]:
-    return list(comparison_state.classes_seen(phase.pk))
+    return list(comparison_state.class_comparison_times(phase.pk))
 
 
 def _class_table_context(
@@ -131,17 +137,17 @@ def _class_table_context(
 ) -> dict[str, Any]:
     everywhere, table = (
         _sorted_table(by_class.class_table(board, some, dimension, metric), query)
-        for some in (board.rows[: by_class.MAX_IN_HEAT_MAP], chosen)
+        for some in (board.rows[: by_class.MAX_HEAT_MAP_ROWS], chosen)
     )
     compared = Evaluation.objects.filter(pk__in=[row.evaluation for row in chosen])
     pending = compared.filter(has_class_intervals=False).values_list("pk", flat=True)
-    leaders = leaders_of(board, dimension, metric).among(
+    leaders = class_leaders_of(board, dimension, metric).among(
         {name.label for name in everywhere.classes} - everywhere.fixed.keys()
     )
     best = leaders.significant
     rows = [row for row in table.systems if isinstance(row, Row)]
 
-    def leads(label: str, row: by_class.System) -> str:
+    def instances_href(label: str, row: by_class.ComparedSystem) -> str:
         assert isinstance(row, Row)
         instances_query = InstancesQuery(
             rules=board.rules, metric=metric, of_class=f"{dimension}:{label}"
@@ -151,7 +157,7 @@ def _class_table_context(
             + instances_query.with_()
         )
 
-    def cell(label: str, row: by_class.System) -> dict[str, Any]:
+    def score_cell(label: str, row: by_class.ComparedSystem) -> dict[str, Any]:
         low, high = table.intervals.get((label, row.evaluation), (None, None))
         return {
             "text": table.text(label, row),
@@ -162,26 +168,26 @@ def _class_table_context(
     return {
         "dimension": dimension,
         "label": dimension_label(dimension),
-        "heat": charts.heat_map(everywhere, best),
+        "heat": charts.class_heat_map(everywhere, best),
         "links": [
-            [leads(name.label, row) for row in everywhere.systems]
+            [instances_href(name.label, row) for row in everywhere.systems]
             for name in everywhere.classes
         ],
-        "bars": charts.system_bars(table),
-        "words": charts.in_words(table),
-        "fixed": charts.fixed_in_words(table),
+        "bars": charts.class_bar_chart(table),
+        "words": charts.class_table_summary(table),
+        "fixed": charts.fixed_classes_text(table),
         "has_intervals": bool(table.intervals),
-        "no_intervals": charts.without_intervals(table, set(pending)),
+        "no_intervals": charts.missing_intervals_text(table, set(pending)),
         "is_compared": leaders.is_known,
         "has_marks": bool(best),
         "has_best": everywhere.higher_is_better is not None,
         "significant": leaders.is_known
-        and charts.significant_in_words(everywhere, best),
-        "min_class_size": secrecy_of(board.phase).min_class_size
+        and charts.significant_leaders_text(everywhere, best),
+        "min_class_size": embargoes_of(board.phase).min_class_size
         if everywhere.hidden
         else 0,
         "heads": [
-            by_class.system_head(
+            by_class.system_column_head(
                 table, row, query.order, query.with_, str(row.submission)
             )
             for row in rows
@@ -191,17 +197,17 @@ def _class_table_context(
                 "label": class_label(name.label),
                 "value": f"{dimension}:{name.label}",
                 "support": name.support,
-                "cells": [cell(name.label, row) for row in table.systems],
+                "cells": [score_cell(name.label, row) for row in table.systems],
             }
             for name in table.lines
         ],
         "over_classes": [shown(table.over_classes(row), table.scale) for row in rows],
         "over_all": [
             # The board's score, unlike the macro average, weights instances equally.
-            shown(cell.value, table.scale, is_infinite=cell.is_infinite)
-            if cell
-            else DASH
-            for cell in (row.scores.get(table.metric) for row in rows)
+            shown(score_cell.value, table.scale, is_infinite=score_cell.is_infinite)
+            if score_cell
+            else EN_DASH
+            for score_cell in (row.scores.get(table.metric) for row in rows)
         ],
     }
 
@@ -217,21 +223,25 @@ def _sorted_table(table: by_class.ClassTable, query: BoardQuery) -> by_class.Cla
         None,
     )
     return (
-        by_class.in_order_of(table, row, is_reversed=query.order.startswith("-"))
+        by_class.sort_classes_by_system(
+            table, row, is_reversed=query.order.startswith("-")
+        )
         if row
         else table
     )
 
 
-def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def label_shares_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that compares how often each label occurs in runs
     and gold.
     """
-    schemes = label_shares.schemes_on(board)
+    schemes = label_shares.label_schemes_on_board(board)
     if not schemes:
         raise Http404(_("No labels of sentences are counted on this board."))
     scheme = query.scheme if query.scheme in schemes else schemes[0]
-    compared = board.of_first_runs.rows[: by_class.MAX_IN_HEAT_MAP]
+    compared = board.with_first_runs_only.rows[: by_class.MAX_HEAT_MAP_ROWS]
     evaluations = Evaluation.objects.select_related("phase__task").in_bulk(
         row.evaluation for row in compared
     )
@@ -241,7 +251,7 @@ def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         if (counts := label_shares.label_counts_of(evaluations[row.evaluation], scheme))
         is not None
     ]
-    hidden = by_class.hidden_on(board, label_shares.DATASET)
+    hidden = by_class.hidden_classes_on_board(board, label_shares.DATASET_DIMENSION)
     datasets = [
         name
         for name in dict.fromkeys(name for _, own in counted for name in own.datasets)
@@ -251,35 +261,38 @@ def discourse(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     named = [(row, own) for row, own in counted if row.submission in query.systems]
     with_labels = [(row, own) for row, own in counted if own.sentences(RUN)]
     drawn = (
-        named[: label_shares.MAX_DRAWN]
-        or (with_labels or counted)[: by_class.CHOSEN_AT_FIRST]
+        named[: label_shares.MAX_RUNS_COLOURED]
+        or (with_labels or counted)[: by_class.DEFAULT_SYSTEM_COUNT]
     )
     wanted = {row.evaluation for row, _ in drawn}
     divergences = _divergence_table(counted, datasets, query.divergence)
     of_gold = [(_("gold"), drawn[0][1], GOLD)] if drawn else []
     of_runs = [(row.system, own, RUN) for row, own in drawn]
-    shares = label_shares.share_part([*of_gold, *of_runs], dataset)
+    shares = label_shares.label_share_chart([*of_gold, *of_runs], dataset)
     return {
         "carried": query.pairs(dataset="", systems=()),
-        "what": str(label_shares.SCHEMES[scheme]),
-        "is_supplied": scheme in label_shares.AS_SUPPLIED,
+        "what": str(label_shares.LABEL_SCHEME_NAMES[scheme]),
+        "is_supplied": scheme in label_shares.SUPPLIED_LABEL_SCHEMES,
         "schemes": query.choices(
-            "scheme", schemes, scheme, lambda name: str(label_shares.SCHEMES[name])
+            "scheme",
+            schemes,
+            scheme,
+            lambda name: str(label_shares.LABEL_SCHEME_NAMES[name]),
         ),
         "forms": query.choices(
             "divergence",
-            DIVERGENCES,
+            DIVERGENCE_LABELS,
             query.divergence,
-            lambda form: str(DIVERGENCES[form]),
+            lambda form: str(DIVERGENCE_LABELS[form]),
         ),
         "datasets": query.choices(
             "dataset", ["", *datasets], dataset, lambda name: name or _("all together")
         ),
         "dataset": dataset,
         "systems": [(row, row.evaluation in wanted) for row, _ in counted],
-        "most": label_shares.MAX_DRAWN,
+        "most": label_shares.MAX_RUNS_COLOURED,
         "is_published": query.divergence == PUBLISHED,
-        "left_out": max(0, len(board.rows) - by_class.MAX_IN_HEAT_MAP),
+        "left_out": max(0, len(board.rows) - by_class.MAX_HEAT_MAP_ROWS),
         **divergences,
         **shares,
         "figures": {"divergences": divergences["heat"], "label-shares": shares["bars"]},
@@ -300,7 +313,7 @@ def _divergence_table(
     lines = [
         {
             "system": row.system,
-            "labelled": label_shares.sources_in_words(own, "run"),
+            "labelled": label_shares.label_sources_text(own, "run"),
             "cells": [shown(value) for value in line],
         }
         for (row, own), line in zip(counted, values, strict=True)
@@ -308,10 +321,10 @@ def _divergence_table(
     return {
         "heads": datasets,
         "lines": lines,
-        "gold_labelled": label_shares.sources_in_words(counted[0][1], "gold")
+        "gold_labelled": label_shares.label_sources_text(counted[0][1], "gold")
         if counted
         else "",
-        "heat": label_shares.divergence_map(
+        "heat": label_shares.divergence_heat_map(
             [row.system for row, _ in counted], datasets, values
         ),
     }
@@ -323,24 +336,24 @@ def thresholds(request: HttpRequest, phase: Phase) -> Answer:
     see.
     """
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(
+    board = requested_board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)
     )
-    sweeps = charts.sweeps_of(
+    sweeps = charts.baseline_sweeps_of(
         board, dict(built_in_runs(phase).values_list("pk", "built_in"))
     )
     if not sweeps:
         raise Http404(_("No baseline of this task has a threshold."))
     context = {
-        **place_of(phase),
+        **phase_context(phase),
         "board": board,
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
         "sweeps": [
-            (sweep, charts.sweep_in_words(sweep) if sweep.points else "")
+            (sweep, charts.best_sweep_value_text(sweep) if sweep.points else "")
             for sweep in sweeps
         ],
         "figures": {
-            f"sweep-chart-{position}": charts.sweep_chart(sweep)
+            f"sweep-chart-{position}": charts.baseline_sweep_chart(sweep)
             for position, sweep in enumerate(sweeps, start=1)
             if sweep.points
         },
@@ -362,7 +375,7 @@ def transfer(request: HttpRequest, phase: Phase) -> Answer:
     The page uses only runs and run cards that the user may see.
     """
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(
+    board = requested_board_with_scores(
         phase, request.user, query, audience_of(phase, request.user)
     )
     matrix = by_class.transfer_table(board, query.metric)
@@ -376,5 +389,5 @@ def transfer(request: HttpRequest, phase: Phase) -> Answer:
         ),
         "metric_label": metric_label(matrix["metric"]),
         "matrix": matrix,
-        "printed": printed_transfers(phase.task),
+        "printed": printed_transfer_tables(phase.task),
     }

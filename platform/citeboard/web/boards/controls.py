@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.query import Choice
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.core.query import LinkedChoice
+from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.results.board import comparisons
 from scoring.results.board.query import RANK
-from scoring.results.board.table import orders_in_words
+from scoring.results.board.table import order_names
 from tasks.models import Submission
 
-BY = {
+RANKING_WAY_LABELS = {
     comparisons.VALUE: gettext_lazy("value"),
     comparisons.SIGNIFICANCE: gettext_lazy("significance"),
 }
 
 
-class Switch(NamedTuple):
+class CheckBox(NamedTuple):
     """A check box of the table's form, which sends ``value`` as the parameter ``name``."""
 
     name: str
@@ -29,13 +29,13 @@ class Switch(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Controls:
+class TableControls:
     """The options of the form that adjusts the table of a board.
 
     Users share cached boards, so the options of the form must not depend on the user.
     """
 
-    query: PageQuery
+    query: BoardPageParameters
     rules: str | None
     rules_offered: Sequence[str]
     judge: str
@@ -48,44 +48,47 @@ class Controls:
     heads: Sequence[tuple[str, str]]
 
     @property
-    def rule_sets(self) -> list[Choice]:
+    def rule_sets(self) -> list[LinkedChoice]:
         return self.query.choices("rules", self.rules_offered, self.rules)
 
     @property
-    def judges(self) -> list[Choice]:
+    def judges(self) -> list[LinkedChoice]:
         return self.query.choices("judge", self.judges_offered, self.judge)
 
     @property
-    def ways(self) -> list[Choice]:
+    def ways(self) -> list[LinkedChoice]:
         return self.query.choices(
-            "by", comparisons.WAYS, self.query.by, lambda way: str(BY[way])
+            "by",
+            comparisons.RANKING_METHODS,
+            self.query.by,
+            lambda way: str(RANKING_WAY_LABELS[way]),
         )
 
     @property
-    def sorts(self) -> list[Choice]:
+    def sorts(self) -> list[LinkedChoice]:
         labels = {}
         for name, label in self.heads:
-            forwards, backwards = orders_in_words(name)
+            forwards, backwards = order_names(name)
             labels[name] = f"{label}, {forwards}"
             labels[f"-{name}"] = f"{label}, {backwards}"
         return self.query.choices("sort", labels, self.query.sort, labels.__getitem__)
 
     @property
-    def switches(self) -> list[Switch]:
+    def switches(self) -> list[CheckBox]:
         query, kinds = self.query, self.kinds
         switches = []
         if self.has_more_columns:
             label = _("All %(number)s columns") % {"number": self.columns}
-            switches.append(Switch("columns", "all", query.all_columns, label))
+            switches.append(CheckBox("columns", "all", query.all_columns, label))
         if Submission.Kind.BASELINE in kinds:
             label = _("Hide %(label)s") % {"label": _("baselines")}
-            switches.append(Switch("baselines", "no", not query.baselines, label))
+            switches.append(CheckBox("baselines", "no", not query.baselines, label))
         if Submission.Kind.HUMAN in kinds:
             label = _("Hide %(label)s") % {"label": _("the human line")}
-            switches.append(Switch("human", "no", not query.human, label))
+            switches.append(CheckBox("human", "no", not query.human, label))
         for name, words in self.marks:
             label = _("Hide %(label)s") % {"label": words}
-            switches.append(Switch("without", name, name in query.without, label))
+            switches.append(CheckBox("without", name, name in query.without, label))
         return switches
 
     @property

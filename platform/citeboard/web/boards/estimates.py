@@ -6,42 +6,47 @@ from django.http import Http404, HttpRequest
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.api import readable_anywhere
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.core.api import allow_any_origin
+from citeboard.web.boards.page_query import BoardPageParameters
 from citeboard.web.pages import Answer, phase_readers
 from scoring.exchange.results import content_type_of
 from scoring.results.board import cache
 from scoring.results.board.estimates import (
     EstimatedMeasure,
-    Estimates,
-    Line,
-    estimates_for,
+    PublishedEstimates,
+    ScoreEstimate,
+    published_estimates_for,
 )
 from scoring.results.board.formatting import interval, metric_label, shown
-from scoring.results.board.query import board_with_scores
+from scoring.results.board.query import requested_board_with_scores
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import audience_of
 from tasks.models import Phase
 
-#: TOO_FEW maps the reason for a missing estimate in the database to a sentence.
-TOO_FEW = {
+#: TOO_FEW_LABELS_MESSAGE maps the reason for a missing estimate in the database to a sentence.
+TOO_FEW_LABELS_MESSAGE = {
     "topics": gettext_lazy("too few topics"),
     "labels": gettext_lazy("too few labels"),
     "labels of a kind": gettext_lazy("too few labels of one kind"),
 }
-FORMS = {"json": Estimates.as_json, "csv": Estimates.as_csv}
+ESTIMATE_FILE_WRITERS = {
+    "json": PublishedEstimates.as_json,
+    "csv": PublishedEstimates.as_csv,
+}
 
 
-def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def estimates_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab with estimated scores.
 
     The estimates combine the judge's labels with people's labels of a sample.
     """
-    found = estimates_for(board)
+    found = published_estimates_for(board)
     if found is None:
         raise Http404(_("No estimated scores are published of this board."))
     return {
-        "measures": shown_estimates(found),
+        "measures": estimates_context(found),
         "labels": found.sheet.labels,
         "of": found.sheet.get_of_display(),
         "season": board.phase.task.season,
@@ -50,7 +55,7 @@ def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
+def estimates_context(found: PublishedEstimates) -> list[dict[str, Any]]:
     return [
         {
             "label": metric_label(measure.column.metric),
@@ -65,7 +70,7 @@ def shown_estimates(found: Estimates) -> list[dict[str, Any]]:
     ]
 
 
-def _estimate_csv_row(measure: EstimatedMeasure, line: Line) -> dict[str, Any]:
+def _estimate_csv_row(measure: EstimatedMeasure, line: ScoreEstimate) -> dict[str, Any]:
     facts, scale = line.facts, measure.column.scale
     worth = facts["worth"]
     return {
@@ -79,30 +84,32 @@ def _estimate_csv_row(measure: EstimatedMeasure, line: Line) -> dict[str, Any]:
         else "",
         "labels": facts["labels"],
         "worth": "" if worth is None else f"{worth:.0f}",
-        "too_few": TOO_FEW.get(facts.get("too_few", ""), ""),
+        "too_few": TOO_FEW_LABELS_MESSAGE.get(facts.get("too_few", ""), ""),
     }
 
 
-@readable_anywhere
+@allow_any_origin
 @phase_readers.page()
 def estimates_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     """Return the estimated scores of a board as JSON or CSV."""
     audience, viewer = audience_of(phase, request.user), request.user
-    query = PageQuery.of(request.GET)
+    query = BoardPageParameters.of(request.GET)
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-estimates.{form}"
 
-    def body() -> str:
-        found = estimates_for(board_with_scores(phase, viewer, query, audience))
+    def render_estimates_file() -> str:
+        found = published_estimates_for(
+            requested_board_with_scores(phase, viewer, query, audience)
+        )
         if found is None:
             raise Http404(_("No estimated scores are published of this board."))
-        return FORMS[form](found)
+        return ESTIMATE_FILE_WRITERS[form](found)
 
-    response = cache.phase_page(
+    response = cache.cached_phase_page(
         request,
         phase,
         audience,
         query,
-        body,
+        render_estimates_file,
         f"estimates.{form}",
         content_type=content_type_of(name),
     )

@@ -14,30 +14,39 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
-from citeboard.core.api import readable_anywhere
-from citeboard.core.instants import written_day
-from citeboard.core.words import sentence
+from citeboard.core.api import allow_any_origin
+from citeboard.core.instants import format_day
+from citeboard.core.words import as_sentence
 from citeboard.web.pages import (
     Answer,
-    attachment,
+    download_response,
     phase_readers,
     season_readers,
     task_readers,
 )
 from scoring.exchange.citations import (
     Citation,
-    of_paper,
-    of_run,
-    of_season,
-    of_snapshot,
-    of_task,
+    cite_paper,
+    cite_run,
+    cite_season,
+    cite_snapshot,
+    cite_task,
 )
-from scoring.exchange.figure_files import converted, file_forms
-from scoring.exchange.formats import as_file, as_hugging_face, badge, board_file
-from scoring.exchange.results import Results
-from scoring.figures.share_card import CardRow, share_card
-from scoring.human.data_sheet import as_json, as_markdown, sections
-from scoring.models import CitedTooOften, Paper, Sheet, Snapshot
+from scoring.exchange.figure_files import convert_svg, image_formats
+from scoring.exchange.formats import (
+    board_as_hugging_face,
+    board_download_response,
+    board_file_response,
+    render_rank_badge,
+)
+from scoring.exchange.results import ExportedResults
+from scoring.figures.share_card import CardRow, draw_share_card
+from scoring.human.data_sheet import (
+    answered_sections,
+    data_sheet_as_json,
+    data_sheet_as_markdown,
+)
+from scoring.models import Paper, Sheet, Snapshot, SnapshotLimitReached
 from scoring.results.board import (
     confirming,
     differences,
@@ -46,31 +55,35 @@ from scoring.results.board import (
     human_columns,
     public_results,
 )
-from scoring.results.board.cache import SECONDS, digest_of, phase_page
-from scoring.results.board.leaders import leaders_of
+from scoring.results.board.cache import CACHE_SECONDS, cached_phase_page, digest_of
+from scoring.results.board.leaders import class_leaders_of
 from scoring.results.board.query import (
     BoardQuery,
-    TableChoice,
-    board_with_scores,
-    chosen_rows,
+    LatexTableQuery,
+    requested_board_with_scores,
+    select_and_sort_rows,
 )
-from scoring.results.board.snapshots import keep, keep_cited, snapshot_for
+from scoring.results.board.snapshots import (
+    readable_snapshot,
+    save_cited_snapshot,
+    save_snapshot,
+)
 from scoring.results.board.standings import (
     Board,
     Row,
-    cached_standings,
-    standing_of,
+    board_and_row_of_run,
+    cached_board,
 )
 from scoring.results.board.visibility import (
     Audience,
     Visibility,
     audience_of,
-    frozen_at,
+    freeze_time_for,
     shows_teams,
     visibility_of,
 )
-from scoring.results.comparison.contenders import SeveralQuery
-from tasks.gold.secrecy import looked_up
+from scoring.results.comparison.contenders import SeveralRunsQuery
+from tasks.gold.secrecy import with_embargoes
 from tasks.models import (
     Phase,
     Registration,
@@ -83,80 +96,86 @@ from tasks.models import (
 from tasks.seasons.access import phase_for, season_for
 
 
-@readable_anywhere
+@allow_any_origin
 @require_safe
 def board_export(
     request: HttpRequest, season: str, task: str, phase: str, suffix: str
 ) -> HttpResponse:
     board, rows = _board_and_rows(request, season, task, phase)
-    return board_file(Results(board, rows, TableChoice.of(request.GET)), suffix)
+    return board_file_response(
+        ExportedResults(board, rows, LatexTableQuery.of(request.GET)), suffix
+    )
 
 
-CLASSES = {"csv": exports.classes_csv, "json": exports.classes_json}
+CLASS_SCORE_WRITERS = {"csv": exports.classes_csv, "json": exports.classes_json}
 
 
-@readable_anywhere
+@allow_any_origin
 @require_safe
 def classes_file(
     request: HttpRequest, season: str, task: str, phase: str, form: str
 ) -> HttpResponse:
-    board = _with_systems(request, season, task, phase)
-    return as_file(CLASSES[form](board), board, f"classes.{form}")
+    board = _board_of_first_runs(request, season, task, phase)
+    return board_download_response(
+        CLASS_SCORE_WRITERS[form](board), board, f"classes.{form}"
+    )
 
 
 @require_safe
-def classes_tex(
+def export_class_tables_as_latex(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the table of scores by class in LaTeX, for the same query parameters as
     the page.
     """
-    board = _with_systems(request, season, task, phase)
+    board = _board_of_first_runs(request, season, task, phase)
     query = BoardQuery.of(request.GET)
-    dimension, metric = differences.shown_classes(board, query)
+    dimension, metric = differences.select_dimension_and_metric(board, query)
     if not metric:
         raise Http404(_("No run has been scored by class yet."))
-    chosen = differences.chosen_systems(board, query.systems)
+    chosen = differences.select_board_rows(board, query.systems)
     wanted = [dimension]
-    if query.dimension == differences.EVERY:
+    if query.dimension == differences.ALL_DIMENSIONS:
         wanted = [
             own
             for own in differences.offered_dimensions(board)
-            if metric in differences.metrics_of(board, own)
+            if metric in differences.class_metrics_of(board, own)
         ]
-    choice = TableChoice.of(request.GET)
+    choice = LatexTableQuery.of(request.GET)
     tables = [
         exports.classes_latex(
             board,
             differences.class_table(board, chosen, own, metric),
-            leaders_of(board, own, metric).significant,
+            class_leaders_of(board, own, metric).significant,
             choice,
         )
         for own in wanted
     ]
     name = "classes.tex" if len(tables) > 1 else f"{wanted[0]}.tex"
-    return as_file("\n".join(tables), board, name)
+    return board_download_response("\n".join(tables), board, name)
 
 
 @require_safe
-def board_hugging_face(
+def export_for_hugging_face(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the results of a board in the format of the Hugging Face Hub.
 
     `?dataset=OWNER/NAME` sets the benchmark.
     """
-    results = Results(
-        *_board_and_rows(request, season, task, phase), TableChoice.of(request.GET)
+    results = ExportedResults(
+        *_board_and_rows(request, season, task, phase), LatexTableQuery.of(request.GET)
     )
     dataset = request.GET.get("dataset", "")
-    if dataset and not re.fullmatch(seasons.HUB_DATASET, dataset):
+    if dataset and not re.fullmatch(seasons.HUB_DATASET_PATTERN, dataset):
         raise BadRequest(
             _(
                 "A data set of the Hub is named by its owner and name, such as owner/name."
             )
         )
-    return as_file(as_hugging_face(results, dataset), results.board, "hugging-face.zip")
+    return board_download_response(
+        board_as_hugging_face(results, dataset), results.board, "hugging-face.zip"
+    )
 
 
 def _board_and_rows(
@@ -164,22 +183,24 @@ def _board_and_rows(
 ) -> tuple[Board, list[Row]]:
     found = phase_for(request.user, season, task, phase)
     query = BoardQuery.of(request.GET)
-    board = board_with_scores(
+    board = requested_board_with_scores(
         found, request.user, query, audience_of(found, request.user)
     )
-    return board, chosen_rows(board, query)
+    return board, select_and_sort_rows(board, query)
 
 
-def _with_systems(request: HttpRequest, season: str, task: str, phase: str) -> Board:
+def _board_of_first_runs(
+    request: HttpRequest, season: str, task: str, phase: str
+) -> Board:
     board, _rows = _board_and_rows(request, season, task, phase)
-    board = board.of_first_runs
+    board = board.with_first_runs_only
     return replace(board, rows=board.systems)
 
 
-SVG = "image/svg+xml"
+SVG_CONTENT_TYPE = "image/svg+xml"
 
 
-@readable_anywhere
+@allow_any_origin
 @phase_readers.page()
 def team_badge(
     request: HttpRequest, phase: Phase, slug: str, system: str = ""
@@ -193,36 +214,45 @@ def team_badge(
         Registration.objects.approved(), season=phase.task.season_id, team__slug=slug
     )
 
-    def body() -> str:
-        board = cached_standings(phase, None, audience=Audience.PUBLIC)
+    def render_badge() -> str:
+        board = cached_board(phase, None, audience=Audience.PUBLIC)
         own = [
             row
             for row in board.rows
             if row.team_slug == slug
             and system in ("", public_results.system_slug(row.system))
         ]
-        return badge(board, next((row for row in own if row.rank is not None), None))
+        return render_rank_badge(
+            board, next((row for row in own if row.rank is not None), None)
+        )
 
-    return phase_page(
-        request, phase, Audience.PUBLIC, (slug, system), body, content_type=SVG
+    return cached_phase_page(
+        request,
+        phase,
+        Audience.PUBLIC,
+        (slug, system),
+        render_badge,
+        content_type=SVG_CONTENT_TYPE,
     )
 
 
-FORMS = {"md": as_markdown, "json": as_json}
+DATA_SHEET_WRITERS = {"md": data_sheet_as_markdown, "json": data_sheet_as_json}
 
 
 @phase_readers.page("boards/data_sheet.html")
 def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
     return {
-        "sections": sections(_published_sheet_or_404(request, phase)),
-        "forms": list(FORMS),
+        "sections": answered_sections(_published_sheet_or_404(request, phase)),
+        "forms": list(DATA_SHEET_WRITERS),
     }
 
 
 @phase_readers.page()
 def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
-    return attachment(FORMS[form](_published_sheet_or_404(request, phase)), name)
+    return download_response(
+        DATA_SHEET_WRITERS[form](_published_sheet_or_404(request, phase)), name
+    )
 
 
 def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
@@ -231,7 +261,9 @@ def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
     Raises Http404 if the phase has no published sheet or the user may not see scores.
     """
     audience = audience_of(phase, request.user)
-    sheet = human_columns.published_sheet(phase, frozen_at(phase, audience))
+    sheet = human_columns.newest_published_rating_sheet(
+        phase, freeze_time_for(phase, audience)
+    )
     if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
         raise Http404(_("No human evaluation stands on this board."))
     return sheet
@@ -242,12 +274,12 @@ def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
 def cite(request: HttpRequest, phase: Phase) -> Answer:
     """Store a snapshot of the requested board and redirect to the snapshot's URL."""
     query, audience = BoardQuery.of(request.GET), audience_of(phase, request.user)
-    board = board_with_scores(phase, request.user, query, audience)
+    board = requested_board_with_scores(phase, request.user, query, audience)
     address = (phase.task.season.slug, phase.task.slug, phase.slug)
     try:
-        stored = keep(board, Snapshot.Occasion.CITED)
-    except CitedTooOften as refused:
-        messages.error(request, sentence(refused))
+        stored = save_snapshot(board, Snapshot.Occasion.CITED)
+    except SnapshotLimitReached as refused:
+        messages.error(request, as_sentence(refused))
         return redirect("board", *address)
     if stored is None:
         raise Http404(_("Nothing stands on this board that could be cited."))
@@ -256,7 +288,7 @@ def cite(request: HttpRequest, phase: Phase) -> Answer:
 
 @phase_readers.page("boards/snapshot.html")
 def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    stored = kept_at(request, phase, digest)
+    stored = snapshot_or_404(request, phase, digest)
     content = stored.content
     # The file of the board omits columns without any number.
     columns = [
@@ -270,10 +302,10 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     ]
     return {
         "kept": stored,
-        "errata": confirming.errata_for(
+        "errata": confirming.visible_errata(
             phase, audience_of(phase, request.user), stored.created_at
         ),
-        "citation": of_snapshot(stored),
+        "citation": cite_snapshot(stored),
         "heads": [formatting.metric_label(column["metric"]) for column in columns],
         "keys": [column["key"] for column in columns],
         "lines": [
@@ -283,23 +315,23 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     }
 
 
-@readable_anywhere
+@allow_any_origin
 @phase_readers.page()
 def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     """Return a snapshot of a board as JSON. The digest in the URL covers exactly the
     bytes of the snapshot.
     """
-    stored = kept_at(request, phase, digest)
-    return attachment(stored.text, f"board-{stored.short}.json")
+    stored = snapshot_or_404(request, phase, digest)
+    return download_response(stored.text, f"board-{stored.short}.json")
 
 
-def kept_at(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
+def snapshot_or_404(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
     """Return a snapshot of a board by its digest.
 
     Raises Http404 if the snapshot does not exist, or if it shows more than the user may
     see.
     """
-    stored = snapshot_for(request.user, phase, digest)
+    stored = readable_snapshot(request.user, phase, digest)
     if stored is None:
         raise Http404(_("No board is kept at this address, or it is not published."))
     return stored
@@ -333,7 +365,9 @@ def _results_csv_row(
         ),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
-        "marks": [words for _, words in run_cards.marks_of(row.get("card", {}))],
+        "marks": [
+            words for _, words in run_cards.warning_labels_of_card(row.get("card", {}))
+        ],
         "is_team": competes and row["kind"] != Submission.Kind.CONTRASTIVE,
         "numbers": numbers,
     }
@@ -341,25 +375,25 @@ def _results_csv_row(
 
 @season_readers.page()
 def season_bib(request: HttpRequest, season: Season) -> Answer:
-    return _bibtex_response(of_season(season))
+    return _bibtex_response(cite_season(season))
 
 
 @task_readers.page()
 def task_bib(request: HttpRequest, task: Task) -> Answer:
-    return _bibtex_response(of_task(task))
+    return _bibtex_response(cite_task(task))
 
 
 @phase_readers.page()
 def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
-    its_place = standing_of(phase, request.user, submission)
+    its_place = board_and_row_of_run(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
     return _bibtex_response(
-        of_run(
+        cite_run(
             board,
             row,
-            keep_cited(board),
+            save_cited_snapshot(board),
             confirmation=confirming.confirmation_of(board),
         )
     )
@@ -367,12 +401,12 @@ def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 @phase_readers.page()
 def snapshot_bib(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    return _bibtex_response(of_snapshot(kept_at(request, phase, digest)))
+    return _bibtex_response(cite_snapshot(snapshot_or_404(request, phase, digest)))
 
 
 @require_safe
-def paper_bib(request: HttpRequest, key: str) -> HttpResponse:
-    return _bibtex_response(of_paper(get_object_or_404(Paper, key=key)))
+def download_paper_bibtex(request: HttpRequest, key: str) -> HttpResponse:
+    return _bibtex_response(cite_paper(get_object_or_404(Paper, key=key)))
 
 
 def _bibtex_response(citation: Citation) -> HttpResponse:
@@ -382,30 +416,30 @@ def _bibtex_response(citation: Citation) -> HttpResponse:
 
 
 @require_safe
-def board_card(
+def show_board_preview_image(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the preview image of a board. If the query names one or two runs, the
     preview image shows these runs.
     """
     found = phase_for(None, season, task, phase)
-    runs = SeveralQuery.of(request.GET).runs
+    runs = SeveralRunsQuery.of(request.GET).runs
     places = (
-        public_results.public_places(found, runs)
+        public_results.public_placings_of_runs(found, runs)
         if runs
-        else public_results.public_top(found)
+        else public_results.top_public_placings(found)
     )
     metric = next((place.metric for place in places if place.metric), "")
     heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
-    foot = f"{settings.BASE_URL}, {written_day(now())}"
+    foot = f"{settings.BASE_URL}, {format_day(now())}"
     verdict = None if runs else public_results.public_verdict(found)
     return _png_response(
-        share_card(
+        draw_share_card(
             found.task.title,
             facts,
             heading,
-            [_card_row(place) for place in places],
+            [_preview_image_row(place) for place in places],
             foot,
             verdict.text if verdict else "",
         )
@@ -413,12 +447,12 @@ def board_card(
 
 
 @require_safe
-def season_card(request: HttpRequest, season: str) -> HttpResponse:
+def show_season_preview_image(request: HttpRequest, season: str) -> HttpResponse:
     """Return the preview image of a season. The preview image of a season shows the
     first row of each public board.
     """
     found = season_for(None, season)
-    phases = looked_up(
+    phases = with_embargoes(
         Phase.objects.filter(task__season=found).select_related("task__season")
     )
     rows = [
@@ -426,18 +460,18 @@ def season_card(request: HttpRequest, season: str) -> HttpResponse:
             rank="",
             name=f"{phase.task.title}, {phase.title}",
             beside=" ".join([place.system, place.team or ""]).strip(),
-            text=_card_row(place).text,
+            text=_preview_image_row(place).text,
         )
         for phase in phases
         for place in public_results.public_first_places(phase)[:1]
     ]
     facts, heading = _("Shared tasks on citations"), _("First on its boards")
     return _png_response(
-        share_card(found.title, facts, heading, rows, settings.BASE_URL)
+        draw_share_card(found.title, facts, heading, rows, settings.BASE_URL)
     )
 
 
-def _card_row(place: public_results.Placing) -> CardRow:
+def _preview_image_row(place: public_results.PublicPlacing) -> CardRow:
     return CardRow(
         rank=place.ranks,
         name=place.system,
@@ -451,11 +485,11 @@ def _card_row(place: public_results.Placing) -> CardRow:
 
 
 def _png_response(svg: str) -> HttpResponse:
-    if "png" not in file_forms():
+    if "png" not in image_formats():
         raise Http404(_("Pictures cannot be made here."))
     key = f"share-card:{digest_of(svg)}"
     picture = caches["pages"].get_or_set(
-        key, lambda: converted(svg.encode(), "png", scale=1.0), SECONDS
+        key, lambda: convert_svg(svg.encode(), "png", scale=1.0), CACHE_SECONDS
     )
     response = HttpResponse(picture, content_type="image/png")
     response["Cache-Control"] = "public, max-age=600"

@@ -8,12 +8,12 @@ from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from citeboard.web.boards.judges import agreement_context
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.boards.page_query import BoardPageParameters
 from citeboard.web.pages import Answer, phase_readers
-from scoring.results.board.formatting import metric_label, shown, with_interval
+from scoring.results.board.formatting import metric_label, score_with_interval, shown
 from scoring.results.board.judge_facts import JudgeOfBoard, judge_of_board
-from scoring.results.board.people_and_judge import PeopleAndJudge
-from scoring.results.board.query import board_with_scores
+from scoring.results.board.people_and_judge import PeopleJudgeComparison
+from scoring.results.board.query import requested_board_with_scores
 from scoring.results.board.visibility import audience_of
 from scoring.stats.confusion import Confusion
 from tasks.models import Phase
@@ -24,8 +24,11 @@ def judge(request: HttpRequest, phase: Phase) -> Answer:
     """Show a judge of a board, with the judge's agreement with others. The parameter
     `judge` is the name of a judge, by default of the first judge.
     """
-    query, audience = PageQuery.of(request.GET), audience_of(phase, request.user)
-    board = board_with_scores(phase, request.user, query, audience)
+    query, audience = (
+        BoardPageParameters.of(request.GET),
+        audience_of(phase, request.user),
+    )
+    board = requested_board_with_scores(phase, request.user, query, audience)
     found = judge_of_board(board, request.user)
     if found is None:
         raise Http404(_("No judge decides this board."))
@@ -45,17 +48,19 @@ def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
             for measure in found.estimated
             if measure.agreement is not None
         ],
-        "labels": _labels_context(found.with_people) if found.with_people else None,
+        "labels": _label_agreement_context(found.with_people)
+        if found.with_people
+        else None,
     }
 
 
-def _labels_context(found: PeopleAndJudge) -> dict[str, Any]:
+def _label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:
     confusion = found.confusion
     interval = found.interval
     return {
         "judgements": confusion.judgements,
         "same": confusion.same,
-        "kappa": with_interval(found.kappa, interval),
+        "kappa": score_with_interval(found.kappa, interval),
         "has_kappa": found.kappa is not None,
         "names": confusion.labels,
         "rows": [
@@ -65,12 +70,12 @@ def _labels_context(found: PeopleAndJudge) -> dict[str, Any]:
             )
         ],
         "parts": [
-            {"system": "", "lines": _lines_by_label(confusion)},
+            {"system": "", "lines": _sensitivity_by_label(confusion)},
             *(
                 {
                     "system": system.row.system,
                     "team": system.row.team,
-                    "lines": _lines_by_label(system.confusion),
+                    "lines": _sensitivity_by_label(system.confusion),
                 }
                 for system in found.systems
             ),
@@ -78,7 +83,7 @@ def _labels_context(found: PeopleAndJudge) -> dict[str, Any]:
     }
 
 
-def _lines_by_label(confusion: Confusion) -> list[dict[str, Any]]:
+def _sensitivity_by_label(confusion: Confusion) -> list[dict[str, Any]]:
     return [
         {
             "label": label,

@@ -6,12 +6,12 @@ from typing import Any
 from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.results.board.formatting import (
     interval,
     metric_label,
+    score_with_interval,
     shown,
-    with_interval,
 )
 from scoring.results.board.judges import (
     ALL_TIED,
@@ -20,13 +20,13 @@ from scoring.results.board.judges import (
     ONE_LABEL,
     PART_WITHHELD,
     SEVERAL_KINDS,
-    Agreement,
+    JudgeAgreement,
     JudgedView,
-    judges_of,
+    visible_judges_of,
 )
 from scoring.results.board.standings import Board, Row
 
-WHY_NOT = {
+UNDEFINED_REASON_TEXTS = {
     FEW_SYSTEMS: gettext_lazy("fewer than three systems"),
     ALL_TIED: gettext_lazy("all systems of one judge are equal"),
     PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
@@ -36,11 +36,13 @@ WHY_NOT = {
 }
 
 
-def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def judges_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the ranks of systems under each judge, rank correlations, and the judges'
     agreement on pairs.
     """
-    found = judges_of(board, viewer)
+    found = visible_judges_of(board, viewer)
     if found is None:
         raise Http404(_("This board has one judge."))
     ranking = found.first.ranking
@@ -52,7 +54,7 @@ def of_board(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def _judge_view_context(view: JudgedView, query: PageQuery) -> dict[str, Any]:
+def _judge_view_context(view: JudgedView, query: BoardPageParameters) -> dict[str, Any]:
     correlation = view.correlation
     return {
         "judge": view.judge,
@@ -60,20 +62,20 @@ def _judge_view_context(view: JudgedView, query: PageQuery) -> dict[str, Any]:
         "tau": "" if math.isnan(correlation.value) else shown(correlation.value),
         "ends": interval(correlation.low, correlation.high),
         "systems": correlation.n,
-        "why_no_tau": WHY_NOT.get(view.why_no_correlation, ""),
+        "why_no_tau": UNDEFINED_REASON_TEXTS.get(view.why_no_correlation, ""),
         "missing": len(view.standings) - correlation.n,
         **agreement_context(view.agreement),
     }
 
 
-def agreement_context(agreement: Agreement) -> dict[str, Any]:
+def agreement_context(agreement: JudgeAgreement) -> dict[str, Any]:
     return {
         "pairs": agreement.pairs,
         "share": "" if agreement.share is None else shown(agreement.share),
         "kappa": ""
         if agreement.kappa is None
-        else with_interval(agreement.kappa, agreement.interval),
-        "why_no_kappa": WHY_NOT.get(agreement.reason, ""),
+        else score_with_interval(agreement.kappa, agreement.interval),
+        "why_no_kappa": UNDEFINED_REASON_TEXTS.get(agreement.reason, ""),
     }
 
 

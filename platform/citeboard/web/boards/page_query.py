@@ -5,13 +5,13 @@ from dataclasses import dataclass, fields
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from citeboard.core.query import number_from, switch_from, text_from
+from citeboard.core.query import number_parameter, switch_parameter, text_parameter
 from scoring.results.board import label_shares
 from scoring.results.board.query import BoardQuery
 
-FIRST_TAB = "notes"
-CLASSES = "classes"
-OF_TABS = (
+DEFAULT_TAB = "notes"
+CLASSES_TAB = "classes"
+SINGLE_TAB_PARAMETERS = (
     "dimension",
     "metric",
     "systems",
@@ -26,13 +26,13 @@ OF_TABS = (
 #: The divergence compares the labels of a system with the gold (the reference answers).
 #: The divergence is computed separately for each data set, or with a published formula.
 OWN, PUBLISHED = "own", "published"
-DIVERGENCES = {
+DIVERGENCE_LABELS = {
     OWN: gettext_lazy("each data set by itself"),
     PUBLISHED: gettext_lazy("the published form"),
 }
 
 
-FILES: dict[str, str | Promise] = {
+BOARD_FILE_LABELS: dict[str, str | Promise] = {
     "board.csv": "CSV",
     "board.xlsx": "XLSX",
     "board.json": "JSON",
@@ -46,23 +46,23 @@ FILES: dict[str, str | Promise] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageQuery(BoardQuery):
+class BoardPageParameters(BoardQuery):
     """The query parameters of a board's page.
 
-    ``view`` is the name of a tab in `tabs.TABS`. `OF_TABS` contains the parameters that
+    ``view`` is the name of a tab in `tabs.TABS`. `SINGLE_TAB_PARAMETERS` contains the parameters that
     belong to a single tab and not to the table. ``table`` is the number of a published
     table, starting at 1.
     """
 
-    view: str = text_from("view", default=FIRST_TAB)
-    adjusts: bool = switch_from("adjust", "yes", default=False)
-    cost: str = text_from("cost")
-    criterion: str = text_from("criterion")
-    table: int | None = number_from("table", default=1)
-    scheme: str = text_from("labels", choices=label_shares.SCHEMES)
-    divergence: str = text_from("form", default=OWN, choices=DIVERGENCES)
-    dataset: str = text_from("dataset")
-    file: str = text_from("file", choices=FILES)
+    view: str = text_parameter("view", default=DEFAULT_TAB)
+    adjusts: bool = switch_parameter("adjust", "yes", default=False)
+    cost: str = text_parameter("cost")
+    criterion: str = text_parameter("criterion")
+    table: int | None = number_parameter("table", default=1)
+    scheme: str = text_parameter("labels", choices=label_shares.LABEL_SCHEME_NAMES)
+    divergence: str = text_parameter("form", default=OWN, choices=DIVERGENCE_LABELS)
+    dataset: str = text_parameter("dataset")
+    file: str = text_parameter("file", choices=BOARD_FILE_LABELS)
 
     @property
     def tab(self) -> str:
@@ -72,7 +72,7 @@ class PageQuery(BoardQuery):
         parameters of this tab.
         """
         chooses = self.dimension or self.metric or self.systems or self.order
-        return CLASSES if chooses and self.view == FIRST_TAB else self.view
+        return CLASSES_TAB if chooses and self.view == DEFAULT_TAB else self.view
 
     def of_tab(self, name: str) -> str:
         """Return the query string that links to a tab, without parameters of other
@@ -81,7 +81,9 @@ class PageQuery(BoardQuery):
         if name == self.tab:
             return self.with_(view=name)
         defaults = {
-            field.name: field.default for field in fields(self) if field.name in OF_TABS
+            field.name: field.default
+            for field in fields(self)
+            if field.name in SINGLE_TAB_PARAMETERS
         }
         return self.with_(**{**defaults, "view": name})
 
@@ -90,5 +92,5 @@ class PageQuery(BoardQuery):
         """Return the query string that links to files of a board and to pages without
         tabs.
         """
-        choices = self.with_(view=FIRST_TAB, adjusts=False, file="")
+        choices = self.with_(view=DEFAULT_TAB, adjusts=False, file="")
         return choices.removesuffix("?")

@@ -7,9 +7,13 @@ from typing import Any
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from citeboard.web.boards.page_query import PageQuery
+from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.figures import Axis, Dots, Measured, Series
-from scoring.human.metric_correlation import judged, lines, rated
+from scoring.human.metric_correlation import (
+    lines,
+    mean_judgements_by_text,
+    mean_ratings_by_text,
+)
 from scoring.models import Evaluation, JudgedRun
 from scoring.results.board import (
     differences,
@@ -20,26 +24,32 @@ from scoring.results.board import (
 )
 from scoring.results.board.charts import (
     best_so_far,
-    history,
-    one_against_another,
-    pairings_of,
-    quality_against,
+    metric_pair_chart,
+    metric_pairings_of,
+    score_against_cost_chart,
+    score_history_chart,
 )
 from scoring.results.board.formatting import interval, metric_label, shown
-from scoring.results.board.manual_scores import manual_scores_of, team_reported, written
-from scoring.results.board.query import chosen_rows
+from scoring.results.board.manual_scores import (
+    manual_scores_of,
+    number_text,
+    team_reported_figures,
+)
+from scoring.results.board.query import select_and_sort_rows
 from scoring.results.board.standings import Board, Column
 from scoring.results.publications import paper_view, published
-from scoring.results.runs.results import reliability
+from scoring.results.runs.results import reliability_context
 from scoring.stats.correlation import COEFFICIENTS, Correlation
 from scoring.stats.people_and_labels import RATINGS
 from tasks.models import Phase
 from tasks.seasons.access import may_organise
 
 
-def costs(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def costs_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that plots scores against costs reported by teams."""
-    reported = team_reported(board)
+    reported = team_reported_figures(board)
     by_name = {cost.name: cost for cost in reported.costs}
     measure, ranking = (
         by_name.get(query.cost, next(iter(reported.costs), None)),
@@ -50,7 +60,9 @@ def costs(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     for row in reported.rows:
         cell = row.scores.get(ranking.name) if ranking else None
         score = shown(cell.value, ranking.scale) if cell and ranking else ""
-        told = [written(reported.value(row, measure)) for measure in reported.measures]
+        told = [
+            number_text(reported.value(row, measure)) for measure in reported.measures
+        ]
         line = {
             "rank": board.rank_of(row),
             "system": row.system,
@@ -60,7 +72,9 @@ def costs(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         rows.append({**line, "figures": told})
     figures = {}
     if measure and ranking:
-        figures["costs-chart"] = quality_against(board, ranking, reported, measure)
+        figures["costs-chart"] = score_against_cost_chart(
+            board, ranking, reported, measure
+        )
     return {
         "metric_label": metric_label(ranking.metric) if ranking else "",
         "measures": reported.measures,
@@ -73,27 +87,31 @@ def costs(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def pairings(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def metric_pairs_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that plots pairs of metrics."""
-    found = pairings_of(board)
+    found = metric_pairings_of(board)
     if not found:
         raise Http404(_("The metrics of this board are not drawn against each other."))
     charts = {
-        f"pairing-{position}": one_against_another(pairing)
+        f"pairing-{position}": metric_pair_chart(pairing)
         for position, pairing in enumerate(found, start=1)
     }
     return {"pairings": found, "figures": charts}
 
 
-def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def confidence_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab with the labels and confidence of some systems.
 
     Only users who may see single instances see the labels.
     """
     if not visibility.may_see_instances(board.phase, board.audience):
         return {"is_hidden": True}
-    rows = differences.chosen_systems(board, query.systems)[
-        : differences.CHOSEN_AT_FIRST
+    rows = differences.select_board_rows(board, query.systems)[
+        : differences.DEFAULT_SYSTEM_COUNT
     ]
     evaluations = Evaluation.objects.select_related(
         "submission", "phase__task"
@@ -101,8 +119,8 @@ def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]
     parts: list[dict[str, Any]] = []
     figures: dict[str, Any] = {}
     for row in rows:
-        confusion = label_shares.confusion_of(evaluations[row.evaluation])
-        calibration = reliability(evaluations[row.evaluation], 1)
+        confusion = label_shares.confusion_matrix_of(evaluations[row.evaluation])
+        calibration = reliability_context(evaluations[row.evaluation], 1)
         names = {
             kind: f"{kind}-{row.evaluation}" for kind in ("confusion", "reliability")
         }
@@ -116,7 +134,7 @@ def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]
                 "names": names,
             }
         )
-    reads = open_gold.reads_instances(board.phase, board.audience, viewer)
+    reads = open_gold.may_read_instances(board.phase, board.audience, viewer)
     confusions = [part["confusion"] for part in parts if part["confusion"]]
     outcomes = [kind for confusion in confusions for kind in confusion.outcomes]
     return {
@@ -127,7 +145,9 @@ def confidence(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]
     }
 
 
-def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def over_time_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that plots scores against submission times.
 
     The tab over time also shows the best published score.
@@ -148,7 +168,7 @@ def over_time(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     best = best_so_far([cell.value for _row, cell in cells], rises)
     label = metric_label(ranking.metric)
     points = [(row.submitted_at, Measured.of(cell), row.system) for row, cell in cells]
-    figure = history(
+    figure = score_history_chart(
         points,
         label,
         ranking.scale,
@@ -175,16 +195,21 @@ def _best_published_system(board: Board, ranking: Column) -> tuple[str, float] |
 
     The function returns None if the paper uses another metric or scale.
     """
-    table = published.leading_of_each([board.phase.task]).get(board.phase.task_id)
+    table = published.leading_table_by_task([board.phase.task]).get(board.phase.task_id)
     if table is None or not table.rows or table.leading.name != ranking.metric:
         return None
     value = table.rows[0].value(table.leading.name)
-    if value is None or published.WIDTHS.get(table.leading.scale) != ranking.scale:
+    if (
+        value is None
+        or published.DRAWN_MAXIMUM_BY_SCALE.get(table.leading.scale) != ranking.scale
+    ):
         return None
     return f"{table.rows[0].system}, {table.table.paper.short}", value
 
 
-def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def paper_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that shows a published table beside computed
     scores.
 
@@ -202,8 +227,8 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
         names[str(position)] = f"{name}, {table.dimension}" if is_named else name
     shown, by_class = tables[query.table - 1]
     is_of_classes = by_class or shown.placement.only
-    rows = board.of_first_runs if is_of_classes else board
-    view = paper_view.PaperView(shown=shown, board=rows, by_class=by_class)
+    rows = board.with_first_runs_only if is_of_classes else board
+    view = paper_view.PaperTableView(shown=shown, board=rows, by_class=by_class)
     return {
         "view": view,
         "tables": query.choices("table", names, str(query.table), names.__getitem__),
@@ -211,7 +236,7 @@ def paper(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
+def paper_tab_cache_key(phase: Phase, viewer: object) -> list[str]:
     return [
         part
         for table, _by_class in paper_view.paper_tables(phase.task)
@@ -219,19 +244,23 @@ def cache_key_of_papers(phase: Phase, viewer: object) -> list[str]:
     ]
 
 
-def published_results(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def published_results_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab with the main table of published results."""
-    tables = published.published_of(board.phase.task).headlines
+    tables = published.published_results_of(board.phase.task).headlines
     table = published.headline(tables[0], text=query.text) if tables else None
     return {"published": table}
 
 
-def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def manual_scores_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab with scores that organisers entered.
 
     Scores that organisers entered are never ranked.
     """
-    rows = chosen_rows(board, query)
+    rows = select_and_sort_rows(board, query)
     found = manual_scores_of(board, rows)
     return {
         "measures": found.measures,
@@ -241,7 +270,7 @@ def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
                 "system": row.system,
                 "name": row.marked_name,
                 "values": [
-                    written(found.value(measure, row.submission))
+                    number_text(found.value(measure, row.submission))
                     for measure in found.measures
                 ],
             }
@@ -252,21 +281,23 @@ def outside(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
 
 
 #: SCALE makes correlations have as many decimals as scores between 0 and 1.
-SCALE = 1.0
+CORRELATION_SCALE = 1.0
 
 
-def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def human_scores_tab_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     """Return the context of the tab that compares metrics with human scores.
 
     Only organisers see unpublished judgements of claims.
     """
-    known = rated(board.phase, board.frozen_at)
+    known = mean_ratings_by_text(board.phase, board.frozen_at)
     if _is_organiser(board.phase, viewer):
-        known |= judged(
+        known |= mean_judgements_by_text(
             JudgedRun.objects.filter(submission__phase=board.phase).order_by("pk")
         )
     else:
-        of_responses = judged(
+        of_responses = mean_judgements_by_text(
             human_columns.published_judgements(board.phase, board.frozen_at)
         )
         known |= {kind: of_responses[kind] for kind in RATINGS if kind in of_responses}
@@ -312,7 +343,7 @@ def people(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
     }
 
 
-def cache_key_of_people(phase: Phase, viewer: object) -> list[object]:
+def human_scores_cache_key(phase: Phase, viewer: object) -> list[object]:
     imported = JudgedRun.objects.filter(submission__phase=phase).order_by("pk")
     return [_is_organiser(phase, viewer), *imported.values_list("pk", "published_at")]
 
@@ -324,7 +355,10 @@ def _is_organiser(phase: Phase, viewer: object) -> bool:
 def _values_with_intervals(by_name: Mapping[str, Correlation]) -> list[tuple[str, str]]:
     found = (by_name[name] for name in COEFFICIENTS)
     return [
-        (shown(_none_for_nan(one.value), SCALE), interval(one.low, one.high, SCALE))
+        (
+            shown(_nan_to_none(one.value), CORRELATION_SCALE),
+            interval(one.low, one.high, CORRELATION_SCALE),
+        )
         for one in found
     ]
 
@@ -340,7 +374,7 @@ def _correlation_dots(
                 name=name,
                 values=[
                     Measured(
-                        value=_none_for_nan(of[name].value),
+                        value=_nan_to_none(of[name].value),
                         low=of[name].low,
                         high=of[name].high,
                     )
@@ -355,5 +389,5 @@ def _correlation_dots(
     )
 
 
-def _none_for_nan(value: float) -> float | None:
+def _nan_to_none(value: float) -> float | None:
     return None if math.isnan(value) else value

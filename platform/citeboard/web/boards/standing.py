@@ -19,11 +19,11 @@ from django.views.decorators.http import require_safe
 
 from citeboard.core import storage
 from citeboard.core.storage.downloads import download, download_opened
-from citeboard.teams.api import asking_user
-from citeboard.web.guides import site_wheel
-from citeboard.web.pages import Answer, phase_readers, place_of
+from citeboard.teams.api import user_of_request
+from citeboard.web.guides import build_site_wheel
+from citeboard.web.pages import Answer, phase_context, phase_readers
 from scoring.exchange import citations, data_sets
-from scoring.exchange.results import place, site_address
+from scoring.exchange.results import phase_slugs, site_address
 from scoring.human.outcome import rated
 from scoring.models import Evaluation, Receipt, Score
 from scoring.results.board import (
@@ -37,13 +37,13 @@ from scoring.results.board import (
 )
 from scoring.results.board.confirming import confirmation_of
 from scoring.results.board.formatting import metric_label
-from scoring.results.board.gold_keys import gold_key
+from scoring.results.board.gold_keys import gold_key_of
 from scoring.results.board.query import BoardQuery
-from scoring.results.comparison.reading import rights_to
+from scoring.results.comparison.reading import instance_rights_to_run
 from scoring.results.runs import claims, results
 from scoring.stats.signature import offline_command
 from scoring.tools.baselines import baselines
-from tasks.gold.gold_files import open_archive
+from tasks.gold.gold_files import open_gold_archive
 from tasks.models import Gold, Phase, Submission, run_cards
 from tasks.registration.entries import current_terms
 from tasks.seasons.access import phase_for
@@ -58,21 +58,21 @@ LACKING = {
 }
 
 
-def _seed_of(board: standings.Board, submission: int) -> str:
+def _describe_seed_of_system(board: standings.Board, submission: int) -> str:
     mean = board.mean_of(submission)
     return _("a seed of %(system)s") % {"system": mean.system} if mean else ""
 
 
 @phase_readers.page("boards/standing.html")
 def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
-    its_place = standings.standing_of(phase, request.user, submission)
+    its_place = standings.board_and_row_of_run(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
     run = Submission.objects.get(pk=submission)
     run.phase = phase
     groups = [*_numbers_by_rules(board, run), *rated(phase, run, board.frozen_at)]
-    shows_instances = rights_to(run, request.user) is not None
+    shows_instances = instance_rights_to_run(run, request.user) is not None
     wanted = request.GET.get("score")
     if wanted is not None:
         numbers = [
@@ -96,25 +96,26 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
         "row": row,
         "run": run,
         "shows_teams": visibility.shows_teams(phase, board.audience),
-        "run_card": run_cards.card_lines(row.card),
-        "has_public_page": bool(row.team_slug) and public_results.names_publicly(phase),
+        "run_card": run_cards.filled_card_fields(row.card),
+        "has_public_page": bool(row.team_slug)
+        and public_results.shows_named_public_teams(phase),
         "system_slug": public_results.system_slug(row.system),
         "groups": groups,
-        "place": board.place_of(row) or _seed_of(board, submission),
-        "recomputations": recomputations(phase, request.user, run, board.gold),
+        "place": board.place_of(row) or _describe_seed_of_system(board, submission),
+        "recomputations": recomputation_commands(phase, request.user, run, board.gold),
         "has_receipts": Receipt.objects.filter(
             evaluation__submission=submission
         ).exists(),
         "gives_gold": open_gold.may_have_gold(phase, request.user),
         "labels_link": _link_to_labels(phase, request.user),
         "confirmation": confirmation,
-        "citation": citations.of_run(board, row, confirmation=confirmation),
+        "citation": citations.cite_run(board, row, confirmation=confirmation),
         "site": settings.BASE_URL,
         "shows_instances": shows_instances,
         "shows_claims": visibility.may_see_claims(run, request.user, stands=True)
         and any(
             map(
-                claims.has_claims,
+                claims.has_visible_claims,
                 Evaluation.objects.filter(submission=run).prefetch_related("scores"),
             )
         ),
@@ -125,15 +126,15 @@ def standing(request: HttpRequest, phase: Phase, submission: int) -> Answer:
 
 def _numbers_by_rules(
     board: standings.Board, run: Submission
-) -> list[tuple[str, Sequence[results.Explained]]]:
+) -> list[tuple[str, Sequence[results.ExplainedScore]]]:
     task = board.phase.task
     assert board.gold is not None
-    newest = _by_rules(board.gold, run, board.frozen_at)
+    newest = _evaluations_by_rules(board.gold, run, board.frozen_at)
     groups = [
         (
             rules,
             list(
-                results.explained(
+                results.explain_scores(
                     _scores_of_evaluation(own), own, task.type, run.neutral_filename
                 )
             ),
@@ -141,15 +142,16 @@ def _numbers_by_rules(
         for rules in task.rules
         if (own := newest.get(rules))
     ]
-    left_out = _without_any_value(board, groups)
+    left_out = _metrics_without_value(board, groups)
     return [
         (rules, [number for number in numbers if number.metric not in left_out])
         for rules, numbers in groups
     ]
 
 
-def _without_any_value(
-    board: standings.Board, groups: Sequence[tuple[str, Sequence[results.Explained]]]
+def _metrics_without_value(
+    board: standings.Board,
+    groups: Sequence[tuple[str, Sequence[results.ExplainedScore]]],
 ) -> set[str]:
     """Return the metrics for which no run of the phase has a value.
 
@@ -160,7 +162,7 @@ def _without_any_value(
         number.metric
         for _rules, numbers in groups
         for number in numbers
-        if results.is_empty({"numbers": [number]})
+        if results.is_undefined_line({"numbers": [number]})
     }
     if not empty:
         return empty
@@ -173,7 +175,7 @@ def _without_any_value(
     return empty - set(has_value.values_list("shared__metric", flat=True))
 
 
-def _by_rules(
+def _evaluations_by_rules(
     gold: Gold, run: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
     found = Evaluation.objects.filter(gold=gold, submission=run).order_by("id")
@@ -199,7 +201,7 @@ def gold(
     request: HttpRequest, season: str, task: str, phase: str, number: int
 ) -> HttpResponseBase:
     """Return the file of a version of the gold, if the gold is released."""
-    person = asking_user(request)
+    person = user_of_request(request)
     found = phase_for(person, season, task, phase)
     own = Gold.objects.filter(
         task=found.task_id, split=found.split, number=number
@@ -210,20 +212,20 @@ def gold(
     return download_opened(
         request,
         f"{own.file} {own.nonce}",
-        partial(open_archive, own),
+        partial(open_gold_archive, own),
         filename=name,
         content_type="application/zip",
     )
 
 
 @require_safe
-def standing_run(
+def download_run(
     request: HttpRequest, season: str, task: str, phase: str, submission: int
 ) -> HttpResponseBase:
     """Return the file of a run on the board, if the gold is released."""
-    person = asking_user(request)
+    person = user_of_request(request)
     found = phase_for(person, season, task, phase)
-    run = open_gold.open_run(found, person, submission)
+    run = open_gold.run_released_with_gold(found, person, submission)
     if run is None:
         raise Http404(_("The runs of this board are not released."))
     name = f"{season}-{task}-{run.pk}-{run.neutral_filename}"
@@ -248,14 +250,14 @@ def _link_to_labels(phase: Phase, viewer: object) -> str:
     """Return the text of the link to the labels of judges, or an empty text if the
     viewer may not download the labels.
     """
-    judges = data_sets.open_labels(phase, viewer)
+    judges = data_sets.downloadable_label_judges(phase, viewer)
     if len(judges) > 1:
         return _("the labels of the judges")
     return str(LINKS_TO_LABELS[judges[0][0].kind]) if judges else ""
 
 
 @require_safe
-def labels(
+def download_entailment_labels(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
     """Return the labels of a judge that the board's scores use.
@@ -263,9 +265,9 @@ def labels(
     The labels are available only if every phase that uses these labels has released
     inputs and gold.
     """
-    person = asking_user(request)
+    person = user_of_request(request)
     found = phase_for(person, season, task, phase)
-    judges = data_sets.open_labels(found, person)
+    judges = data_sets.downloadable_label_judges(found, person)
     if not judges:
         raise Http404(
             _(
@@ -282,7 +284,7 @@ def labels(
     )
 
 
-def recomputations(
+def recomputation_commands(
     phase: Phase, viewer: object, run: Submission, gold: Gold | None
 ) -> list[dict[str, str]]:
     """Return a command that recomputes a run's scores, for each rule set.
@@ -290,9 +292,9 @@ def recomputations(
     If nobody can recompute the scores, the mapping contains the reason as ``lacking``
     instead of a command.
     """
-    if gold is None or open_gold.open_run(phase, viewer, run.pk) is None:
+    if gold is None or open_gold.run_released_with_gold(phase, viewer, run.pk) is None:
         return []
-    by_rules = _by_rules(gold, run)
+    by_rules = _evaluations_by_rules(gold, run)
     recomputed = []
     for rules in phase.task.rules:
         evaluation = by_rules.get(rules)
@@ -320,7 +322,7 @@ def recomputations(
                 signature=score.signature,
                 gold=[GOLD],
                 run=run.neutral_filename,
-                key=gold_key(gold).arguments,
+                key=gold_key_of(gold).arguments,
                 draw=phase.part_nonce,
             )
             whole = _download_and_score_command(phase, run, gold, command)
@@ -333,10 +335,10 @@ def recomputations(
 def _download_and_score_command(
     phase: Phase, run: Submission, gold: Gold, command: str
 ) -> str:
-    wheel = site_address("client-file", site_wheel().name)
+    wheel = site_address("client-file", build_site_wheel().name)
     scorer = command.removeprefix("python -m scoring")
-    gold_address = site_address("gold", *place(phase), gold.number)
-    run_address = site_address("standing-run", *place(phase), run.pk)
+    gold_address = site_address("gold", *phase_slugs(phase), gold.number)
+    run_address = site_address("standing-run", *phase_slugs(phase), run.pk)
     needs_account = current_terms(phase.task.season) is not None
     header = '-H "Authorization: Token $TOKEN" ' if needs_account else ""
     return " &&\n".join(
@@ -361,14 +363,14 @@ def changes_of_gold(request: HttpRequest, phase: Phase) -> Answer:
         raise Http404(_("The board of this phase is not published."))
     query = BoardQuery.of(request.GET)
 
-    def body() -> str:
+    def render_gold_changes() -> str:
         return render_to_string(
             "boards/changes.html",
             _gold_change_context(phase, request, query, audience),
             request,
         )
 
-    return cache.phase_page(request, phase, audience, query, body)
+    return cache.cached_phase_page(request, phase, audience, query, render_gold_changes)
 
 
 def _gold_change_context(
@@ -377,8 +379,8 @@ def _gold_change_context(
     versions = list(
         Gold.objects.filter(task=phase.task_id, split=phase.split).order_by("-number")
     )
-    at = visibility.frozen_at(phase, audience)
-    stood = counting.gold_at(phase, at) if at else None
+    at = visibility.freeze_time_for(phase, audience)
+    stood = counting.board_gold_at(phase, at) if at else None
     if at is not None:
         versions = [
             version
@@ -390,11 +392,13 @@ def _gold_change_context(
     if gold is None:
         raise Http404(_("There is no such version of the gold of this phase."))
     try:
-        two = gold_changes.boards(phase, request.user, gold, query.rules, audience)
+        two = gold_changes.boards_before_and_after_gold(
+            phase, request.user, gold, query.rules, audience
+        )
     except standings.UnknownRules as unknown:
         raise Http404(str(unknown)) from unknown
     context: dict[str, Any] = {
-        **place_of(phase),
+        **phase_context(phase),
         "gold": gold,
         "versions": [
             (version, query.with_(gold=version.number)) for version in versions
@@ -403,7 +407,7 @@ def _gold_change_context(
     if not two:
         return context
     before, after = two
-    lines = gold_changes.changes(before, after)
+    lines = gold_changes.board_changes_between_golds(before, after)
     return context | {
         "before": before.gold,
         "rules": after.rules,
@@ -411,5 +415,5 @@ def _gold_change_context(
         "lines": lines,
         "moved": sum(bool(line["moved"]) for line in lines),
         "metric": metric_label(after.ranking.metric) if after.ranking else "",
-        "left": counting.unsettled(phase, gold).count(),
+        "left": counting.runs_without_outcome_on_gold(phase, gold).count(),
     }

@@ -8,21 +8,21 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from citeboard.web.boards.page_query import PageQuery
-from citeboard.web.boards.tabs import TABS, panel_context
-from citeboard.web.pages import Answer, View, phase_readers, place_of
-from scoring.exchange.figure_files import figure_file, figure_type
+from citeboard.web.boards.page_query import BoardPageParameters
+from citeboard.web.boards.tabs import BOARD_TABS, tab_context
+from citeboard.web.pages import Answer, View, phase_context, phase_readers
+from scoring.exchange.figure_files import figure_content_type, render_figure
 from scoring.results.board import cache
-from scoring.results.board.query import board_with_scores
+from scoring.results.board.query import requested_board_with_scores
 from scoring.results.board.visibility import audience_of
 from tasks.models import Phase
 
 
-def alone(name: str) -> View:
-    [tab] = [tab for tab in TABS if tab.page == name]
+def build_single_tab_view(name: str) -> View:
+    [tab] = [tab for tab in BOARD_TABS if tab.page == name]
 
-    def view(request: HttpRequest, phase: Phase) -> Answer:
-        query = PageQuery.of(request.GET)
+    def show_single_tab(request: HttpRequest, phase: Phase) -> Answer:
+        query = BoardPageParameters.of(request.GET)
         viewer, audience = request.user, audience_of(phase, request.user)
         if query.figure in tab.tables:
             page, _label = tab.tables[query.figure]
@@ -31,24 +31,34 @@ def alone(name: str) -> View:
                 reverse(page, args=place) + replace(query, figure="").of_files
             )
 
-        def body() -> str | bytes:
-            board = board_with_scores(phase, viewer, query, audience)
-            context = panel_context(tab, phase, board, query, viewer)
+        def render_tab_or_figure() -> str | bytes:
+            board = requested_board_with_scores(phase, viewer, query, audience)
+            context = tab_context(tab, phase, board, query, viewer)
             if query.figure:
-                return figure_file(context.get("figures", {}), query.figure)
-            context |= {**place_of(phase), "tab": tab}
+                return render_figure(context.get("figures", {}), query.figure)
+            context |= {**phase_context(phase), "tab": tab}
             context["board_query"] = query.with_(view=tab.name)
             return render_to_string("boards/tab.html", context, request)
 
-        content_type = figure_type(query.figure) if query.figure else cache.HTML
+        content_type = (
+            figure_content_type(query.figure)
+            if query.figure
+            else cache.HTML_CONTENT_TYPE
+        )
         seen = tab.seen(phase, viewer)
-        answer = cache.phase_page(
-            request, phase, audience, query, body, *seen, content_type=content_type
+        answer = cache.cached_phase_page(
+            request,
+            phase,
+            audience,
+            query,
+            render_tab_or_figure,
+            *seen,
+            content_type=content_type,
         )
         if query.figure and answer.status_code == HTTPStatus.OK:
             name = f'attachment; filename="{query.figure}"'
             answer["Content-Disposition"] = name
         return answer
 
-    view.__doc__ = tab.context.__doc__
-    return phase_readers.page()(view)
+    show_single_tab.__doc__ = tab.context.__doc__
+    return phase_readers.page()(show_single_tab)

@@ -1,7 +1,7 @@
 """The tabs below the table of a board. Each tab has its own URL, such as
 `?view=classes`.
 
-`TABS` lists all tabs. A new tab needs an entry in `TABS`, a context function and a
+`BOARD_TABS` lists all tabs. A new tab needs an entry in `BOARD_TABS`, a context function and a
 template.
 """
 
@@ -17,21 +17,29 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.query import invalid_value
 from citeboard.web.boards import battles, classes, estimates, judges, sections
-from citeboard.web.boards.page_query import CLASSES, FIRST_TAB, PageQuery
-from scoring.exchange.figure_files import figure_forms
+from citeboard.web.boards.page_query import (
+    CLASSES_TAB,
+    DEFAULT_TAB,
+    BoardPageParameters,
+)
+from scoring.exchange.figure_files import figure_formats
 from scoring.results.board import charts, label_shares, visibility
-from scoring.results.board.battles import has_battles, shown_runs
-from scoring.results.board.counting import has_figures_beside
-from scoring.results.board.estimates import has_estimates
-from scoring.results.board.judges import judges_offered
-from scoring.results.board.standings import HUMAN_COLUMNS, Board, run_rows
+from scoring.results.board.battles import battle_run_ids, has_battle_board
+from scoring.results.board.counting import has_reported_or_manual_scores
+from scoring.results.board.estimates import has_published_estimates
+from scoring.results.board.judges import judge_names_of_rules
+from scoring.results.board.standings import (
+    FIRST_HUMAN_COLUMN_POSITION,
+    Board,
+    expand_rows_to_runs,
+)
 from tasks.models import Phase
 
 
 @dataclass(frozen=True)
-class Contents:
+class BoardContents:
     board: Board
-    query: PageQuery
+    query: BoardPageParameters
 
     @property
     def phase(self) -> Phase:
@@ -43,8 +51,8 @@ class Contents:
 
     @cached_property
     def figures_beside(self) -> tuple[bool, bool]:
-        runs = [row.submission for row in run_rows(self.board.rows)]
-        return has_figures_beside(self.phase, runs, self.board.frozen_at)
+        runs = [row.submission for row in expand_rows_to_runs(self.board.rows)]
+        return has_reported_or_manual_scores(self.phase, runs, self.board.frozen_at)
 
     @property
     def competing(self) -> int:
@@ -52,25 +60,28 @@ class Contents:
 
     @property
     def has_battles(self) -> bool:
-        return has_battles(self.phase, self.board.audience)
+        return has_battle_board(self.phase, self.board.audience)
 
     @property
     def has_ratings(self) -> bool:
-        return any(column.position >= HUMAN_COLUMNS for column in self.board.columns)
+        return any(
+            column.position >= FIRST_HUMAN_COLUMN_POSITION
+            for column in self.board.columns
+        )
 
     @property
     def has_labels(self) -> bool:
         """Return True if the answers of the board's task are labels and the user may
         see single instances.
         """
-        has_labels = label_shares.has_labels(self.phase.task.task_type)
+        has_labels = label_shares.has_confusion_labels(self.phase.task.task_type)
         return has_labels and visibility.may_see_instances(
             self.phase, self.board.audience
         )
 
     @property
     def label_schemes(self) -> Sequence[str]:
-        return label_shares.schemes_on(self.board)
+        return label_shares.label_schemes_on_board(self.board)
 
     @property
     def has_published(self) -> bool:
@@ -87,12 +98,14 @@ class Contents:
         return bool(task.published) or not task.declaration_id
 
 
-def _empty_context(board: Board, query: PageQuery, viewer: object) -> dict[str, Any]:
+def _empty_context(
+    board: Board, query: BoardPageParameters, viewer: object
+) -> dict[str, Any]:
     return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tab:
+class BoardTab:
     """A tab below the table of a board.
 
     ``name`` is the value of `view` in the URL. ``context`` computes the context of
@@ -107,8 +120,10 @@ class Tab:
     name: str
     label: Promise
     template: str
-    is_offered: Callable[[Contents], bool] = field(default=lambda contents: True)
-    context: Callable[[Board, PageQuery, object], dict[str, Any]] = _empty_context
+    is_offered: Callable[[BoardContents], bool] = field(default=lambda contents: True)
+    context: Callable[[Board, BoardPageParameters, object], dict[str, Any]] = (
+        _empty_context
+    )
     depends_on: Callable[[Phase, object], Sequence[object]] | None = None
     page: str = ""
     anchor: str = ""
@@ -122,18 +137,18 @@ class Tab:
 
 NOTES, CITE, SHARE = "notes", "cite", "share"
 
-TABS = (
-    Tab(
+BOARD_TABS = (
+    BoardTab(
         name=NOTES,
         label=gettext_lazy("Notes"),
         template="boards/_notes.html",
         needs_scores=False,
     ),
-    Tab(
-        name=CLASSES,
+    BoardTab(
+        name=CLASSES_TAB,
         label=gettext_lazy("Classes"),
         template="boards/_differences.html",
-        context=classes.differences,
+        context=classes.class_scores_tab_context,
         depends_on=classes.cache_key_of_classes,
         page="differences",
         anchor="differences",
@@ -149,118 +164,118 @@ TABS = (
             "classes.tex": ("classes-tex", gettext_lazy("LaTeX, the tables shown")),
         },
     ),
-    Tab(
+    BoardTab(
         name="metrics",
         label=gettext_lazy("Metrics"),
         template="boards/_pairings.html",
-        is_offered=lambda contents: charts.has_pairings(contents.board),
-        context=sections.pairings,
+        is_offered=lambda contents: charts.has_metric_pairings(contents.board),
+        context=sections.metric_pairs_tab_context,
         page="pairings",
         anchor="pairings",
     ),
-    Tab(
+    BoardTab(
         name="over-time",
         label=gettext_lazy("Over time"),
         template="boards/_over-time.html",
         is_offered=lambda contents: contents.competing > 1,
-        context=sections.over_time,
+        context=sections.over_time_tab_context,
         page="over-time",
     ),
-    Tab(
+    BoardTab(
         name="costs",
         label=gettext_lazy("Costs"),
         template="boards/_costs.html",
         is_offered=lambda contents: contents.figures_beside[0],
-        context=sections.costs,
+        context=sections.costs_tab_context,
         page="costs",
     ),
-    Tab(
+    BoardTab(
         name="battles",
         label=gettext_lazy("Battles"),
         template="boards/_battles.html",
         is_offered=lambda contents: contents.has_battles,
-        context=battles.of_board,
+        context=battles.battle_tab_context,
         depends_on=lambda phase, viewer: list(
-            shown_runs(phase, visibility.audience_of(phase, viewer))
+            battle_run_ids(phase, visibility.audience_of(phase, viewer))
         ),
         page="battles",
         needs_scores=False,
     ),
-    Tab(
+    BoardTab(
         name="people",
         label=gettext_lazy("People"),
         template="boards/_people.html",
         is_offered=lambda contents: contents.has_ratings,
-        context=sections.people,
-        depends_on=sections.cache_key_of_people,
+        context=sections.human_scores_tab_context,
+        depends_on=sections.human_scores_cache_key,
         page="people",
     ),
-    Tab(
+    BoardTab(
         name="estimates",
         label=gettext_lazy("Estimates"),
         template="boards/_estimates.html",
-        is_offered=lambda contents: has_estimates(contents.board),
-        context=estimates.of_board,
+        is_offered=lambda contents: has_published_estimates(contents.board),
+        context=estimates.estimates_tab_context,
         page="estimates",
     ),
-    Tab(
+    BoardTab(
         name="judges",
         label=gettext_lazy("Judges"),
         template="boards/_judges.html",
         is_offered=lambda contents: bool(
-            judges_offered(contents.phase, contents.board.rules)
+            judge_names_of_rules(contents.phase, contents.board.rules)
         ),
-        context=judges.of_board,
+        context=judges.judges_tab_context,
         page="judges",
     ),
-    Tab(
+    BoardTab(
         name="confidence",
         label=gettext_lazy("Confidence"),
         template="boards/_confidence.html",
         is_offered=lambda contents: contents.has_labels,
-        context=sections.confidence,
+        context=sections.confidence_tab_context,
         page="confidence",
     ),
-    Tab(
+    BoardTab(
         name="discourse",
         label=gettext_lazy("Discourse"),
         template="boards/_discourse.html",
         is_offered=lambda contents: bool(contents.label_schemes),
-        context=classes.discourse,
+        context=classes.label_shares_tab_context,
         page="discourse",
     ),
-    Tab(
+    BoardTab(
         name="outside",
         label=gettext_lazy("Measured elsewhere"),
         template="boards/_outside.html",
         is_offered=lambda contents: contents.figures_beside[1],
-        context=sections.outside,
+        context=sections.manual_scores_tab_context,
         page="outside",
     ),
-    Tab(
+    BoardTab(
         name="published",
         label=gettext_lazy("Published results"),
         template="publications/_published_below.html",
         is_offered=lambda contents: contents.has_published,
-        context=sections.published_results,
+        context=sections.published_results_tab_context,
         needs_scores=False,
     ),
-    Tab(
+    BoardTab(
         name="paper",
         label=gettext_lazy("As printed"),
         template="boards/_paper.html",
         is_offered=lambda contents: contents.has_paper_view,
-        context=sections.paper,
-        depends_on=sections.cache_key_of_papers,
+        context=sections.paper_tab_context,
+        depends_on=sections.paper_tab_cache_key,
         page="board-paper",
     ),
-    Tab(
+    BoardTab(
         name=CITE,
         label=gettext_lazy("Cite"),
         template="boards/_cite.html",
         is_action=True,
     ),
-    Tab(
+    BoardTab(
         name=SHARE,
         label=gettext_lazy("Share"),
         template="boards/_share.html",
@@ -271,28 +286,32 @@ TABS = (
 )
 
 
-def requested_tab(query: PageQuery) -> Tab:
+def requested_tab(query: BoardPageParameters) -> BoardTab:
     """Return the tab that the URL names.
 
     Raises InvalidParameters for unknown names of tabs.
     """
-    for tab in TABS:
+    for tab in BOARD_TABS:
         if tab.name == query.tab:
             return tab
-    raise invalid_value("view", query.view, [tab.name for tab in TABS])
+    raise invalid_value("view", query.view, [tab.name for tab in BOARD_TABS])
 
 
-def offered_tabs(board: Board, query: PageQuery) -> list[Tab]:
-    contents = Contents(board, query)
+def offered_tabs(board: Board, query: BoardPageParameters) -> list[BoardTab]:
+    contents = BoardContents(board, query)
     return [
         tab
-        for tab in TABS
+        for tab in BOARD_TABS
         if (contents.shows_scores or not tab.needs_scores) and tab.is_offered(contents)
     ]
 
 
-def panel_context(
-    tab: Tab, phase: Phase, board: Board, query: PageQuery, viewer: object
+def tab_context(
+    tab: BoardTab,
+    phase: Phase,
+    board: Board,
+    query: BoardPageParameters,
+    viewer: object,
 ) -> dict[str, Any]:
     """Return the context of a tab's template, with links to the files of its figures.
 
@@ -301,7 +320,7 @@ def panel_context(
     """
     context = tab.context(replace(board, phase=phase), query, viewer)
     files = [
-        (figure.title, _files_of(name, figure.title))
+        (figure.title, _figure_files(name, figure.title))
         for name, figure in context.get("figures", {}).items()
     ]
     if files and tab.tables:
@@ -314,16 +333,16 @@ def panel_context(
             "files_page": reverse(
                 tab.page, args=[task.season.slug, task.slug, phase.slug]
             ),
-            "of_files": query.pairs(view=FIRST_TAB, adjusts=False, figure=""),
+            "of_files": query.pairs(view=DEFAULT_TAB, adjusts=False, figure=""),
         }
     return context
 
 
-def _files_of(name: str, title: str) -> list[tuple[str, str]]:
-    return [(f"{name}.{form}", f"{title}, {form.upper()}") for form in figure_forms()]
+def _figure_files(name: str, title: str) -> list[tuple[str, str]]:
+    return [(f"{name}.{form}", f"{title}, {form.upper()}") for form in figure_formats()]
 
 
-def refuse_missing(tab: Tab, tabs: Sequence[Tab]) -> None:
+def require_offered_tab(tab: BoardTab, tabs: Sequence[BoardTab]) -> None:
     """Raise Http404 if the board does not have the tab."""
     if tab not in tabs:
         message = _("This board has no “%(view)s”; it has: %(tabs)s.")

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.audit import history
-from citeboard.core.words import counted, listed
+from citeboard.core.audit import history_of_place
+from citeboard.core.words import count_with_noun, join_names
 from citeboard.ops.launching import scored_phases
 from citeboard.ops.season_progress import (
     failed_rescorings,
@@ -25,13 +25,13 @@ from citeboard.ops.season_progress import (
 )
 from scoring.models import Evaluation
 from scoring.results.board import confirming, counting, visibility
-from scoring.results.board.limit_texts import probe_in_words
-from scoring.results.board.standings import standings
-from tasks.delivery.notifications.events import AHEAD
-from tasks.gold.early import kept_back
+from scoring.results.board.limit_texts import probe_sign_text
+from scoring.results.board.standings import compute_board
+from tasks.delivery.notifications.events import REMINDER_LEAD_TIME
+from tasks.gold.early import embargo_clashes
 from tasks.jobs import tallies
-from tasks.jobs.leases import is_unsupplied
-from tasks.jobs.queue_choice import why_unserved
+from tasks.jobs.leases import waiting_for_administrator
+from tasks.jobs.queue_choice import explain_unserved_queue
 from tasks.models import (
     Acknowledgement,
     Gold,
@@ -50,12 +50,12 @@ from tasks.seasons.cards import card
 Status = Submission.Status
 
 #: If a run waits longer than PATIENCE, probably no worker is free or running.
-PATIENCE = dt.timedelta(minutes=10)
+WAITING_RUN_PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a problem if the phase opens within the time SOON.
-SOON = dt.timedelta(days=14)
-SHOWN = 8
-#: Organisers should avoid the actions in LATE_CHANGES shortly before a phase ends.
-LATE_CHANGES = (
+GOLD_NEEDED_WITHIN = dt.timedelta(days=14)
+MAX_LINES_SHOWN = 8
+#: Organisers should avoid the actions in RISKY_LATE_ACTIONS shortly before a phase ends.
+RISKY_LATE_ACTIONS = (
     "terms-published",
     "settings-changed",
     "phase-changed",
@@ -66,7 +66,7 @@ LATE_CHANGES = (
 
 
 @dataclass(frozen=True)
-class Line:
+class ConcernLine:
     name: str
     href: str
     words: str
@@ -84,15 +84,21 @@ class Concern:
 
     name: str
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[ConcernLine]
     total: int
     advice: str = ""
     all_href: str = ""
 
     @classmethod
-    def of(cls, name: str, title: str, lines: Sequence[Line], advice: str = "") -> Self:
+    def of(
+        cls, name: str, title: str, lines: Sequence[ConcernLine], advice: str = ""
+    ) -> Self:
         return cls(
-            name=name, title=title, lines=lines[:SHOWN], total=len(lines), advice=advice
+            name=name,
+            title=title,
+            lines=lines[:MAX_LINES_SHOWN],
+            total=len(lines),
+            advice=advice,
         )
 
     @classmethod
@@ -101,15 +107,15 @@ class Concern:
         name: str,
         title: str,
         rows: QuerySet[Any],
-        line: Callable[[Any], Line],
+        line: Callable[[Any], ConcernLine],
         *more: str,
     ) -> Self:
-        lines = [line(row) for row in rows[:SHOWN]]
+        lines = [line(row) for row in rows[:MAX_LINES_SHOWN]]
         return cls(
             name,
             title,
             lines,
-            rows.count() if len(lines) == SHOWN else len(lines),
+            rows.count() if len(lines) == MAX_LINES_SHOWN else len(lines),
             *more,
         )
 
@@ -118,20 +124,20 @@ class Concern:
         return self.total - len(self.lines)
 
 
-def concerns(season: Season) -> list[Concern]:
+def find_concerns(season: Season) -> list[Concern]:
     looks = (
         _failed_runs,
         _failed_rescorings,
         _gold_problems,
         _embargoes_of_others,
-        _guessable_parts,
-        _changed_before_the_end,
-        _without_baseline,
-        _without_card,
-        _without_first_rank,
+        _guessable_public_parts,
+        _late_changes,
+        _boards_without_baseline,
+        _tasks_without_card,
+        _boards_without_first_rank,
         _mails_given_up,
         _columns_without_value,
-        _same_files,
+        _copied_files_between_teams,
         _runs_like_probes,
         _contested_results,
         _waiting_teams,
@@ -158,9 +164,11 @@ def _failed_runs(season: Season) -> Concern:
 
 
 def _failed_rescorings(season: Season) -> Concern:
-    jobs = failed_rescorings(season).exclude(Acknowledgement.objects.of_job())
+    jobs = failed_rescorings(season).exclude(
+        Acknowledgement.objects.exists_for_job_failure()
+    )
     lines = []
-    for job in jobs[:SHOWN]:
+    for job in jobs[:MAX_LINES_SHOWN]:
         words = _("under %(rules)s, gold v%(gold)s: %(reason)s")
         words %= {"rules": job.rules, "gold": job.gold.number, "reason": job.reason}
         line = _run_line(job.submission, words, job.finished_at)
@@ -180,9 +188,9 @@ def _gold_problems(season: Season) -> Concern:
     at = now()
     for phase in scored_phases(season):
         newest = Gold.objects.current(phase)
-        standing = counting.board_gold(phase) if newest else None
+        standing = counting.gold_on_board(phase) if newest else None
         if newest is None:
-            if phase.closes > at and phase.opens < at + SOON:
+            if phase.closes > at and phase.opens < at + GOLD_NEEDED_WITHIN:
                 words = _(
                     "The split “%(split)s” has no gold, so that no run is accepted."
                 )
@@ -190,7 +198,7 @@ def _gold_problems(season: Season) -> Concern:
                     _phase_line(phase, "organise-gold", words % {"split": phase.split})
                 )
         elif standing and standing.pk != newest.pk:
-            waiting = counting.unsettled(phase, newest).count()
+            waiting = counting.runs_without_outcome_on_gold(phase, newest).count()
             words = ngettext(
                 "The board rests on gold v%(gold)s; %(runs)s has not been scored "
                 "against v%(newest)s.",
@@ -199,13 +207,13 @@ def _gold_problems(season: Season) -> Concern:
                 waiting,
             )
             if not waiting:
-                waiting = counting.failed_against(phase, newest).count()
+                waiting = counting.runs_failed_on_gold(phase, newest).count()
                 words = _(
                     "The board stays on gold v%(gold)s: %(runs)s failed against v%(newest)s."
                 )
             words %= {
                 "gold": standing.number,
-                "runs": counted(waiting, "run"),
+                "runs": count_with_noun(waiting, "run"),
                 "newest": newest.number,
             }
             lines.append(_phase_line(phase, "organise-gold", words, newest.created_at))
@@ -216,7 +224,7 @@ def _embargoes_of_others(season: Season) -> Concern:
     message = _("Not shown yet: %(what)s.")
     lines = [
         _phase_line(early.phase, "organise-secrecy", message % {"what": early.words})
-        for early in kept_back(scored_phases(season).filter(closes__gt=now()))
+        for early in embargo_clashes(scored_phases(season).filter(closes__gt=now()))
     ]
     advice = _(
         "These phases show it by their own settings; it is shown from the named "
@@ -225,16 +233,18 @@ def _embargoes_of_others(season: Season) -> Concern:
     return Concern.of("kept-back", _("Withheld by another phase"), lines, advice)
 
 
-def _changed_before_the_end(season: Season) -> Concern:
+def _late_changes(season: Season) -> Concern:
     at = now()
     lines = [
         _phase_line(
             phase, "organise-history", f"{changed.who} {changed.words}.", changed.at
         )
-        for changed in history(season).filter(
-            at__gt=at - AHEAD, action__in=LATE_CHANGES
+        for changed in history_of_place(season).filter(
+            at__gt=at - REMINDER_LEAD_TIME, action__in=RISKY_LATE_ACTIONS
         )[:1]
-        for phase in scored_phases(season).filter(closes__gt=at, closes__lte=at + AHEAD)
+        for phase in scored_phases(season).filter(
+            closes__gt=at, closes__lte=at + REMINDER_LEAD_TIME
+        )
     ]
     advice = _("Teams may not have seen it; announce it, or move the end.")
     return Concern.of(
@@ -242,7 +252,7 @@ def _changed_before_the_end(season: Season) -> Concern:
     )
 
 
-def _without_baseline(season: Season) -> Concern:
+def _boards_without_baseline(season: Season) -> Concern:
     scored = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
     phases = scored_phases(season).filter(Exists(scored), closes__gt=now())
     # The query filters by team, because SQLite would otherwise scan all scored runs.
@@ -265,10 +275,10 @@ def _without_baseline(season: Season) -> Concern:
     return Concern.of("no-baseline", _("Boards without a baseline"), lines)
 
 
-def _without_card(season: Season) -> Concern:
+def _tasks_without_card(season: Season) -> Concern:
     words = _("It has no card, so that nobody reads what is asked and in which format.")
     lines = [
-        Line(str(task), _season_page_url("organise-settings", season), words)
+        ConcernLine(str(task), _season_page_url("organise-settings", season), words)
         for task in season.tasks.filter(is_reported_only=False)
         if not card(task).text.strip()
     ]
@@ -285,18 +295,18 @@ def _without_card(season: Season) -> Concern:
         )
         if lacking:
             words = _("%(runs)s without all that the phase requires of run cards.")
-            words %= {"runs": counted(lacking, "scored run")}
+            words %= {"runs": count_with_noun(lacking, "scored run")}
             lines.append(_phase_line(phase, "organise-runs", words))
     return Concern.of("no-card", _("What has no card"), lines)
 
 
-def _guessable_parts(season: Season) -> Concern:
+def _guessable_public_parts(season: Season) -> Concern:
     lines = [
-        Line(
+        ConcernLine(
             f"{phase.task}, {phase}",
             reverse("organise-settings-phase", args=[season.slug, phase.pk]),
             _("The part %(part)s was drawn by the answers and a seed.")
-            % {"part": phase.part_at(now())},
+            % {"part": phase.scored_part_at(now())},
         )
         for phase in scored_phases(season)
         if phase.has_guessable_part and phase.takes_runs_until > now()
@@ -307,14 +317,14 @@ def _guessable_parts(season: Season) -> Concern:
     return Concern.of("parts", _("Public parts that can be guessed"), lines, advice)
 
 
-def _without_first_rank(season: Season) -> Concern:
+def _boards_without_first_rank(season: Season) -> Concern:
     lines = []
     for phase in scored_phases(season).filter(opens__lte=now()):
-        board = standings(phase, None, audience=visibility.Audience.ORGANISER)
+        board = compute_board(phase, None, audience=visibility.Audience.ORGANISER)
         ranked = sum(row.rank is not None for row in board.rows)
         if 1 < ranked == len(board.may_be_first):
             message = _("Any of %(systems)s may be first.") % {
-                "systems": counted(ranked, "ranked system")
+                "systems": count_with_noun(ranked, "ranked system")
             }
             if verdict := board.verdict:
                 message = f"{message} {verdict.text}"
@@ -335,7 +345,9 @@ def _mails_given_up(season: Season) -> Concern:
         "mails-given-up",
         _("E-mails that were not accepted"),
         lost.select_related("user", "job"),
-        lambda told: Line(str(told.user), href, told.job.reason, told.created_at),
+        lambda told: ConcernLine(
+            str(told.user), href, told.job.reason, told.created_at
+        ),
         _("These people get messages on the site only; ask them for another address."),
     )
 
@@ -356,10 +368,10 @@ def _columns_without_value(season: Season) -> Concern:
                 "%(options)s.",
                 len(lacking),
             )
-            facts = {"rules": rules, "metrics": counted(len(lacking), "metric")}
-            words %= facts | {"options": listed(sorted(set(lacking.values())))}
+            facts = {"rules": rules, "metrics": count_with_noun(len(lacking), "metric")}
+            words %= facts | {"options": join_names(sorted(set(lacking.values())))}
             lines.append(
-                Line(str(task), _season_page_url("organise-file", season), words)
+                ConcernLine(str(task), _season_page_url("organise-file", season), words)
             )
     advice = _("Give the option and rescore the runs, or leave the rules out.")
     return Concern.of(
@@ -367,7 +379,7 @@ def _columns_without_value(season: Season) -> Concern:
     )
 
 
-def _same_files(season: Season) -> Concern:
+def _copied_files_between_teams(season: Season) -> Concern:
     """Return runs of different teams with equal files or equal answers in the phases of
     a task.
     """
@@ -411,7 +423,7 @@ def _runs_like_probes(season: Season) -> Concern:
             "-submitted_at"
         ),
         lambda row: _run_line(
-            row.submission, probe_in_words(row.probe), row.submitted_at
+            row.submission, probe_sign_text(row.probe), row.submitted_at
         ),
         _(
             "They may ask for the gold rather than be scored; ask their teams, or limit what scores tell."
@@ -425,7 +437,7 @@ def _contested_results(season: Season) -> Concern:
     )
     lines = []
     for phase in asking:
-        for result in confirming.results_of(phase):
+        for result in confirming.results_to_confirm(phase):
             run, said = result.run, result.said
             if said is not None and result.is_contested:
                 name = _("%(system)s of %(team)s, %(task)s, %(phase)s")
@@ -436,7 +448,7 @@ def _contested_results(season: Season) -> Concern:
                     "phase": phase,
                 }
                 lines.append(
-                    Line(
+                    ConcernLine(
                         name,
                         reverse("submission", args=[run.submission]),
                         said.message,
@@ -459,7 +471,7 @@ def _waiting_teams(season: Season) -> Concern:
         "waiting-teams",
         _("Teams that wait for approval"),
         entries.order_by("registered_at"),
-        lambda entry: Line(
+        lambda entry: ConcernLine(
             entry.team.name, href, _("asks to take part"), entry.registered_at
         ),
         _("They cannot submit runs until you approve them."),
@@ -472,7 +484,7 @@ def _open_questions(season: Season) -> Concern:
         "open-questions",
         _("Questions without an answer"),
         Question.objects.filter(season=season).unanswered().order_by("asked_at"),
-        lambda question: Line(
+        lambda question: ConcernLine(
             _("Question %(number)s") % {"number": question.pk},
             reverse("organise-answer", args=[season.slug, question.pk]),
             " ".join(question.text.split())[:200],
@@ -491,10 +503,13 @@ def _waiting_runs(season: Season) -> Concern:
     queued = Job.objects.filter(submission=OuterRef("pk"), state=Job.State.QUEUED)
     unbegun = Q(status=Status.QUEUED) | Q(Exists(queued))
     runs = moving.filter(
-        Q(status=Status.WAITING) | (unbegun & Q(status_since__lt=now() - PATIENCE))
+        Q(status=Status.WAITING)
+        | (unbegun & Q(status_since__lt=now() - WAITING_RUN_PATIENCE))
     )
     # A run with scores under one rule set can wait for the model of another rule set.
-    unsupplied = _runs_of_season(season).filter(is_unsupplied(), status=Status.SCORED)
+    unsupplied = _runs_of_season(season).filter(
+        waiting_for_administrator(), status=Status.SCORED
+    )
     # A union uses an index for each part, but an OR condition would scan all runs.
     both = runs.order_by().values("pk").union(unsupplied.order_by().values("pk"))
     runs = _runs_of_season(season).filter(pk__in=both)
@@ -520,14 +535,15 @@ def _unserved_queues(season: Season) -> Concern:
         Count("submission", distinct=True), Min("created_at")
     )
     lines = [
-        Line(
+        ConcernLine(
             _("Queue %(queue)s") % {"queue": queue},
             f"{_season_page_url('organise-runs', season)}?status=queued",
-            _("%(runs)s in it: %(why)s.") % {"runs": counted(runs, "run"), "why": why},
+            _("%(runs)s in it: %(why)s.")
+            % {"runs": count_with_noun(runs, "run"), "why": why},
             oldest,
         )
         for queue, runs, oldest in sorted(rows)
-        if (why := why_unserved(queue))
+        if (why := explain_unserved_queue(queue))
     ]
     advice = _(
         "A group of workers takes the queues that its setting CITEBOARD_QUEUES names, all without it."
@@ -564,18 +580,20 @@ def _teams_without_score(season: Season) -> Concern:
     rows = entries.order_by("team__name").values_list(
         "team__name", "team__slug", moving, failed
     )
-    for name, slug, on_the_way, lost in rows[:SHOWN]:
+    for name, slug, on_the_way, lost in rows[:MAX_LINES_SHOWN]:
         so_far = (
-            [_("%(runs)s on the way") % {"runs": counted(on_the_way, "run")}]
+            [_("%(runs)s on the way") % {"runs": count_with_noun(on_the_way, "run")}]
             if on_the_way
             else []
         )
         so_far += (
-            [_("%(runs)s failed") % {"runs": counted(lost, "run")}] if lost else []
+            [_("%(runs)s failed") % {"runs": count_with_noun(lost, "run")}]
+            if lost
+            else []
         )
         words = ", ".join(so_far) or _("no run that could be scored")
         lines.append(
-            Line(
+            ConcernLine(
                 name, f"{_season_page_url('organise-runs', season)}?team={slug}", words
             )
         )
@@ -592,10 +610,12 @@ def _runs_of_season(season: Season) -> QuerySet[Submission]:
     )
 
 
-def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> Line:
+def _run_line(
+    run: Submission, words: str, since: dt.datetime | None = None
+) -> ConcernLine:
     display_name = run.team.name if run.team else run.get_kind_display()
     named = {"system": run.system, "number": run.number, "team": display_name}
-    return Line(
+    return ConcernLine(
         _("%(system)s, run %(number)s of %(team)s") % named
         if run.team
         else f"{run.system}, {display_name}",
@@ -607,8 +627,8 @@ def _run_line(run: Submission, words: str, since: dt.datetime | None = None) -> 
 
 def _phase_line(
     phase: Phase, page: str, words: str, since: dt.datetime | None = None
-) -> Line:
-    return Line(
+) -> ConcernLine:
+    return ConcernLine(
         f"{phase.task}, {phase}",
         _season_page_url(page, phase.task.season),
         words,

@@ -11,13 +11,13 @@ from django.shortcuts import redirect, render
 
 from citeboard.acts import pairs as acts
 from citeboard.background.kinds import jobs_of
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.web import pages
 from scoring.human import pairs
-from scoring.human.sheets import SheetRefused, judged_phases
-from scoring.human.states import free_shares
+from scoring.human.sheets import SheetRefused, phases_with_human_evaluation
+from scoring.human.states import list_free_shares
 from scoring.models import Sheet
-from scoring.results.board.battles import BattleBoard, board_of_sheets
+from scoring.results.board.battles import BattleBoard, battle_board_from_sheets
 from scoring.worker import background
 from tasks.models import Phase, Season
 from tasks.submissions.uploads import UploadTooLarge
@@ -49,7 +49,7 @@ def _sheets_context(
             .filter(phase=phase)
             .annotate(raters=Count("annotators", distinct=True)),
         }
-        for phase in judged_phases(list(phases))
+        for phase in phases_with_human_evaluation(list(phases))
     ]
     return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
@@ -72,10 +72,10 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
     """Create a sheet of pairs."""
     form = acts.PairsForm(request.POST, of=phase, by=request.user)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, None):
+    with pages.add_refusals_to_form(form, None):
         if form.is_valid():
             job = acts.MAKE_PAIRS(phase, request.user, **form.cleaned_data)
-            return pages.to_job(request, phase, job)
+            return pages.redirect_to_job(request, phase, job)
     return _page_with_errors(request, season, made=form)
 
 
@@ -92,7 +92,7 @@ def bring(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages
             sheet = acts.BRING_BATTLES(phase, request.user, **form.cleaned_data)
             return redirect("organise-pair-sheet", season.slug, sheet.pk)
         except (UploadTooLarge, SheetRefused) as refused:
-            form.add_error("file", sentence(refused))
+            form.add_error("file", as_sentence(refused))
         except pairs.JudgementsRefused as refused:
             problems = refused.problems[:200]
     return _page_with_errors(request, season, brought=form, problems=problems)
@@ -107,8 +107,8 @@ def sheet(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
 
 
 def _sheet_context(sheet: Sheet) -> dict[str, Any]:
-    judges, planned = pairs.progress_of(sheet), pairs.pairs_of(sheet).count()
-    free = len(free_shares(sheet))
+    judges, planned = pairs.progress_of_judges(sheet), pairs.pairs_of(sheet).count()
+    free = len(list_free_shares(sheet))
     has_place = planned > 0 and (free > 0 or not sheet.shares)
     return {
         "sheet": sheet,
@@ -117,7 +117,9 @@ def _sheet_context(sheet: Sheet) -> dict[str, Any]:
         "instances": sheet.instances.count(),
         "judges": judges,
         "has_judgements": any(judge.judged for judge in judges),
-        "unfinished": [] if sheet.is_published else pairs.unfinished(sheet, judges),
+        "unfinished": []
+        if sheet.is_published
+        else pairs.unfinished_judges(sheet, judges),
         "free": free,
         "takes_judges": sheet.is_open and has_place,
         "board": _own_battle_board(sheet),
@@ -127,7 +129,7 @@ def _sheet_context(sheet: Sheet) -> dict[str, Any]:
 
 def _own_battle_board(sheet: Sheet) -> BattleBoard | None:
     own = Sheet.objects.filter(pk=sheet.pk)
-    return board_of_sheets(sheet.phase, own, has_teams=True)
+    return battle_board_from_sheets(sheet.phase, own, has_teams=True)
 
 
 @pages.organisers.act("organise-pair-sheet season pairs", fields=None)
@@ -137,7 +139,7 @@ def add_judge(
     """Add a judge with an account to the sheet of pairs."""
     form = acts.JudgeForm(request.POST)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, "email"):
+    with pages.add_refusals_to_form(form, "email"):
         if form.is_valid():
             added = acts.ADD_JUDGE(pairs, request.user, **form.cleaned_data)
             return acts.ADD_JUDGE.told(pairs, added, {})
@@ -151,11 +153,19 @@ def rows(request: HttpRequest, season: Season, pairs: Sheet) -> pages.Answer:
     instead of the names of judges.
     """
     board = _own_battle_board(pairs)
-    content = board.as_rows() if board else ""
-    return pages.attachment(content, f"battles-{pairs.pk}.jsonl", is_private=True)
+    content = board.battles_as_json_lines() if board else ""
+    return pages.download_response(
+        content, f"battles-{pairs.pk}.jsonl", is_private=True
+    )
 
 
-remove_judge = pages.does(acts.REMOVE_JUDGE, "organise-pair-sheet season pairs")
-publish = pages.does(acts.PUBLISH_PAIRS, "organise-pair-sheet season pairs")
-take_back = pages.does(acts.TAKE_PAIRS_BACK, "organise-pair-sheet season pairs")
-reopen = pages.does(acts.REOPEN_PAIRS, "organise-pair-sheet season pairs")
+remove_judge = pages.build_action_view(
+    acts.REMOVE_JUDGE, "organise-pair-sheet season pairs"
+)
+publish = pages.build_action_view(
+    acts.PUBLISH_PAIRS, "organise-pair-sheet season pairs"
+)
+take_back = pages.build_action_view(
+    acts.TAKE_PAIRS_BACK, "organise-pair-sheet season pairs"
+)
+reopen = pages.build_action_view(acts.REOPEN_PAIRS, "organise-pair-sheet season pairs")

@@ -15,22 +15,22 @@ from citeboard.background.kinds import jobs_of
 from citeboard.core import storage
 from citeboard.web import pages
 from scoring.exchange.bundles.importing import (
-    drafted,
-    kept_report,
-    make_season,
-    parts_of,
+    create_drafted_season,
+    draft_season_from_bundle,
+    group_report_by_heading,
+    stored_import_report,
 )
 from scoring.worker.background import Kind
-from scoring.worker.local_copies import fetched
-from tasks.gold.drafts import MAX_AGE, keep_draft
+from scoring.worker.local_copies import temporary_local_copy
+from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
 from tasks.models import Phase, Season
 from tasks.seasons import access
-from tasks.submissions.uploads import received
+from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 
 #: SALT is the salt of the signed bundle name until the draft season is created.
-SALT = "bundle"
+BUNDLE_NAME_SALT = "bundle"
 
 
 class CompetitionForm(forms.Form):
@@ -60,14 +60,16 @@ class CompetitionForm(forms.Form):
     def keep(self, owner: int) -> tuple[str, str]:
         file = self.cleaned_data["file"]
         if file is None:
-            return self._kept(owner)
-        with received(file) as upload:
-            return keep_draft(upload.path), upload.filename
+            return self._load_stored_bundle(owner)
+        with receive_upload(file) as upload:
+            return store_gold_draft(upload.path), upload.filename
 
-    def _kept(self, owner: int) -> tuple[str, str]:
+    def _load_stored_bundle(self, owner: int) -> tuple[str, str]:
         try:
             given = signing.loads(
-                self.cleaned_data["stored"], salt=SALT, max_age=MAX_AGE
+                self.cleaned_data["stored"],
+                salt=BUNDLE_NAME_SALT,
+                max_age=MAX_SIGNATURE_AGE,
             )
         except signing.BadSignature:
             return "", ""
@@ -75,7 +77,7 @@ class CompetitionForm(forms.Form):
         return (given["name"], given["filename"]) if is_there else ("", "")
 
 
-@pages.Pages(access.creator_of_seasons).form("organise/bundle.html")
+@pages.PageDecorators(access.require_season_creator).form("organise/bundle.html")
 def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
     """Show staff the report on a bundle of Codabench or CodaLab, and create a season
     from the bundle.
@@ -93,14 +95,19 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
     given = {part: form.cleaned_data[part] for part in ("slug", "title")}
     try:
         with (
-            fetched(storage.gold, name) as path,
-            drafted(path, filename, by=user, gold=gold, **given) as draft,
+            temporary_local_copy(storage.gold, name) as path,
+            draft_season_from_bundle(
+                path, filename, by=user, gold=gold, **given
+            ) as draft,
         ):
             season = draft.values["season"] if draft.values is not None else {}
-            context |= {"parts": parts_of(draft.report), "is_possible": bool(season)}
+            context |= {
+                "parts": group_report_by_heading(draft.report),
+                "is_possible": bool(season),
+            }
             context["choices"] = draft.choices
             if draft.values is not None and "make" in request.POST:
-                loaded = make_season(draft, filename=filename, by=user)
+                loaded = create_drafted_season(draft, filename=filename, by=user)
                 storage.gold.delete(name)
                 return redirect("organise-bundle", loaded.season.slug)
     except InputRefused as refused:
@@ -114,7 +121,7 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
                 **given,
                 "title": given["title"] or season["title"],
                 "slug": given["slug"] or season["slug"],
-                "stored": signing.dumps(kept, salt=SALT),
+                "stored": signing.dumps(kept, salt=BUNDLE_NAME_SALT),
             },
             label_suffix="",
         )
@@ -126,18 +133,18 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
 @pages.organisers.page("organise/bundle_report.html", "file")
 def report(request: pages.SignedInRequest, season: Season) -> dict[str, Any]:
     """Show the report on the bundle from which the season was created."""
-    return {"parts": parts_of(kept_report(season))}
+    return {"parts": group_report_by_heading(stored_import_report(season))}
 
 
 def _old_run_jobs(_request: HttpRequest, phase: Phase) -> dict[str, Any]:
     return {"jobs": jobs_of(phase.task.season, Kind.OLD_RUNS, phase=phase.pk)}
 
 
-old_runs = pages.fills(
+old_runs = pages.build_form_view(
     SCORE_OLD_RUNS,
     "organise/old_runs.html",
     "phases",
     at="file",
     shows=_old_run_jobs,
-    then=pages.to_job,
+    then=pages.redirect_to_job,
 )

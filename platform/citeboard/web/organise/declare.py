@@ -17,35 +17,39 @@ from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
 from citeboard.acts.gold import encoding_field
 from citeboard.acts.rehearsal import perform
 from citeboard.core import storage
-from citeboard.core.words import counted
+from citeboard.core.words import count_with_noun
 from citeboard.web.organise.file_names import (
     ANYWAY,
     GOLD_VALUES,
-    add_file_names,
-    add_official_run,
+    add_file_name_fields,
+    add_official_run_fields,
+    apply_file_names,
+    check_official_run,
     file_name_field,
-    official_run,
-    with_file_names,
-    with_meant_label,
+    replace_label_by_meaning,
 )
-from citeboard.web.organise.gold import instances_and_rows
-from citeboard.web.organise.view_fields import add_view, view_field, with_view
+from citeboard.web.organise.gold import describe_gold_size
+from citeboard.web.organise.view_fields import (
+    add_view_fields,
+    apply_view_fields,
+    view_field_of_key,
+)
 from citeboard.web.pages import (
     Answer,
     SignedInRequest,
+    add_refusals_to_form,
+    confirmation_in_request,
     organisers,
-    refusals_at,
     require_known_fields,
-    said_in,
     sent,
 )
 from scoring.offline.official_run import SAMPLE_RUN
 from scoring.offline.proposing import DAMAGED, ITSELF
 from scoring.worker import declaring, rescoring
-from tasks.gold.drafts import MAX_AGE, keep_draft
+from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
 from tasks.models import Season, Task
-from tasks.seasons.own_measures import carrier_warnings
-from tasks.submissions.uploads import received
+from tasks.seasons.own_measures import missing_carrier_warnings
+from tasks.submissions.uploads import receive_upload
 from tasks.types import Problem
 from tasks.types.declared.baselines import BASELINES
 from tasks.types.declared.folder import CARD, TOML
@@ -60,21 +64,21 @@ from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
 #: A file `measures.py` has at most MAX_MEASURES characters.
-MAX_MEASURES = 50_000
+MAX_MEASURES_LENGTH = 50_000
 #: _FIELDS maps declaration keys to form fields that set the keys under another name.
-_FIELDS: dict[object, str] = {"id": "key", "field": "gold"}
-SALT = "declared-task"
-OPEN_FOR = dt.timedelta(days=90)
+_FIELDS_BY_DECLARATION_KEY: dict[object, str] = {"id": "key", "field": "gold"}
+DRAFT_SALT = "declared-task"
+DEFAULT_OPEN_TIME = dt.timedelta(days=90)
 #: Values in the table [task.answer] are gold fields, lines, words, numbers or booleans.
 FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
-GIVEN = ("none", "optional", "needed")
-ANSWERS: dict[str, dict[str, Any]] = {
+GIVEN_CHOICES = ("none", "optional", "needed")
+ANSWER_KEYS_BY_FORM: dict[str, dict[str, Any]] = {
     "labels": {
         "labels": LINES,
         "positive": WORD,
         "abstain": WORD,
-        "probabilities": GIVEN,
-        "confidence": GIVEN,
+        "probabilities": GIVEN_CHOICES,
+        "confidence": GIVEN_CHOICES,
     },
     "ranking": {"query": FIELD, "candidates": FIELD},
     "text": {},
@@ -83,7 +87,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "evidence": {"labels": LINES, "abstain": WORD},
     "numbers": {"least": NUMBER, "most": NUMBER, "step": NUMBER},
 }
-LABELS = {
+ANSWER_KEY_LABELS = {
     "labels": gettext_lazy("Labels, one a line"),
     "positive": gettext_lazy("Label that precision, recall and F1 are of"),
     "abstain": gettext_lazy("Word for an answer that is withheld"),
@@ -102,7 +106,7 @@ LABELS = {
 }
 #: A value in [task.gold] is a boolean, word, field, fields, lines or a separator.
 SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
-SHAPES = {
+GOLD_SHAPE_KEYS = {
     "numbered": SWITCH,
     "ids": FIELDS,
     "columns": FIELDS,
@@ -112,9 +116,9 @@ SHAPES = {
     "document": FIELD,
     "relevant": LINES,
 }
-#: The form shows the keys in PROPOSED_ONLY only if the proposal contains them.
-PROPOSED_ONLY = ("ids", "columns", "relevant")
-SHAPE_LABELS = {
+#: The form shows the keys in KEYS_SHOWN_IF_PROPOSED only if the proposal contains them.
+KEYS_SHOWN_IF_PROPOSED = ("ids", "columns", "relevant")
+SHAPE_KEY_LABELS = {
     "numbered": gettext_lazy("The number of a row is its id"),
     "ids": gettext_lazy("Fields that make the id together"),
     "columns": gettext_lazy("Columns that are the answer together"),
@@ -124,20 +128,20 @@ SHAPE_LABELS = {
     "document": gettext_lazy("Field with the document, where each row is one"),
     "relevant": gettext_lazy("Values that count as relevant, one a line"),
 }
-SHAPE_HELP = {
+SHAPE_KEY_HELP_TEXTS = {
     "numbered": gettext_lazy(
         "The order of the rows is then part of the gold: the same rows in another order are other gold."
     ),
     "vector": gettext_lazy("The labels below are in the order of the places."),
 }
-SIGNS = [
+SEPARATOR_CHOICES = [
     ("", gettext_lazy("none")),
     (SPACE, gettext_lazy("white space")),
     (";", gettext_lazy("semicolon")),
     ("|", gettext_lazy("vertical bar")),
     (",", gettext_lazy("comma")),
 ]
-PARTS = {
+GUESSED_PART_LABELS = {
     "id": gettext_lazy("Id"),
     "answer": gettext_lazy("Answer"),
     "pool": gettext_lazy("Documents"),
@@ -145,17 +149,18 @@ PARTS = {
     "candidates": gettext_lazy("Candidates"),
     "shown": gettext_lazy("Shown to participants"),
 }
-CONFIDENCES = {
+CONFIDENCE_LABELS = {
     SURE: gettext_lazy("sure"),
     LIKELY: gettext_lazy("likely"),
     UNSURE: gettext_lazy("unsure: please check"),
 }
 
 
-class GoldOfTask(forms.Form):
+class NewTaskGoldForm(forms.Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     form = forms.ChoiceField(
-        label=gettext_lazy("Form of an answer"), choices=list(declaring.FORMS.items())
+        label=gettext_lazy("Form of an answer"),
+        choices=list(declaring.FORM_LABELS.items()),
     )
     file = forms.FileField(
         label=gettext_lazy("Gold"),
@@ -210,7 +215,7 @@ class DeclarationForm(forms.Form):
             **known,
         }
         text = draft["files"].get(MEASURES, "")
-        self.warnings = carrier_warnings(text)
+        self.warnings = missing_carrier_warnings(text)
         initial = {
             "title": self.task["title"],
             "card": draft["card"],
@@ -219,7 +224,7 @@ class DeclarationForm(forms.Form):
             "unit": self.task.get("unit", ""),
             "shown": gold.get("shown", []),
             "hidden": gold.get("hidden", []),
-            **{name: gold[name] for name in SHAPES if name in gold},
+            **{name: gold[name] for name in GOLD_SHAPE_KEYS if name in gold},
             "dimensions": list(known),
             "baselines": baselines,
             **said,
@@ -233,10 +238,10 @@ class DeclarationForm(forms.Form):
             for own in draft["fields"]
         ]
         whole = [(name, words) for name, words in fields if "." not in name]
-        one, many = self._one, self._many
+        one, many = self._add_choice_field, self._add_multiple_choice_field
         one("key", _("Field with the id"), whole)
         one("gold", _("Field with the answer"), fields)
-        self._shape(gold, whole)
+        self._add_shape_fields(gold, whole)
         one(
             "unit",
             _("Field of the unit: instances that belong together"),
@@ -251,7 +256,7 @@ class DeclarationForm(forms.Form):
             _("Classes that scores are broken down by, which may be secret"),
             dimensions,
         )
-        for name, kind in ANSWERS[self.task["form"]].items():
+        for name, kind in ANSWER_KEYS_BY_FORM[self.task["form"]].items():
             own = (
                 forms.FloatField
                 if kind == NUMBER
@@ -261,11 +266,11 @@ class DeclarationForm(forms.Form):
             )
             if kind == SWITCH:
                 self.fields[name] = forms.BooleanField(
-                    label=LABELS[name], required=False
+                    label=ANSWER_KEY_LABELS[name], required=False
                 )
             elif kind in (WORD, NUMBER, LINES):
                 self.fields[name] = own(
-                    label=LABELS[name],
+                    label=ANSWER_KEY_LABELS[name],
                     required=name == "labels" and self.task["form"] != "spans",
                 )
             else:
@@ -274,7 +279,7 @@ class DeclarationForm(forms.Form):
                     if kind == FIELD
                     else [(word, word) for word in kind]
                 )
-                one(name, LABELS[name], choices)
+                one(name, ANSWER_KEY_LABELS[name], choices)
         classes = read_measures(text, MEASURES, []).classes
         #: `measures` contains each rule set's possible metrics by name.
         self.measures: list[Told] = []
@@ -283,14 +288,14 @@ class DeclarationForm(forms.Form):
             self.measures.append(
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
-            self._rule_set(number, rules)
+            self._add_rule_set_fields(number, rules)
         # The form omits the baseline `tfidf-logistic`, which needs training data.
         # The form omits the baseline `bm25` if the task lacks a pool with texts.
         impossible = {"tfidf-logistic"} | (
             {"bm25"} if "pool" not in self.task else set()
         )
-        add_file_names(self, self.task)
-        add_view(self, self.task, fields)
+        add_file_name_fields(self, self.task)
+        add_view_fields(self, self.task, fields)
         if own_baselines := [
             name
             for name in BASELINES[self.task["form"]]
@@ -302,7 +307,7 @@ class DeclarationForm(forms.Form):
             required=False,
             strip=False,
             initial=text,
-            max_length=MAX_MEASURES,
+            max_length=MAX_MEASURES_LENGTH,
             widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
             help_text=_(
                 "The preview shows its measures among the others; the site's staff may "
@@ -310,7 +315,7 @@ class DeclarationForm(forms.Form):
             ),
         )
         measures = dict.fromkeys(name for measure in self.measures for name in measure)
-        add_official_run(self, list(measures), draft)
+        add_official_run_fields(self, list(measures), draft)
         if draft["edits"]:
             reason = _(
                 "Where numbers change: what was corrected. Teams read it beside the change of their scores."
@@ -319,18 +324,20 @@ class DeclarationForm(forms.Form):
                 label=_("Reason"), required=False, max_length=500, help_text=reason
             )
         else:
-            self._phases(season)
+            self._add_phase_fields(season)
         self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
-        self.initial["draft"] = signing.dumps(draft, salt=SALT, compress=True)
+        self.initial["draft"] = signing.dumps(draft, salt=DRAFT_SALT, compress=True)
 
-    def _phases(self, season: Season) -> None:
-        tables = declaring.phase_tables(season)
-        splits = declaring.splits_of(tables)
+    def _add_phase_fields(self, season: Season) -> None:
+        tables = declaring.phase_tables_for_new_task(season)
+        splits = declaring.splits_of_phase_tables(tables)
         self.phases = ", ".join(table["title"] for table in tables)
         if len(splits) > 1:
-            self._one("split", _("Split"), [(split, split) for split in splits])
+            self._add_choice_field(
+                "split", _("Split"), [(split, split) for split in splits]
+            )
         now = timezone.now().replace(second=0, microsecond=0)
-        late = not tables or bool(declaring.begun(season, tables))
+        late = not tables or bool(declaring.phases_begun_at_creation(season, tables))
         if late:
             # A new task of a public season is closed until organisers set its opening.
             first = None if season.is_public else now
@@ -340,28 +347,30 @@ class DeclarationForm(forms.Form):
             )
         if not tables:
             self.fields["closes"] = EndField(
-                label=_("Closes"), zone=season.zone, initial=now + OPEN_FOR
+                label=_("Closes"), zone=season.zone, initial=now + DEFAULT_OPEN_TIME
             )
 
-    def _shape(self, gold: Told, whole: list[Any]) -> None:
+    def _add_shape_fields(self, gold: Told, whole: list[Any]) -> None:
         self.shape = [
             name
-            for name in SHAPES
+            for name in GOLD_SHAPE_KEYS
             if self.task["form"] in OF_FORMS.get(name, [self.task["form"]])
-            and (name in gold or name not in PROPOSED_ONLY)
+            and (name in gold or name not in KEYS_SHOWN_IF_PROPOSED)
         ]
         for name in self.shape:
-            kind, label = SHAPES[name], SHAPE_LABELS[name]
+            kind, label = GOLD_SHAPE_KEYS[name], SHAPE_KEY_LABELS[name]
             facts: Told = {
                 "label": label,
                 "required": False,
-                "help_text": SHAPE_HELP.get(name, ""),
+                "help_text": SHAPE_KEY_HELP_TEXTS.get(name, ""),
             }
             if kind == FIELDS:
-                self._many(name, label, whole)
+                self._add_multiple_choice_field(name, label, whole)
             elif kind in (FIELD, SIGN):
-                choices = SIGNS if kind == SIGN else [("", _("none")), *whole]
-                self._one(name, label, choices)
+                choices = (
+                    SEPARATOR_CHOICES if kind == SIGN else [("", _("none")), *whole]
+                )
+                self._add_choice_field(name, label, choices)
                 self.fields[name].required = False
             elif kind == SWITCH:
                 self.fields[name] = forms.BooleanField(**facts)
@@ -369,7 +378,7 @@ class DeclarationForm(forms.Form):
                 own = LinesField if kind == LINES else forms.CharField
                 self.fields[name] = own(**facts)
 
-    def _rule_set(self, number: int, rules: Told) -> None:
+    def _add_rule_set_fields(self, number: int, rules: Told) -> None:
         end = f"_{number + 1}" if number else ""
         of = f" ({rules['name']})" if len(self.task["rules"]) > 1 else ""
         has = [
@@ -377,16 +386,20 @@ class DeclarationForm(forms.Form):
         ]
         self.initial.update({f"measures{end}": has, f"first{end}": has[0]})
         names = [(name, name) for name in self.measures[number]]
-        self._many(f"measures{end}", _("Measures") + of, names, is_needed=True)
-        self._one(f"first{end}", _("The measure that ranks") + of, names)
+        self._add_multiple_choice_field(
+            f"measures{end}", _("Measures") + of, names, is_needed=True
+        )
+        self._add_choice_field(f"first{end}", _("The measure that ranks") + of, names)
         # A missing ranking counts as empty, and a missing number is an error.
         missing = rules.get("missing", "wrong")
         if self.task["form"] not in ("ranking", "numbers") and isinstance(missing, str):
             self.initial[f"missing{end}"] = missing
             ways = [("wrong", _("it is wrong")), ("left-out", _("it is left out"))]
-            self._one(f"missing{end}", _("An instance without an answer") + of, ways)
+            self._add_choice_field(
+                f"missing{end}", _("An instance without an answer") + of, ways
+            )
 
-    def _one(self, name: str, label: Any, choices: list[Any]) -> None:
+    def _add_choice_field(self, name: str, label: Any, choices: list[Any]) -> None:
         # A declaration may use nested fields that the proposal does not list.
         present = self.initial.get(name)
         more = [(present, present)] if present and present not in dict(choices) else []
@@ -394,7 +407,7 @@ class DeclarationForm(forms.Form):
             label=label, choices=[*choices, *more], required=bool(present)
         )
 
-    def _many(
+    def _add_multiple_choice_field(
         self, name: str, label: Any, choices: list[Any], *, is_needed: bool = False
     ) -> None:
         more = [
@@ -415,9 +428,9 @@ class DeclarationForm(forms.Form):
         said = {**self.task.get("answer", {})}
         said |= {
             name: given[name] or None if kind == SWITCH else given[name]
-            for name, kind in ANSWERS[self.task["form"]].items()
+            for name, kind in ANSWER_KEYS_BY_FORM[self.task["form"]].items()
         }
-        gold, said = with_file_names(self, gold, said)
+        gold, said = apply_file_names(self, gold, said)
         rule_sets = []
         for number, rules in enumerate(self.task["rules"]):
             end = f"_{number + 1}" if number else ""
@@ -426,7 +439,7 @@ class DeclarationForm(forms.Form):
             measures = (self.measures[number][name] for name in names)
             changed: Told = {
                 "measures": [
-                    with_meant_label(measure, given.get(GOLD_VALUES, {}))
+                    replace_label_by_meaning(measure, given.get(GOLD_VALUES, {}))
                     for measure in measures
                 ]
             }
@@ -441,7 +454,7 @@ class DeclarationForm(forms.Form):
             "dimensions": [self.dimensions[name] for name in given["dimensions"]],
             "gold": _non_empty_values(gold),
             "answer": _non_empty_values(said),
-            VIEW: with_view(self, self.task.get(VIEW, {})),
+            VIEW: apply_view_fields(self, self.task.get(VIEW, {})),
             "rules": rule_sets,
             "baselines": [
                 kept.get(name, {"name": name}) for name in given.get("baselines", [])
@@ -464,27 +477,29 @@ def declare(
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
     context: Told = {"edits": task}
-    draft = _draft_sent(request, season, task)
+    draft = _draft_in_request(request, season, task)
     if draft is None:
         return context | (
-            _of_gold(request, season)
+            _new_task_context(request, season)
             if task is None
-            else _of_task(request, season, task)
+            else _edit_task_context(request, season, task)
         )
     draft["files"] = {
         name: text for name, text in draft["files"].items() if name != MEASURES
     }
     if own := request.POST.get("own_measures", "").strip():
-        draft["files"][MEASURES] = own.replace("\r\n", "\n")[:MAX_MEASURES] + "\n"
+        draft["files"][MEASURES] = (
+            own.replace("\r\n", "\n")[:MAX_MEASURES_LENGTH] + "\n"
+        )
     form = DeclarationForm(_with_sample_run(request, draft), draft, season)
     require_known_fields(request, form, ["preview", "save"])
     if not form.is_valid():
         return context | {"form": form}
-    told = declaring.look_at(
+    told = declaring.check_draft(
         {**draft, "task": form.declared(), "card": form.cleaned_data["card"]},
         request.user,
     )
-    sample = official_run(form, told, form.cleaned_data["first"])
+    sample = check_official_run(form, told, form.cleaned_data["first"])
     doubts = sample and not sample["is_sound"] and not form.cleaned_data.get(ANYWAY)
     keeps = "save" in request.POST and form.is_valid() and not told["problems"]
     if not keeps or doubts:
@@ -493,7 +508,7 @@ def declare(
             | _preview_context(form, told)
             | {"sample": sample, "doubts": doubts}
         )
-    with refusals_at(form, None):
+    with add_refusals_to_form(form, None):
         try:
             return _save_declaration(request, season, task, draft, form, told)
         except rescoring.GoldRefused as refused:
@@ -501,28 +516,28 @@ def declare(
     return context | _preview_context(form, told)
 
 
-def _of_task(request: SignedInRequest, season: Season, task: Task) -> Told:
-    draft = declaring.draft_of(task)
-    told = declaring.look_at(draft, request.user)
+def _edit_task_context(request: SignedInRequest, season: Season, task: Task) -> Told:
+    draft = declaring.draft_of_task(task)
+    told = declaring.check_draft(draft, request.user)
     # Organisers can edit a declaration even if the site finds no fields in the gold.
-    known = {"fields": [], "instances": 0, **_draft_facts(told)}
+    known = {"fields": [], "instances": 0, **_proposed_parts_of_draft(told)}
     return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
 
 
-def _of_gold(request: SignedInRequest, season: Season) -> Told:
+def _new_task_context(request: SignedInRequest, season: Season) -> Told:
     """Return the form that uploads the gold of a new task.
 
     If the request already contains the gold, return the form with a proposed
     declaration.
     """
-    first = GoldOfTask(**sent(request), label_suffix="")
+    first = NewTaskGoldForm(**sent(request), label_suffix="")
     if "draft" not in request.POST:
         # A request with an expired draft contains fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
-    with refusals_at(first, "title"):
-        slug = declaring.free_slug(season, first.cleaned_data["title"])
+    with add_refusals_to_form(first, "title"):
+        slug = declaring.make_free_slug(season, first.cleaned_data["title"])
     if first.errors:
         return {"form": first}
     draft, told = _start_draft(request, season, first, slug)
@@ -540,27 +555,35 @@ def _save_declaration(
     told: Told,
 ) -> str:
     given = form.cleaned_data
-    files = {**declaring.without_sample(draft["files"]), **told["files"]}
+    files = {**declaring.without_sample_files(draft["files"]), **told["files"]}
     if task is not None:
         filled = {"files": files, "reason": given["reason"]}
-        again = perform(DECLARE_ANEW, task, request.user, filled, said_in(request))
+        again = perform(
+            DECLARE_ANEW, task, request.user, filled, confirmation_in_request(request)
+        )
         return DECLARE_ANEW.told(task, again, filled)
     filled = {name: given.get(name) for name in ("opens", "closes")}
     filled |= {"split": given.get("split", ""), "files": files}
     filled |= {"stored": draft["stored"], "filename": draft["filename"]}
     filled |= {"encoding": draft.get("encoding", "")}
-    made = perform(DECLARE, season, request.user, filled, said_in(request))
+    made = perform(
+        DECLARE, season, request.user, filled, confirmation_in_request(request)
+    )
     for kept in (draft["stored"], draft.get(SAMPLE_RUN, {}).get("stored")):
         if kept:
             storage.gold.delete(kept)
     message = _("%(task)s is saved with %(instances)s.")
     gold = made.gold.order_by("-pk").first()
-    size = instances_and_rows(gold) if gold else counted(told["instances"], "instance")
+    size = (
+        describe_gold_size(gold)
+        if gold
+        else count_with_noun(told["instances"], "instance")
+    )
     return message % {"task": made, "instances": size}
 
 
 def _start_draft(
-    request: SignedInRequest, season: Season, first: GoldOfTask, slug: str
+    request: SignedInRequest, season: Season, first: NewTaskGoldForm, slug: str
 ) -> tuple[Told, Told]:
     """Store the gold of a new task and propose a declaration.
 
@@ -582,8 +605,8 @@ def _start_draft(
         "files": {},
         "card": "",
     }
-    told = declaring.look_at(draft, request.user)
-    return {**draft, **_draft_facts(told)}, told
+    told = declaring.check_draft(draft, request.user)
+    return {**draft, **_proposed_parts_of_draft(told)}, told
 
 
 def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
@@ -598,19 +621,21 @@ def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
     stored, filename = _store_draft_file(sample_run)
     draft[SAMPLE_RUN] = {"stored": stored, "filename": filename}
     posted = request.POST.copy()
-    posted["draft"] = signing.dumps(draft, salt=SALT, compress=True)
+    posted["draft"] = signing.dumps(draft, salt=DRAFT_SALT, compress=True)
     return posted
 
 
 def _store_draft_file(sent_file: Any) -> tuple[str, str]:
-    with received(sent_file) as upload:
-        return keep_draft(upload.path), upload.filename
+    with receive_upload(sent_file) as upload:
+        return store_gold_draft(upload.path), upload.filename
 
 
-def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told | None:
+def _draft_in_request(
+    request: HttpRequest, season: Season, task: Task | None
+) -> Told | None:
     try:
         draft: Told = signing.loads(
-            request.POST.get("draft", ""), salt=SALT, max_age=MAX_AGE
+            request.POST.get("draft", ""), salt=DRAFT_SALT, max_age=MAX_SIGNATURE_AGE
         )
     except signing.BadSignature:
         return None
@@ -620,7 +645,7 @@ def _draft_sent(request: HttpRequest, season: Season, task: Task | None) -> Told
     return draft if is_ours and storage.gold.exists(draft["stored"]) else None
 
 
-def _draft_facts(told: Told) -> Told:
+def _proposed_parts_of_draft(told: Told) -> Told:
     return {
         name: told[name]
         for name in ("task", "fields", "instances", "card", "guesses")
@@ -637,20 +662,25 @@ def _problems_by_field(told: Told, form: DeclarationForm | None = None) -> Told:
     problems = from_values(told["problems"])
     if form is not None:
         lines = KeyLines(declaration(told.get("task") or form.task))
-        problems = [_at_field(problem, lines, form) for problem in problems]
+        problems = [
+            _move_problem_to_field(problem, lines, form) for problem in problems
+        ]
     problems, more = capped(problems)
     return {"problems": problems, "more": more}
 
 
-def _at_field(problem: Problem, lines: KeyLines, form: DeclarationForm) -> Problem:
+def _move_problem_to_field(
+    problem: Problem, lines: KeyLines, form: DeclarationForm
+) -> Problem:
     name = ""
     if problem.file == CARD:
         name = "card"
     elif problem.file == TOML:
         path = lines.path_at(problem.line) if problem.line else ()
-        name = file_name_field(path) or view_field(path)
+        name = file_name_field(path) or view_field_of_key(path)
         name = name or next(
-            (own for part in path if (own := _FIELDS.get(part, ""))), ""
+            (own for part in path if (own := _FIELDS_BY_DECLARATION_KEY.get(part, ""))),
+            "",
         )
         name = name or next((part for part in path[1:] if part in form.fields), "")
         # The names of form fields of the second rule set end with a number.
@@ -682,9 +712,9 @@ def _preview_context(form: DeclarationForm, told: Told) -> Told:
         "guesses": [
             {
                 **guess,
-                "part": PARTS[guess["part"]],
+                "part": GUESSED_PART_LABELS[guess["part"]],
                 "is_unsure": guess["confidence"] == UNSURE,
-                "confidence": CONFIDENCES[guess["confidence"]],
+                "confidence": CONFIDENCE_LABELS[guess["confidence"]],
             }
             for guess in form.guesses
         ],

@@ -13,12 +13,12 @@ from citeboard.acts import estimates as acts
 from citeboard.background.kinds import jobs_of
 from citeboard.core import storage
 from citeboard.web import pages
-from citeboard.web.boards.estimates import shown_estimates
-from scoring.human.disagreements import labels_in_ledger, views_to_compare
-from scoring.human.estimates import kinds_of
+from citeboard.web.boards.estimates import estimates_context
+from scoring.human.disagreements import count_ledger_labels, judges_to_compare
+from scoring.human.estimates import estimable_kinds
 from scoring.models import EstimateSheet
 from scoring.results.board.estimates import estimates_of_sheet
-from scoring.results.board.standings import Board, standings
+from scoring.results.board.standings import Board, compute_board
 from scoring.worker import background
 from tasks.models import Phase, Season
 
@@ -39,10 +39,10 @@ def _sheets_context(
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = []
     for phase in phases:
-        if not kinds_of(phase):
+        if not estimable_kinds(phase):
             continue
         # All sheets of a rule set share the board of a phase, which is computed once.
-        board_of = cache(partial(standings, phase, request.user))
+        board_of = cache(partial(compute_board, phase, request.user))
         is_refused = made is not None and made.phase == phase
         lines.append(
             {
@@ -67,7 +67,7 @@ def _disagreements_form(
     """
     if filled is not None and filled.of == phase:
         return filled
-    return acts.DisagreementsForm(of=phase) if views_to_compare(phase) else None
+    return acts.DisagreementsForm(of=phase) if judges_to_compare(phase) else None
 
 
 def _sheet_context(
@@ -85,8 +85,8 @@ def _sheet_context(
         "sheet": sheet,
         "systems": len(sheet.runs),
         "form": form,
-        "labels": None if sheet.corrects_scores else labels_in_ledger(sheet),
-        "measures": shown_estimates(found) if found else [],
+        "labels": None if sheet.corrects_scores else count_ledger_labels(sheet),
+        "measures": estimates_context(found) if found else [],
     }
 
 
@@ -106,10 +106,10 @@ def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.
     """Sample units for people to label."""
     form = acts.EstimatesForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, None):
+    with pages.add_refusals_to_form(form, None):
         if form.is_valid():
             job = acts.MAKE_ESTIMATES(phase, request.user, **form.cleaned_data)
-            return pages.to_job(request, phase, job)
+            return pages.redirect_to_job(request, phase, job)
     return _page_with_errors(request, season, made=form)
 
 
@@ -120,10 +120,10 @@ def compare(
     """Sample pairs on which two judges of a phase disagree."""
     form = acts.DisagreementsForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, None):
+    with pages.add_refusals_to_form(form, None):
         if form.is_valid():
             job = acts.MAKE_DISAGREEMENTS(phase, request.user, **form.cleaned_data)
-            return pages.to_job(request, phase, job)
+            return pages.redirect_to_job(request, phase, job)
     return _page_with_errors(request, season, compared=form)
 
 
@@ -139,10 +139,10 @@ def bring(
         auto_id=f"id_sheet_{estimates.pk}_%s",
     )
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, "file"):
+    with pages.add_refusals_to_form(form, "file"):
         if form.is_valid():
             job = acts.BRING_LABELS(estimates, request.user, **form.cleaned_data)
-            return pages.to_job(request, estimates, job)
+            return pages.redirect_to_job(request, estimates, job)
     return _page_with_errors(request, season, brought=form)
 
 
@@ -154,8 +154,10 @@ def rows(
     with storage.statistics.open(estimates.file) as kept:
         content = kept.read().decode()
     name = f"estimates-{estimates.pk}.jsonl"
-    return pages.attachment(content, name, is_private=True)
+    return pages.download_response(content, name, is_private=True)
 
 
-publish = pages.does(acts.PUBLISH_ESTIMATES, "organise-estimates season")
-take_back = pages.does(acts.TAKE_ESTIMATES_BACK, "organise-estimates season")
+publish = pages.build_action_view(acts.PUBLISH_ESTIMATES, "organise-estimates season")
+take_back = pages.build_action_view(
+    acts.TAKE_ESTIMATES_BACK, "organise-estimates season"
+)

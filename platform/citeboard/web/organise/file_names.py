@@ -26,13 +26,13 @@ RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
     "run_values",
 )
 OFFICIAL, OFFICIAL_MEASURE, ANYWAY = "official", "official_measure", "anyway"
-_PLACES: Mapping[KeyPath, str] = {
+_FIELDS_BY_KEY_PATH: Mapping[KeyPath, str] = {
     ("answer", "id"): RUN_ID,
     ("answer", "field"): RUN_FIELD,
     ("gold", VALUES): GOLD_VALUES,
     ("answer", VALUES): RUN_VALUES,
 }
-_OTHER_LABELS = {
+_OTHER_FIELD_LABELS = {
     "probabilities": gettext_lazy("Field of a run with the probabilities"),
     "confidence": gettext_lazy("Field of a run with the confidence"),
     "document": gettext_lazy("Column of a run's table with the document"),
@@ -42,7 +42,7 @@ _OTHER_LABELS = {
 }
 
 
-class ValuesField(LinesField):
+class ValueMappingField(LinesField):
     """A form field with lines such as `1 = yes`.
 
     Each line of the text maps a value in the data file to an answer of the task.
@@ -64,10 +64,10 @@ class ValuesField(LinesField):
             if not (sign and name and meant):
                 message = _("“%(line)s” is no line such as 1 = yes.")
                 raise ValidationError(message % {"line": line[:100]})
-            values[name] = self._answer(meant)
+            values[name] = self._parse_answer(meant)
         return values
 
-    def _answer(self, meant: str) -> str | float:
+    def _parse_answer(self, meant: str) -> str | float:
         if not self.are_numbers:
             return meant
         try:
@@ -79,7 +79,7 @@ class ValuesField(LinesField):
         return int(number) if number.is_integer() else number
 
 
-def add_file_names(form: forms.Form, task: Told) -> None:
+def add_file_name_fields(form: forms.Form, task: Told) -> None:
     """Add form fields for names and values in data files that differ from the task's
     names and values.
     """
@@ -96,7 +96,7 @@ def add_file_names(form: forms.Form, task: Told) -> None:
     for name in other_fields(kind, said.get("shape")):
         form.initial[f"run_{name}"] = said.get(FIELDS, {}).get(name, "")
         form.fields[f"run_{name}"] = forms.CharField(
-            label=_OTHER_LABELS[name], required=False
+            label=_OTHER_FIELD_LABELS[name], required=False
         )
     if kind not in FORMS_WITH_VALUES:
         return
@@ -111,28 +111,30 @@ def add_file_names(form: forms.Form, task: Told) -> None:
         RUN_VALUES: _("Answers as runs write them, if not as in the gold"),
     }
     for name, label in labels.items():
-        form.fields[name] = ValuesField(
+        form.fields[name] = ValueMappingField(
             label=label,
             are_numbers=kind == "numbers",
             help_text=_("What a file says and what it means, one a line: 1 = yes."),
         )
 
 
-def with_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
+def apply_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
     """Return the tables [task.gold] and [task.answer] of the declaration, with the
     names from the form.
     """
     given = form.cleaned_data
     others = {
-        name: given[f"run_{name}"] for name in _OTHER_LABELS if given.get(f"run_{name}")
+        name: given[f"run_{name}"]
+        for name in _OTHER_FIELD_LABELS
+        if given.get(f"run_{name}")
     }
     gold = {**gold, VALUES: given.get(GOLD_VALUES, {})}
     names = {"id": given[RUN_ID], "field": given[RUN_FIELD]}
     said = {**said, **names, VALUES: given.get(RUN_VALUES, {}), FIELDS: others}
-    return gold, _with_meant_labels(said, gold[VALUES])
+    return gold, _replace_labels_by_meaning(said, gold[VALUES])
 
 
-def _with_meant_labels(said: Told, values: Told) -> Told:
+def _replace_labels_by_meaning(said: Told, values: Told) -> Told:
     """In the declaration's table [task.answer], replace values from the gold by the
     task's labels.
 
@@ -145,7 +147,7 @@ def _with_meant_labels(said: Told, values: Told) -> Told:
     return said
 
 
-def with_meant_label(measure: Any, values: Told) -> Any:
+def replace_label_by_meaning(measure: Any, values: Told) -> Any:
     """Return the metric with its gold value replaced by the task's label for this
     value.
     """
@@ -159,10 +161,10 @@ def with_meant_label(measure: Any, values: Told) -> Any:
 def file_name_field(path: KeyPath) -> str:
     if path[1:3] == ("answer", FIELDS) and len(path) > 3:
         return f"run_{path[3]}"
-    return _PLACES.get(path[1:3], "")
+    return _FIELDS_BY_KEY_PATH.get(path[1:3], "")
 
 
-def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None:
+def add_official_run_fields(form: forms.Form, measures: list[str], draft: Told) -> None:
     """Add form fields for a sample run and the official score of this run."""
     kept = draft.get(SAMPLE_RUN)
     message = _("A run on this gold whose number is known. The preview reads it.")
@@ -195,7 +197,7 @@ def add_official_run(form: forms.Form, measures: list[str], draft: Told) -> None
         )
 
 
-def official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
+def check_official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
     """Return the result of scoring the sample run, for display.
 
     The function returns None if there is no sample run, or if the site has not read the

@@ -23,7 +23,7 @@ from citeboard.acts.gold import (
     packed_gold,
     stored_gold,
 )
-from citeboard.acts.labels import IMPORT_LABELS, NO_LABELS, SHARE_LABELS
+from citeboard.acts.labels import IMPORT_LABELS, NO_LABELS_MESSAGE, SHARE_LABELS
 from citeboard.acts.rehearsal import NeedsConfirmation, perform
 from citeboard.acts.rescoring import (
     DRAW_AGAIN,
@@ -35,7 +35,7 @@ from citeboard.acts.rescoring import (
 )
 from citeboard.background.kinds import jobs_of
 from citeboard.core.query import chosen_value
-from citeboard.core.words import counted, sentence
+from citeboard.core.words import as_sentence, count_with_noun
 from citeboard.ops.launching import scored_phases
 from citeboard.teams.models import User
 from citeboard.web import pages
@@ -43,20 +43,20 @@ from citeboard.web.organise.overview import lines
 from scoring.models import Judge, JudgementImport, PendingLabels
 from scoring.results.board import comparisons, planning
 from scoring.results.board.embargo_table import (
-    GROUPS,
-    as_json,
-    embargo_table,
-    shared_by_split,
+    AUDIENCE_LABELS,
+    embargoes_as_json,
+    shared_content_by_split,
+    split_embargoes_of,
 )
-from scoring.tools.baselines import baselines_of, has_papers
+from scoring.tools.baselines import baselines_of, is_papers_package_installed
 from scoring.worker import (
     background,
     baseline_runs,
     entailment_labels as labels,
     rescoring,
 )
-from scoring.worker.supply import needs_of
-from tasks.gold.gold_files import EarlierGold
+from scoring.worker.supply import requirements_of_task
+from tasks.gold.gold_files import EqualsCorrectedGold
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.types.problems import capped
 from tasks.types.stored_judges import StoredJudge
@@ -71,7 +71,7 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     pages.require_known_fields(request, form)
     context: dict[str, Any] = {}
     if form.is_valid():
-        with pages.refusals_at(form, "file"):
+        with pages.add_refusals_to_form(form, "file"):
             try:
                 ready = packed_gold(season, form.cleaned_data, request.user)
                 _add_messages(
@@ -81,38 +81,38 @@ def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
                         season,
                         request.user,
                         ready,
-                        pages.said_in(request),
+                        pages.confirmation_in_request(request),
                     ),
                 )
                 return redirect("organise-gold", season.slug)
             except NeedsConfirmation as asked:
                 again = [("stored", stored_gold(ready))]
-                return pages.shown_first(
+                return pages.show_rehearsal(
                     request, asked.rehearsal, season, again, "gold"
                 )
             except rescoring.GoldRefused as refused:
                 problems, more = capped(refused.problems)
                 several = len({problem.file for problem in problems}) > 1
                 context = {"problems": problems, "more": more, "several_files": several}
-            except EarlierGold as earlier:
+            except EqualsCorrectedGold as earlier:
                 form.fields["again"].widget = forms.CheckboxInput()
-                form.add_error("again", sentence(earlier))
-    splits = _versions_by_split(season, form, request.user)
+                form.add_error("again", as_sentence(earlier))
+    splits = _gold_versions_by_split(season, form, request.user)
     is_moving = any(phase.is_moving for split in splits for phase in split["phases"])
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
 
-def instances_and_rows(gold: Gold) -> str:
+def describe_gold_size(gold: Gold) -> str:
     """Return the number of instances in the gold and, if known, the number of rows."""
-    instances = counted(gold.instances, "instance")
+    instances = count_with_noun(gold.instances, "instance")
     if gold.rows is None:
         return instances
-    named = {"instances": instances, "rows": counted(gold.rows, "row")}
+    named = {"instances": instances, "rows": count_with_noun(gold.rows, "row")}
     return _("%(instances)s from %(rows)s") % named
 
 
 def _add_messages(
-    request: pages.SignedInRequest, new_golds: Sequence[rescoring.NewGold]
+    request: pages.SignedInRequest, new_golds: Sequence[rescoring.PublishedGold]
 ) -> None:
     for new in new_golds:
         tell, words = (
@@ -134,21 +134,21 @@ def _add_messages(
             % {
                 "number": new.gold.number,
                 "task": new.gold.task,
-                "instances": instances_and_rows(new.gold),
+                "instances": describe_gold_size(new.gold),
             },
         )
 
 
-rescore = pages.does(RESCORE, "organise-gold season")
-draw_again = pages.does(DRAW_AGAIN, "organise-settings-phase season phase")
-stop_rescoring = pages.does(STOP_RESCORING, "organise-gold season")
-rescore_season = pages.does(RESCORE_SEASON, "organise-gold season")
-rescore_run = pages.does(
-    RESCORE_RUN, "submission pk", pages.Pages(run_to_organise, "pk")
+rescore = pages.build_action_view(RESCORE, "organise-gold season")
+draw_again = pages.build_action_view(DRAW_AGAIN, "organise-settings-phase season phase")
+stop_rescoring = pages.build_action_view(STOP_RESCORING, "organise-gold season")
+rescore_season = pages.build_action_view(RESCORE_SEASON, "organise-gold season")
+rescore_run = pages.build_action_view(
+    RESCORE_RUN, "submission pk", pages.PageDecorators(run_to_organise, "pk")
 )
 
 
-def _versions_by_split(
+def _gold_versions_by_split(
     season: Season, form: GoldForm, reader: User
 ) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
@@ -158,14 +158,14 @@ def _versions_by_split(
         .order_by("-number")
     ):
         versions.setdefault((version.task_id, version.split), []).append(version)
-    phases: dict[tuple[int, str], list[rescoring.Progress]] = {}
+    phases: dict[tuple[int, str], list[rescoring.RescoringProgress]] = {}
     for phase in Phase.objects.filter(task__season=season).select_related(
         "task__season"
     ):
         phases.setdefault((phase.task_id, phase.split), []).append(
-            rescoring.progress(phase)
+            rescoring.rescoring_progress(phase)
         )
-    shared = shared_by_split(season, reader)
+    shared = shared_content_by_split(season, reader)
     return [
         {
             "task": task,
@@ -184,11 +184,13 @@ def _versions_by_split(
 @pages.organisers.page("organise/power.html", "gold")
 def power(request: HttpRequest, season: Season) -> pages.Answer:
     """Show how large a test set must be to detect a given difference."""
-    form = planning.PlanForm(season, request.GET if "source" in request.GET else None)
+    form = planning.TestSetPlanForm(
+        season, request.GET if "source" in request.GET else None
+    )
     plan = form.plan() if form.is_valid() else None
     if plan is None:
         return {"form": form}
-    size = comparisons.counted_units(plan.known.units, plan.known.unit)
+    size = comparisons.unit_count_text(plan.known.units, plan.known.unit)
     return {"form": form, "plan": plan, "size": size, "figures": {"power": plan.figure}}
 
 
@@ -198,25 +200,28 @@ def listed(request: HttpRequest, season: Season) -> pages.Answer:
     progress.
     """
     return {
-        "phases": [_phase_lines(phase) for phase in scored_phases(season)],
-        "has_papers": has_papers(),
+        "phases": [_baseline_lines(phase) for phase in scored_phases(season)],
+        "has_papers": is_papers_package_installed(),
     }
 
 
-def _phase_lines(phase: Phase) -> dict[str, Any]:
+def _baseline_lines(phase: Phase) -> dict[str, Any]:
     latest: dict[str, Submission] = {}
     for run in baseline_runs.built_in_runs(phase).select_related("phase__task", "team"):
         latest.setdefault(run.built_in, run)
     values = {line["run"].built_in: line["value"] for line in lines(latest.values())}
-    names, known = baseline_runs.names_for(phase), baselines_of(phase.task.task_type)
+    names, known = (
+        baseline_runs.baseline_names_for(phase),
+        baselines_of(phase.task.task_type),
+    )
     shown, unavailable = [], baseline_runs.lacking(phase)
     for name in names:
         summary, source, sees = (
-            baseline_runs.HUMAN_DESCRIPTION,
+            baseline_runs.HUMAN_LINE_DESCRIPTION,
             "",
             _("gold of several annotators"),
         )
-        if name != baseline_runs.HUMAN:
+        if name != baseline_runs.HUMAN_LINE_NAME:
             summary, source, sees = (
                 known[name].summary,
                 known[name].source,
@@ -240,36 +245,39 @@ def _phase_lines(phase: Phase) -> dict[str, Any]:
     }
 
 
-compute = pages.does(COMPUTE_BASELINES, "organise-baselines season")
+compute = pages.build_action_view(COMPUTE_BASELINES, "organise-baselines season")
 
 
 @pages.organisers.page("organise/secrecy.html", "secrecy")
 def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     return {
-        "contents": embargo_table(season, request.user, has_budgets=True),
-        "groups": list(GROUPS.values()),
+        "contents": split_embargoes_of(season, request.user, has_budgets=True),
+        "groups": list(AUDIENCE_LABELS.values()),
     }
 
 
 @pages.organisers.page()
 def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
-    return pages.private(
+    return pages.forbid_caching(
         JsonResponse(
-            {"season": season.slug, "contents": as_json(embargo_table(season))}
+            {
+                "season": season.slug,
+                "contents": embargoes_as_json(split_embargoes_of(season)),
+            }
         )
     )
 
 
-seal = pages.does(SEAL_GOLD, "organise-secrecy season")
-delete_version = pages.does(DELETE_GOLD, "organise-secrecy season")
+seal = pages.build_action_view(SEAL_GOLD, "organise-secrecy season")
+delete_version = pages.build_action_view(DELETE_GOLD, "organise-secrecy season")
 
-AT_A_TIME = 25
-IMPORTS_SHOWN = 10
-MAX_NUMBER = 18
+WAITING_RUNS_PER_PAGE = 25
+MAX_IMPORTS_SHOWN = 10
+MAX_RUN_NUMBER_DIGITS = 18
 
 
 def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
-    judges, waiting = labels.judges_of_season(season), _waiting_labels(season)
+    judges, waiting = labels.judges_of_season(season), _runs_waiting_for_labels(season)
     asked = Q(pk__in=())
     for judge in judges:
         asked |= Q(judge__name=judge.name, judge__kind=judge.kind)
@@ -279,27 +287,27 @@ def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
     return {
         "jobs": jobs_of(season, background.Kind.LABELS),
         "tasks": [
-            {"task": task, "requirements": needs_of(task)}
+            {"task": task, "requirements": requirements_of_task(task)}
             for task in season.tasks.filter(is_reported_only=False)
         ],
         "models": [_decided_labels_line(judge, season) for judge in judges],
-        "page": pages.leaf(request, waiting, AT_A_TIME),
-        "open": labels.pairs_left(waiting),
-        "imports": imports.select_related("judge", "imported_by")[:IMPORTS_SHOWN],
+        "page": pages.paginate_rows(request, waiting, WAITING_RUNS_PER_PAGE),
+        "open": labels.count_open_pairs(waiting),
+        "imports": imports.select_related("judge", "imported_by")[:MAX_IMPORTS_SHOWN],
     }
 
 
-models = pages.fills(
+models = pages.build_form_view(
     IMPORT_LABELS,
     "organise/models.html",
     "models",
     at="file",
     shows=_labels_context,
-    then=pages.to_job,
+    then=pages.redirect_to_job,
 )
 
 
-def _waiting_labels(season: Season) -> QuerySet[PendingLabels]:
+def _runs_waiting_for_labels(season: Season) -> QuerySet[PendingLabels]:
     return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
 
 
@@ -322,21 +330,21 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     Runs wait for scores until an entailment model has labelled the returned pairs. The
     parameter `run` selects the pairs of one run.
     """
-    waiting = _waiting_labels(season)
+    waiting = _runs_waiting_for_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
         # A name that contains NUL matches no model, because databases reject NUL.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
     if run:
-        is_number = run.isdecimal() and len(run) < MAX_NUMBER
+        is_number = run.isdecimal() and len(run) < MAX_RUN_NUMBER_DIGITS
         waiting = (
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
     # Links on the page contain `next` without a value, so `next` may be empty.
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
-    open_ones = labels.open_pairs(list(waiting), is_next_only=is_next_only)
+    open_ones = labels.read_open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
-    return pages.attachment(lines, f"{season.slug}-pairs.jsonl", is_private=True)
+    return pages.download_response(lines, f"{season.slug}-pairs.jsonl", is_private=True)
 
 
 @pages.organisers.page()
@@ -358,10 +366,10 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     )
     deciding = list(Judge.objects.deciding(name, season, judge.kind)) if judge else []
     if not deciding:
-        raise Http404(NO_LABELS)
-    return pages.attachment(
-        labels.label_lines(deciding), "labels.jsonl", is_private=True
+        raise Http404(NO_LABELS_MESSAGE)
+    return pages.download_response(
+        labels.label_file_lines(deciding), "labels.jsonl", is_private=True
     )
 
 
-share = pages.does(SHARE_LABELS, "organise-models season")
+share = pages.build_action_view(SHARE_LABELS, "organise-models season")

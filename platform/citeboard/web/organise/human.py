@@ -26,20 +26,24 @@ from citeboard.acts.sheets import (
     SheetForm,
 )
 from citeboard.background.kinds import jobs_of, run_to_judge
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams.models import User
 from citeboard.web import pages
 from scoring.human import claim_review, outcome, ratings
-from scoring.human.outcome import Agreement, means_by_class
-from scoring.human.sheets import AnnotatorRefused, could_show_references, judged_phases
-from scoring.models import CRITERIA, JudgedRun, Sheet
+from scoring.human.outcome import AnnotatorAgreement, mean_ratings_by_class
+from scoring.human.sheets import (
+    AnnotatorRefused,
+    has_reference_texts,
+    phases_with_human_evaluation,
+)
+from scoring.models import RATING_CRITERIA, JudgedRun, Sheet
 from scoring.results.board.formatting import (
     dimension_label,
     interval,
+    score_with_interval,
     shown,
-    with_interval,
 )
-from scoring.results.board.human_columns import SCALE
+from scoring.results.board.human_columns import RATING_SCALE
 from scoring.stats.people_and_labels import PRECISION, RATINGS, RECALL
 from scoring.worker import background, local_copies
 from tasks.models import Phase, Season, Submission
@@ -65,7 +69,7 @@ def _sheets_context(
             .filter(phase=phase)
             .annotate(raters=Count("annotators", distinct=True)),
         }
-        for phase in judged_phases(list(phases))
+        for phase in phases_with_human_evaluation(list(phases))
     ]
     return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
 
@@ -74,9 +78,9 @@ def _sheets_context(
 def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
     form = SheetForm(request.POST, of=phase, by=request.user)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, None):
+    with pages.add_refusals_to_form(form, None):
         if form.is_valid():
-            return pages.to_job(
+            return pages.redirect_to_job(
                 request,
                 phase,
                 MAKE_SHEET(phase, request.user, **form.cleaned_data),
@@ -98,7 +102,7 @@ def _sheet_context(sheet: Sheet) -> dict[str, Any]:
     annotators = sheet.annotators.annotate(rated=Count("ratings"))
     has_ratings = any(annotator.rated for annotator in annotators)
     could_show = (
-        sheet.is_open and not sheet.has_references and could_show_references(sheet)
+        sheet.is_open and not sheet.has_references and has_reference_texts(sheet)
     )
     return {
         "phase": sheet.phase,
@@ -107,15 +111,17 @@ def _sheet_context(sheet: Sheet) -> dict[str, Any]:
         "annotators": annotators,
         "agreement": [
             _agreement_cells(name, found)
-            for name, found in outcome.agreement(sheet).items()
+            for name, found in outcome.agreement_by_criterion(sheet).items()
         ],
-        "criteria": [_(name) for name in CRITERIA],
+        "criteria": [_(name) for name in RATING_CRITERIA],
         "means": _criterion_means(sheet) if sheet.is_published else [],
         "class_tables": _class_tables(sheet) if sheet.is_published else [],
-        "unfinished": [] if sheet.is_published else outcome.unfinished(sheet),
+        "unfinished": []
+        if sheet.is_published
+        else outcome.unfinished_annotators(sheet),
         "has_ratings": has_ratings,
         "could_show_references": could_show and not has_ratings,
-        "in_dispute": len(ratings.all_disputed(sheet)),
+        "in_dispute": len(ratings.all_disputed_texts(sheet)),
         "distance_form": human.DistanceForm(
             initial={"distance": sheet.adjudicated_from}
         ),
@@ -143,7 +149,7 @@ def add_annotator(
 ) -> pages.Answer:
     form = human.AnnotatorForm(request.POST)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, "email"):
+    with pages.add_refusals_to_form(form, "email"):
         if form.is_valid():
             added = human.ADD_ANNOTATOR(sheet, request.user, **form.cleaned_data)
             return human.ADD_ANNOTATOR.told(sheet, added, {})
@@ -174,9 +180,9 @@ def bring_ratings(
             made = human.BRING_RATINGS(sheet, request.user, **form.cleaned_data)
             return human.BRING_RATINGS.told(sheet, made, form.cleaned_data)
         except AnnotatorRefused as refused:
-            form.add_error("name", sentence(refused))
+            form.add_error("name", as_sentence(refused))
         except UploadTooLarge as refused:
-            form.add_error("file", sentence(refused))
+            form.add_error("file", as_sentence(refused))
         except ratings.RatingsRefused as refused:
             problems = refused.problems
     return _render_refused_sheet(
@@ -184,11 +190,15 @@ def bring_ratings(
     )
 
 
-remove = pages.does(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
-references = pages.does(human.SHOW_REFERENCES, "organise-sheet season sheet")
-publish_sheet = pages.does(PUBLISH_SHEET, "organise-sheet season sheet")
-take_sheet_back = pages.does(TAKE_SHEET_BACK, "organise-sheet season sheet")
-reopen_sheet = pages.does(REOPEN_SHEET, "organise-sheet season sheet")
+remove = pages.build_action_view(human.REMOVE_ANNOTATOR, "organise-sheet season sheet")
+references = pages.build_action_view(
+    human.SHOW_REFERENCES, "organise-sheet season sheet"
+)
+publish_sheet = pages.build_action_view(PUBLISH_SHEET, "organise-sheet season sheet")
+take_sheet_back = pages.build_action_view(
+    TAKE_SHEET_BACK, "organise-sheet season sheet"
+)
+reopen_sheet = pages.build_action_view(REOPEN_SHEET, "organise-sheet season sheet")
 
 
 @pages.organisers.form(
@@ -207,18 +217,21 @@ def data_sheet(
     return {"phase": sheet.phase, "form": form}
 
 
-def _agreement_cells(criterion: str, agreement: Agreement) -> dict[str, Any]:
+def _agreement_cells(criterion: str, agreement: AnnotatorAgreement) -> dict[str, Any]:
     return {
         "criterion": _(criterion),
-        "mean": with_interval(agreement.mean_kappa, agreement.mean_interval, 100),
-        "alpha": with_interval(agreement.alpha, agreement.alpha_interval, 100),
-        "ac1": with_interval(agreement.ac1, agreement.ac1_interval, 100),
+        "mean": score_with_interval(agreement.mean_kappa, agreement.mean_interval, 100),
+        "alpha": score_with_interval(agreement.alpha, agreement.alpha_interval, 100),
+        "ac1": score_with_interval(agreement.ac1, agreement.ac1_interval, 100),
         "pairs": [
-            {**vars(pair), "kappa": with_interval(pair.kappa, pair.interval, 100)}
+            {**vars(pair), "kappa": score_with_interval(pair.kappa, pair.interval, 100)}
             for pair in agreement.pairs
         ],
         "leniency": [
-            {**vars(one), "value": with_interval(one.value, one.interval, SCALE)}
+            {
+                **vars(one),
+                "value": score_with_interval(one.value, one.interval, RATING_SCALE),
+            }
             for one in agreement.leniency
         ],
     }
@@ -233,14 +246,16 @@ def _criterion_means(sheet: Sheet) -> list[dict[str, Any]]:
             score.submission_id, {"run": score.submission, "cells": {}, "merit": 0.0}
         )
         line["merit"] = (
-            score.value if score.criterion == next(iter(CRITERIA)) else line["merit"]
+            score.value
+            if score.criterion == next(iter(RATING_CRITERIA))
+            else line["merit"]
         )
         line["cells"][score.criterion] = _value_with_interval(
             score.value, score.low, score.high
         )
     ordered = sorted(lines.values(), key=lambda line: -line["merit"])
     return [
-        {**line, "cells": [line["cells"].get(name) for name in CRITERIA]}
+        {**line, "cells": [line["cells"].get(name) for name in RATING_CRITERIA]}
         for line in ordered
     ]
 
@@ -258,8 +273,8 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
     )
     tables = []
     for dimension in sheet.phase.task.task_type.dimensions:
-        by_class = list(means_by_class(sheet, dimension))
-        for criterion in CRITERIA if by_class else ():
+        by_class = list(mean_ratings_by_class(sheet, dimension))
+        for criterion in RATING_CRITERIA if by_class else ():
             lines = []
             for label, instances, of_class in by_class:
                 found = (of_class[criterion].get(run.pk) for run in runs)
@@ -278,19 +293,22 @@ def _class_tables(sheet: Sheet) -> list[dict[str, Any]]:
 def _value_with_interval(
     value: float | None = None, low: float | None = None, high: float | None = None
 ) -> dict[str, str]:
-    return {"value": shown(value, SCALE), "interval": interval(low, high, SCALE)}
+    return {
+        "value": shown(value, RATING_SCALE),
+        "interval": interval(low, high, RATING_SCALE),
+    }
 
 
-TITLES = {
+JUDGEMENT_TITLES = {
     RECALL: gettext_lazy("Citation recall, claims"),
     PRECISION: gettext_lazy("Citation precision, marks"),
     "utility": gettext_lazy("Utility, 1 to 5"),
     "citation_utility": gettext_lazy("Utility of citations, 0 or 1"),
 }
-judged_runs = pages.Pages(
+judged_runs = pages.PageDecorators(
     run_to_judge,
     "pk",
-    context=lambda run: {**pages.place_of(run.phase), "submission": run},
+    context=lambda run: {**pages.phase_context(run.phase), "submission": run},
 )
 
 
@@ -301,64 +319,66 @@ def _claims_context(request: HttpRequest, run: Submission) -> dict[str, Any]:
     return {"jobs": jobs, **(_agreement_context(judged) if judged else {})}
 
 
-judgements = pages.fills(
+judgements = pages.build_form_view(
     IMPORT_JUDGEMENTS,
     "organise/judgements.html",
     at="file",
     shows=_claims_context,
     pages=judged_runs,
-    then=pages.to_job,
+    then=pages.redirect_to_job,
 )
 
-publish_judgements = pages.does(
+publish_judgements = pages.build_action_view(
     PUBLISH_JUDGEMENTS, "submission-judgements pk", judged_runs
 )
-take_judgements_back = pages.does(
+take_judgements_back = pages.build_action_view(
     TAKE_JUDGEMENTS_BACK, "submission-judgements pk", judged_runs
 )
 
 
 def _agreement_context(judged_run: JudgedRun) -> dict[str, Any]:
     try:
-        agreements = claim_review.agreement_of(judged_run)
+        agreements = claim_review.agreement_of_judged_run(judged_run)
     except local_copies.FileRefused as outdated:
-        return {"judged": judged_run, "outdated": sentence(outdated)}
+        return {"judged": judged_run, "outdated": as_sentence(outdated)}
     decided, rated = [], []
     for kind in (RECALL, PRECISION):
         if (found := agreements[kind])["items"]:
             intervals = found["cohen_intervals"]
             cohen = [
-                (name, with_interval(kappa, intervals[name]))
+                (name, score_with_interval(kappa, intervals[name]))
                 for name, kappa in found["cohen"].items()
             ]
             numbers = {
                 "pending": found["pending"],
                 "automatic": shown(found["automatic"], 100),
                 "cohen": cohen,
-                "cohen_mean": with_interval(
+                "cohen_mean": score_with_interval(
                     found["cohen_mean"], found["cohen_mean_interval"]
                 ),
-                "people": with_interval(found["people"], found["people_interval"], 100),
+                "people": score_with_interval(
+                    found["people"], found["people_interval"], 100
+                ),
             }
-            decided.append({**_shared_context(kind, found), **numbers})
+            decided.append({**_agreement_table_context(kind, found), **numbers})
     for kind in RATINGS:
         if (found := agreements[kind])["items"]:
             numbers = {
                 "people": shown(found["people"], 1),
                 "interval": interval(found["low"], found["high"]),
             }
-            rated.append({**_shared_context(kind, found), **numbers})
+            rated.append({**_agreement_table_context(kind, found), **numbers})
     return {"judged": judged_run, "decided": decided, "rated": rated}
 
 
-def _shared_context(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def _agreement_table_context(kind: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "title": str(TITLES[kind]),
+        "title": str(JUDGEMENT_TITLES[kind]),
         "items": found["items"],
         "annotators": found["annotators"],
-        "fleiss": with_interval(found["fleiss"], found["fleiss_interval"]),
-        "krippendorff": with_interval(
+        "fleiss": score_with_interval(found["fleiss"], found["fleiss_interval"]),
+        "krippendorff": score_with_interval(
             found["krippendorff"], found["krippendorff_interval"]
         ),
-        "ac1": with_interval(found["ac1"], found["ac1_interval"]),
+        "ac1": score_with_interval(found["ac1"], found["ac1_interval"]),
     }

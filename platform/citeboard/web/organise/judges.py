@@ -45,7 +45,7 @@ def _judges_context(
 def _judge_context(
     phase: Phase,
     named: StoredJudge,
-    offer: judging.Offer,
+    offer: judging.OfferedJudges,
     filled: acts.JudgeConsentForm | None,
 ) -> dict[str, Any]:
     row: PhaseJudge | None = judging.agreed_judge(phase, named.kind).first()
@@ -74,7 +74,7 @@ def agree(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages
     """Allow the LLM judge of a task to receive texts of a phase."""
     form = acts.JudgeConsentForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, None):
+    with pages.add_refusals_to_form(form, None):
         if form.is_valid():
             done = acts.AGREE_TO_JUDGE(phase, request.user, **form.cleaned_data)
             return acts.AGREE_TO_JUDGE.told(phase, done, form.cleaned_data)
@@ -88,7 +88,11 @@ def _page_with_errors(
     return render(request, "organise/judges.html", context, status=422)
 
 
-ask = pages.does(acts.ASK_JUDGE, "organise-judges season", then=pages.to_job)
-estimate = pages.does(acts.ESTIMATE_JUDGE, "organise-judges season", then=pages.to_job)
-leave_out = pages.does(acts.LEAVE_PAIRS_OUT, "organise-judges season")
-dismiss = pages.does(acts.DISMISS_JUDGE, "organise-judges season")
+ask = pages.build_action_view(
+    acts.ASK_JUDGE, "organise-judges season", then=pages.redirect_to_job
+)
+estimate = pages.build_action_view(
+    acts.ESTIMATE_JUDGE, "organise-judges season", then=pages.redirect_to_job
+)
+leave_out = pages.build_action_view(acts.LEAVE_PAIRS_OUT, "organise-judges season")
+dismiss = pages.build_action_view(acts.DISMISS_JUDGE, "organise-judges season")

@@ -13,15 +13,15 @@ from citeboard.background.kinds import jobs_of
 from citeboard.web import pages
 from scoring.models import Judge, JudgementImport, UsedJudgements
 from scoring.worker import background
-from scoring.worker.entailment_labels import models_of_season
-from scoring.worker.ledger import ledger_lines
+from scoring.worker.entailment_labels import judge_names_of_season
+from scoring.worker.ledger import judgement_file_lines
 from tasks.models import Season
 
-IMPORTS_SHOWN = 50
+MAX_IMPORTS_SHOWN = 50
 
 
 def judges_of(season: Season) -> QuerySet[Judge]:
-    shared = Q(season=None, name__in=models_of_season(season))
+    shared = Q(season=None, name__in=judge_names_of_season(season))
     return Judge.objects.filter(Q(season=season) | shared)
 
 
@@ -53,7 +53,7 @@ def _latest_imports(
         runs=Count("used_by__evaluation__submission", filter=own, distinct=True)
     )
     judgement_imports: list[JudgementImport] = list(
-        imports.select_related("judge")[:IMPORTS_SHOWN]
+        imports.select_related("judge")[:MAX_IMPORTS_SHOWN]
     )
     for one in judgement_imports:
         if one.judge.season_id is None and not is_staff:
@@ -61,13 +61,13 @@ def _latest_imports(
     return judgement_imports
 
 
-ledger = pages.fills(
+ledger = pages.build_form_view(
     IMPORT_LEDGER,
     "organise/ledger.html",
     "ledger",
     at="file",
     shows=_ledger_context,
-    then=pages.to_job,
+    then=pages.redirect_to_job,
 )
 
 
@@ -85,7 +85,9 @@ def rows(request: HttpRequest, season: Season) -> pages.Answer:
     judges = list(asked.filter(pk__in=judges_of(season).values("pk")))
     if not judges:
         raise Http404(_("The season has no judgements of this judge and kind."))
-    return pages.attachment(ledger_lines(judges), "judgements.jsonl", is_private=True)
+    return pages.download_response(
+        judgement_file_lines(judges), "judgements.jsonl", is_private=True
+    )
 
 
-withdraw = pages.does(WITHDRAW_IMPORT, "organise-ledger season")
+withdraw = pages.build_action_view(WITHDRAW_IMPORT, "organise-ledger season")

@@ -17,33 +17,39 @@ from citeboard.acts import launching, phases as acts
 from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
 from citeboard.acts.undoing import UNDO
 from citeboard.core import models, words
-from citeboard.core.audit import history
-from citeboard.core.query import Listed, Query, search_from, text_from, whole_number
+from citeboard.core.audit import history_of_place
+from citeboard.core.query import (
+    CountedQueryset,
+    PageParameters,
+    parse_whole_number,
+    search_parameter,
+    text_parameter,
+)
 from citeboard.ops import season_progress, undoing
-from citeboard.ops.launching import steps
+from citeboard.ops.launching import launch_steps
 from citeboard.teams.models import Team
 from citeboard.web import pages
-from citeboard.web.organise.attention import concerns
+from citeboard.web.organise.attention import find_concerns
 from scoring.exchange import figure_files, season_runs
 from scoring.results.board.confirming import (
     all_errata,
-    official_since,
-    results_of,
-    teams_confirmed,
-    why_not,
+    count_confirmed_teams,
+    results_official_since,
+    results_to_confirm,
+    why_confirmation_is_closed,
 )
 from scoring.results.board.formatting import metric_label, score_text
-from scoring.results.board.manual_scores import lines_of
-from scoring.results.board.standings import standings
-from tasks.gold.early import kept_back
+from scoring.results.board.manual_scores import manual_value_lines
+from scoring.results.board.standings import compute_board
+from tasks.gold.early import embargo_clashes
 from tasks.jobs import tallies
 from tasks.models import Phase, Registration, Season, Submission, Task
-from tasks.seasons.history import may_undo
-from tasks.seasons.timeline import time_line
+from tasks.seasons.history import can_undo
+from tasks.seasons.timeline import build_time_line
 
-HISTORY_AT_ONCE = 100
-ACKNOWLEDGED_AT_ONCE = 50
-NO_TEAM = "baselines"
+HISTORY_PAGE_SIZE = 100
+MAX_ACKNOWLEDGED_SHOWN = 50
+NO_TEAM_FILTER = "baselines"
 
 
 @pages.helpers.page("organise/overview.html", "overview")
@@ -52,39 +58,43 @@ def organise(request: HttpRequest, season: Season) -> pages.Answer:
         phase__in=Phase.objects.filter(task__season=season).values("pk"), team__gt=0
     )
     return {
-        "concerns": concerns(season),
-        "acknowledged": season_progress.acknowledged(season)[:ACKNOWLEDGED_AT_ONCE],
+        "concerns": find_concerns(season),
+        "acknowledged": season_progress.acknowledged_failures(season)[
+            :MAX_ACKNOWLEDGED_SHOWN
+        ],
         "teams": Registration.objects.filter(season=season).approved().count(),
-        "runs": tallies.number_of_runs(of_teams),
-        "moving": tallies.number_of_runs(of_teams & Q(state__in=Submission.MOVING)),
-        **time_line(season),
+        "runs": tallies.tallied_run_count(of_teams),
+        "moving": tallies.tallied_run_count(of_teams & Q(state__in=Submission.MOVING)),
+        **build_time_line(season),
     }
 
 
-acknowledge_failure = pages.does(ACKNOWLEDGE, "organise season")
-revoke_acknowledgement = pages.does(TAKE_ACKNOWLEDGEMENT_BACK, "organise season")
+acknowledge_failure = pages.build_action_view(ACKNOWLEDGE, "organise season")
+revoke_acknowledgement = pages.build_action_view(
+    TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunQuery(Query):
+class RunListParameters(PageParameters):
     """The query parameters that filter the list of a season's runs.
 
     The parameter ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
     """
 
-    task: str = text_from("task")
-    phase: str = text_from("phase")
-    status: str = text_from("status")
-    team: str = text_from("team")
-    text: str = search_from("q")
+    task: str = text_parameter("task")
+    phase: str = text_parameter("phase")
+    status: str = text_parameter("status")
+    team: str = text_parameter("team")
+    text: str = search_parameter("q")
 
 
-def chosen_runs(season: Season, query: RunQuery) -> Listed:
+def filter_runs(season: Season, query: RunListParameters) -> CountedQueryset:
     phases = Phase.objects.filter(task__season=season)
     if query.task:
         phases = phases.filter(task__slug=query.task)
     if query.phase:
-        phases = phases.filter(pk=whole_number(query.phase))
+        phases = phases.filter(pk=parse_whole_number(query.phase))
     # With primary keys of phases, both databases use the index on phases.
     of_phases = Q(phase__in=list(phases.values_list("pk", flat=True)))
     runs, tallied = (
@@ -96,7 +106,7 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
             runs.filter(status=query.status),
             tallied & Q(state=query.status),
         )
-    if query.team == NO_TEAM:
+    if query.team == NO_TEAM_FILTER:
         runs, tallied = runs.filter(team=None), tallied & Q(team=0)
     elif query.team:
         of_team = Q(
@@ -110,8 +120,8 @@ def chosen_runs(season: Season, query: RunQuery) -> Listed:
         runs = runs.filter(
             Q(system__icontains=query.text) | Q(team__name__icontains=query.text)
         )
-    return Listed(
-        runs, runs.count if query.text else lambda: tallies.number_of_runs(tallied)
+    return CountedQueryset(
+        runs, runs.count if query.text else lambda: tallies.tallied_run_count(tallied)
     )
 
 
@@ -128,8 +138,8 @@ def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
 
 @pages.helpers.page("organise/runs.html", "runs")
 def runs(request: HttpRequest, season: Season) -> pages.Answer:
-    query = RunQuery.of(request.GET)
-    page = pages.leaf(request, chosen_runs(season, query))
+    query = RunListParameters.of(request.GET)
+    page = pages.paginate_rows(request, filter_runs(season, query))
     phases = Phase.objects.filter(task__season=season).select_related("task")
     return {
         "query": query,
@@ -145,14 +155,16 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
                 "team__name"
             )
         ],
-        "no_team": NO_TEAM,
+        "no_team": NO_TEAM_FILTER,
     }
 
 
 @pages.helpers.page()
 def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
-    content = season_runs.runs_csv(chosen_runs(season, RunQuery.of(request.GET)).rows)
-    return pages.attachment(content, f"{season.slug}-runs.csv", is_private=True)
+    content = season_runs.runs_csv(
+        filter_runs(season, RunListParameters.of(request.GET)).rows
+    )
+    return pages.download_response(content, f"{season.slug}-runs.csv", is_private=True)
 
 
 @pages.organisers.page()
@@ -161,9 +173,11 @@ def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.An
 
     The ranking rules of the phase decide which runs are on the board.
     """
-    content = season_runs.counting_runs_archive(standings(phase, request.user))
+    content = season_runs.counting_runs_archive(compute_board(phase, request.user))
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
-    return pages.private(FileResponse(content, as_attachment=True, filename=name))
+    return pages.forbid_caching(
+        FileResponse(content, as_attachment=True, filename=name)
+    )
 
 
 @pages.helpers.page("organise/progress.html", "progress")
@@ -181,10 +195,10 @@ def progress(request: HttpRequest, season: Season) -> pages.Answer:
 
 @pages.helpers.page("organise/history.html", "history")
 def history_page(request: HttpRequest, season: Season) -> pages.Answer:
-    page = pages.leaf(request, history(season), HISTORY_AT_ONCE)
-    recent = {entry.pk for entry in undoing.to_take_back(season)}
+    page = pages.paginate_rows(request, history_of_place(season), HISTORY_PAGE_SIZE)
+    recent = {entry.pk for entry in undoing.entries_to_undo(season)}
     lines = [
-        {"entry": entry, "may_undo": entry.pk in recent or may_undo(entry)}
+        {"entry": entry, "may_undo": entry.pk in recent or can_undo(entry)}
         for entry in page
     ]
     return {"page": page, "lines": lines}
@@ -197,73 +211,84 @@ def _redirect_after_undo(
     return redirect("organise-history", season.slug) if season else redirect("home")
 
 
-undo_entry = pages.does(UNDO, "organise-history season", then=_redirect_after_undo)
+undo_entry = pages.build_action_view(
+    UNDO, "organise-history season", then=_redirect_after_undo
+)
 
 
 @pages.organisers.page("organise/phases.html", "phases")
 def phases(request: HttpRequest, season: Season) -> pages.Answer:
-    known = time_line(season)
-    return {**known, "kept_back": kept_back(line["phase"] for line in known["lines"])}
+    known = build_time_line(season)
+    return {
+        **known,
+        "kept_back": embargo_clashes(line["phase"] for line in known["lines"]),
+    }
 
 
-times = pages.fills(
+times = pages.build_form_view(
     acts.MOVE, "organise/times.html", "phases", "organise-phases season", at="closes"
 )
-board = pages.fills(
+board = pages.build_form_view(
     acts.SHOW_BOARD,
     "organise/board.html",
     "phases",
     "organise-phases season",
     at="board_from",
 )
-freeze = pages.fills(
+freeze = pages.build_form_view(
     acts.FREEZE,
     "organise/freeze.html",
     "phases",
     at="frozen_from",
     shows=lambda request, phase: {"task": phase.task},
 )
-open_phase = pages.does(acts.OPEN, "organise-phases season")
-close = pages.does(acts.CLOSE, "organise-phases season")
-reveal = pages.does(acts.REVEAL, "organise-phases season")
-freeze_at_once = pages.does(acts.FREEZE_NOW, "organise-freeze season phase")
-unfreeze = pages.does(acts.UNFREEZE, "organise-freeze season phase")
-end = pages.does(acts.END_CONFIRMATION, "organise-confirmation season phase")
-reopen = pages.does(acts.REOPEN_CONFIRMATION, "organise-confirmation season phase")
+open_phase = pages.build_action_view(acts.OPEN, "organise-phases season")
+close = pages.build_action_view(acts.CLOSE, "organise-phases season")
+reveal = pages.build_action_view(acts.REVEAL, "organise-phases season")
+freeze_at_once = pages.build_action_view(
+    acts.FREEZE_NOW, "organise-freeze season phase"
+)
+unfreeze = pages.build_action_view(acts.UNFREEZE, "organise-freeze season phase")
+end = pages.build_action_view(
+    acts.END_CONFIRMATION, "organise-confirmation season phase"
+)
+reopen = pages.build_action_view(
+    acts.REOPEN_CONFIRMATION, "organise-confirmation season phase"
+)
 
 
 @pages.organisers.page("organise/confirmation.html", "phases")
 def confirmation(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
-    results = results_of(phase)
-    confirmed, teams = teams_confirmed(results)
-    refused = why_not(phase)
+    results = results_to_confirm(phase)
+    confirmed, teams = count_confirmed_teams(results)
+    refused = why_confirmation_is_closed(phase)
     return {
         "task": phase.task,
         "results": results,
         "confirmed": confirmed,
         "teams": teams,
-        "official_since": official_since(phase, results),
-        "refused": words.sentence(refused) if refused else "",
+        "official_since": results_official_since(phase, results),
+        "refused": words.as_sentence(refused) if refused else "",
         "may_end": phase.confirms_results
         and phase.closes <= now()
         and phase.confirmation_ended_at is None,
     }
 
 
-errata = pages.fills(
+errata = pages.build_form_view(
     acts.PUBLISH_ERRATUM,
     "organise/errata.html",
     "phases",
     shows=lambda request, phase: {"errata": all_errata(phase)},
 )
 
-manual_scores = pages.fills(
+manual_scores = pages.build_form_view(
     acts.ENTER_MEASURE,
     "organise/outside.html",
     "phases",
     shows=lambda request, phase: {
         "measures": [
-            (measure, *lines_of(measure, request.user))
+            (measure, *manual_value_lines(measure, request.user))
             for measure in phase.manual_measures.select_related("phase__task__season")
         ],
         "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
@@ -273,7 +298,7 @@ manual_scores = pages.fills(
 )
 
 
-calendar = pages.fills(
+calendar = pages.build_form_view(
     launching.CALENDAR, "organise/calendar.html", "calendar", "organise-calendar season"
 )
 
@@ -287,11 +312,11 @@ def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     pages.require_known_fields(request, form)
     if form.is_valid() and (published := form.publish(request.user)):
         text = _("Gold of %(splits)s is published.") % {
-            "splits": words.counted(published, "split")
+            "splits": words.count_with_noun(published, "split")
         }
         messages.success(request, text)
         return redirect("organise-launch", season.slug)
-    found = steps(season)
+    found = launch_steps(season)
     return {
         "steps": found,
         "left": sum(not step.is_done for step in found),
@@ -299,6 +324,8 @@ def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     }
 
 
-compute_first = pages.does(launching.COMPUTE_FIRST, "organise-launch season")
-test_mail = pages.does(launching.TEST_MAIL, "organise-launch season")
-open_season = pages.does(launching.OPEN_SEASON, "organise-launch season")
+compute_first = pages.build_action_view(
+    launching.COMPUTE_FIRST, "organise-launch season"
+)
+test_mail = pages.build_action_view(launching.TEST_MAIL, "organise-launch season")
+open_season = pages.build_action_view(launching.OPEN_SEASON, "organise-launch season")

@@ -27,30 +27,35 @@ from citeboard.acts.new_seasons import CLONE, FROM_PRESET
 from citeboard.acts.overwriting import OverwritingForm
 from citeboard.acts.rehearsal import Rehearsal, done, perform, rehearsed_load
 from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
-from citeboard.background.kinds import archives_of, jobs_of, outcome_of
+from citeboard.background.kinds import finished_archives_of, job_result_text, jobs_of
 from citeboard.core import audit, refusals, storage
-from citeboard.core.instants import zone_name, zone_of
+from citeboard.core.instants import parse_zone, zone_name
 from citeboard.core.storage.downloads import download
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from citeboard.web import pages
 from scoring.exchange.bundles.importing import is_from_bundle
-from scoring.exchange.results import ZIP, file_name
-from scoring.results.board.leak_budget import budget_of
+from scoring.exchange.results import ZIP_CONTENT_TYPE, file_name
+from scoring.results.board.leak_budget import leak_budget_of
 from scoring.worker.background import Kind
-from scoring.worker.local_copies import fetched
-from tasks.gold.drafts import MAX_AGE, keep_draft
-from tasks.gold.early import UnequalPart, kept_back
+from scoring.worker.local_copies import temporary_local_copy
+from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
+from tasks.gold.early import UnequalPublicParts, embargo_clashes
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
-from tasks.models.seasons import Configured
+from tasks.models.seasons import ModelWithSettings
 from tasks.seasons import access, presets
-from tasks.seasons.file.entries import SEASON, phase_prefix, rows_of, task_prefix
+from tasks.seasons.file.entries import (
+    SEASON_PREFIX,
+    phase_prefix,
+    rows_by_prefix,
+    task_prefix,
+)
 from tasks.seasons.file.export import export_season
-from tasks.seasons.file.load import Fault, Loaded, SettingsRefused, load_season_text
-from tasks.seasons.file.plan import Decisions, KeyNotKnown, LoadConflicts
-from tasks.seasons.file.sent import MARK, season_in_zip
-from tasks.submissions.uploads import received
+from tasks.seasons.file.load import Fault, LoadResult, SettingsRefused, load_season_text
+from tasks.seasons.file.plan import ConflictDecisions, LoadConflicts, UnknownDecisionKey
+from tasks.seasons.file.sent import ZIP_SIGNATURE, open_season_zip
+from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused, Option, base, task_types
 from tasks.types.problems import capped
 
@@ -74,8 +79,10 @@ def edit(
 
     In keys, ``{}`` stands for the slug of the new object.
     """
-    forms: dict[str, tuple[type[Configured], Configured | None, str, str]] = {
-        "season": (Season, season, season.title, SEASON),
+    forms: dict[
+        str, tuple[type[ModelWithSettings], ModelWithSettings | None, str, str]
+    ] = {
+        "season": (Season, season, season.title, SEASON_PREFIX),
         "new-task": (Task, None, _("A new task"), task_prefix("{}")),
     }
     if task is not None:
@@ -101,7 +108,7 @@ def edit(
     if form.is_valid() and (form.is_new or not form.asks_before_overwriting()):
         prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
-            if form.is_new and prefix in rows_of(season, held=False):
+            if form.is_new and prefix in rows_by_prefix(season, held=False):
                 form.add_error("slug", _("This name is taken."))
             else:
                 values = {"values": form.values(prefix)}
@@ -110,22 +117,22 @@ def edit(
                     season,
                     request.user,
                     values,
-                    pages.said_in(request),
+                    pages.confirmation_in_request(request),
                 )
         except SettingsRefused as refused:
             form.add_faults(refused.faults, prefix)
-        except UnequalPart as unequal:
-            form.add_error(None, sentence(unequal))
+        except UnequalPublicParts as unequal:
+            form.add_error(None, as_sentence(unequal))
         if not form.errors:
             saved = Phase.objects.filter(task__season=season).select_related(
                 "task__season"
             )
-            for early in kept_back(row for row in saved if phase in (None, row)):
+            for early in embargo_clashes(row for row in saved if phase in (None, row)):
                 messages.warning(
                     request, _("Not shown yet: %(what)s.") % {"what": early.words}
                 )
             return _("%(title)s: the settings are saved.") % {"title": title}
-    budget = budget_of(phase) if phase is not None else None
+    budget = leak_budget_of(phase) if phase is not None else None
     return {
         "form": form,
         "title": title,
@@ -135,8 +142,8 @@ def edit(
     }
 
 
-delete_task = pages.does(DELETE_TASK, "organise-settings season")
-delete_phase = pages.does(DELETE_PHASE, "organise-settings season")
+delete_task = pages.build_action_view(DELETE_TASK, "organise-settings season")
+delete_phase = pages.build_action_view(DELETE_PHASE, "organise-settings season")
 
 
 @pages.organisers.act("organise-settings season", fields=("slug",))
@@ -156,12 +163,12 @@ def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer
     return redirect("home")
 
 
-OPTION = "option-"
+OPTION_FIELD_PREFIX = "option-"
 ZONE, WHEN_MOVED, CLOCKS, INSTANTS = "time_zone", "zone_moves", "clocks", "instants"
 
 
-def setting_field(
-    model: type[Configured], name: str, zone: ZoneInfo
+def build_setting_field(
+    model: type[ModelWithSettings], name: str, zone: ZoneInfo
 ) -> forms.Field | None:
     known = model.field(name)
     shared: dict[str, Any] = {
@@ -171,7 +178,7 @@ def setting_field(
         "show_hidden_initial": True,
     }
     if name == "card_required":
-        chosen = list(run_cards.REQUIRABLE.items())
+        chosen = list(run_cards.REQUIRABLE_FIELD_LABELS.items())
         return forms.MultipleChoiceField(
             choices=chosen, widget=forms.CheckboxSelectMultiple, **shared
         )
@@ -208,7 +215,7 @@ def setting_field(
     return forms.CharField(max_length=known.max_length, **shared)
 
 
-def option_field(option: Option) -> forms.Field:
+def build_option_field(option: Option) -> forms.Field:
     shared: dict[str, Any] = {
         "label": _("Option %(name)s") % {"name": option.name},
         "help_text": option.summary,
@@ -222,14 +229,14 @@ def option_field(option: Option) -> forms.Field:
     return forms.CharField(max_length=500, **shared)
 
 
-def zone_in(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
+def submitted_zone(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
     try:
-        return zone_of(data[ZONE].strip()) if data else otherwise
+        return parse_zone(data[ZONE].strip()) if data else otherwise
     except (KeyError, ValueError):
         return otherwise
 
 
-def moving_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
+def build_zone_move_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
     zones = {"before": zone_name(before.key), "after": zone_name(after.key)}
     clocks = _(
         "The clock times stay: what is 23:59 in %(before)s becomes 23:59 in %(after)s."
@@ -254,14 +261,14 @@ class SettingsForm(OverwritingForm):
         self,
         data: Any,
         *,
-        model: type[Configured],
-        row: Configured | None,
+        model: type[ModelWithSettings],
+        row: ModelWithSettings | None,
         zone: ZoneInfo,
     ) -> None:
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
         # Users enter times in the time zone that the same form sets for the season.
-        before, zone = zone, zone_in(data, zone)
+        before, zone = zone, submitted_zone(data, zone)
         self.zone = before
         if row is None:
             self.fields["slug"] = forms.CharField(
@@ -270,7 +277,7 @@ class SettingsForm(OverwritingForm):
                 help_text=_("Lower-case letters, digits, single hyphens."),
             )
         for name, setting in model.SETTINGS.items():
-            field = setting_field(model, name, zone)
+            field = build_setting_field(model, name, zone)
             # The setting that controls registration is on the page of teams.
             if setting.page == "settings" and field is not None:
                 self.fields[name] = field
@@ -287,7 +294,7 @@ class SettingsForm(OverwritingForm):
         ]
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
-            self.fields[WHEN_MOVED] = moving_field(before, zone)
+            self.fields[WHEN_MOVED] = build_zone_move_field(before, zone)
             # The field that asks whether times move comes directly after the time zone.
             self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
         self.options: dict[str, str] = {}
@@ -298,8 +305,8 @@ class SettingsForm(OverwritingForm):
             self.options = dict(row.options)
             shown = base.printed_options(row.options)
             for option in row.task_type.all_options:
-                name = f"{OPTION}{option.name}"
-                self.fields[name] = option_field(option)
+                name = f"{OPTION_FIELD_PREFIX}{option.name}"
+                self.fields[name] = build_option_field(option)
                 self.initial[name] = option.value_of(shown)
 
     def values(self, prefix: str) -> dict[str, Any]:
@@ -316,9 +323,14 @@ class SettingsForm(OverwritingForm):
         if self.is_new:
             return {key: value for key, value in found.items() if value is not None}
         if changed := [
-            name.removeprefix(OPTION) for name in chosen if name.startswith(OPTION)
+            name.removeprefix(OPTION_FIELD_PREFIX)
+            for name in chosen
+            if name.startswith(OPTION_FIELD_PREFIX)
         ]:
-            given = {name: self.cleaned_data[f"{OPTION}{name}"] for name in changed}
+            given = {
+                name: self.cleaned_data[f"{OPTION_FIELD_PREFIX}{name}"]
+                for name in changed
+            }
             options = {
                 name: value
                 for name, value in {**self.options, **given}.items()
@@ -336,17 +348,17 @@ class SettingsForm(OverwritingForm):
         )
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
-            self.add_error(fields.get(key), pages.said(fault))
+            self.add_error(fields.get(key), pages.describe_fault(fault))
 
 
-MAX_FILE = 1 << 20
+MAX_SEASON_FILE_BYTES = 1 << 20
 #: SALT is the salt for signing the name of a stored zip file.
 #: A zip file is stored until the import, for at most a day.
-SALT = "season-zip"
-DECISION = "decision:"
+STORED_ZIP_SALT = "season-zip"
+DECISION_FIELD_PREFIX = "decision:"
 
 
-TRIES = {"season_gold": "5/m/user"}
+RATE_LIMITS = {"season_gold": "5/m/user"}
 
 
 class PasswordForm(forms.Form):
@@ -377,7 +389,10 @@ class SeasonFileForm(forms.Form):
         ),
     )
     text = forms.CharField(
-        required=False, widget=forms.HiddenInput, max_length=MAX_FILE, strip=False
+        required=False,
+        widget=forms.HiddenInput,
+        max_length=MAX_SEASON_FILE_BYTES,
+        strip=False,
     )
     stored = forms.CharField(required=False, widget=forms.HiddenInput)
     is_zip = False
@@ -386,10 +401,12 @@ class SeasonFileForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
         file = given.get("file")
-        self.is_zip = file is not None and file.read(len(MARK)) == MARK
+        self.is_zip = (
+            file is not None and file.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
+        )
         if file is not None:
             file.seek(0)
-            if file.size > MAX_FILE and not self.is_zip:
+            if file.size > MAX_SEASON_FILE_BYTES and not self.is_zip:
                 raise forms.ValidationError(_("The file is larger than 1 MB."))
         if file is None and not (given.get("text") or given.get("stored")):
             raise forms.ValidationError(_("Choose the file."))
@@ -402,19 +419,21 @@ class SeasonFileForm(forms.Form):
         if not self.is_zip:
             try:
                 given = signing.loads(
-                    self.cleaned_data["stored"], salt=SALT, max_age=MAX_AGE
+                    self.cleaned_data["stored"],
+                    salt=STORED_ZIP_SALT,
+                    max_age=MAX_SIGNATURE_AGE,
                 )
             except signing.BadSignature:
                 return ""
             is_ours = given["owner"] == owner and storage.gold.exists(given["name"])
             return str(given["name"]) if is_ours else ""
-        with received(self.cleaned_data["file"]) as upload:
-            return keep_draft(upload.path)
+        with receive_upload(self.cleaned_data["file"]) as upload:
+            return store_gold_draft(upload.path)
 
     @contextmanager
     def reader(
         self, name: str, *, by: User, slug: str
-    ) -> Iterator[Callable[..., Loaded]]:
+    ) -> Iterator[Callable[..., LoadResult]]:
         """Yield a function that loads the season file in the form.
 
         If ``name`` is given, the function loads the stored zip file with this name.
@@ -423,8 +442,8 @@ class SeasonFileForm(forms.Form):
         """
         if name:
             with (
-                fetched(storage.gold, name) as path,
-                season_in_zip(path, "season.zip", by=by, slug=slug) as load,
+                temporary_local_copy(storage.gold, name) as path,
+                open_season_zip(path, "season.zip", by=by, slug=slug) as load,
             ):
                 yield load
             return
@@ -446,7 +465,7 @@ def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
     """Return the current season file. The season file refers to files of gold and runs
     by name.
     """
-    return pages.attachment(export_season(season).text, "season.toml")
+    return pages.download_response(export_season(season).text, "season.toml")
 
 
 @pages.organisers.page()
@@ -471,7 +490,11 @@ def season_zip_with_gold(
     pages.require_known_fields(request, form)
     # The page reveals whether a password is correct, so attempts are limited.
     if request.method == "POST" and not consume(
-        request, app="citeboard", action="season_gold", config=TRIES, user=request.user
+        request,
+        app="citeboard",
+        action="season_gold",
+        config=RATE_LIMITS,
+        user=request.user,
     ):
         messages.error(request, _("Too many tries; wait a minute."))
         return {"form": PasswordForm(None, user=request.user)}
@@ -490,35 +513,41 @@ def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
         path = Path(folder) / "season.zip"
         exported.write_zip(path)
         content = path.open("rb")
-    return pages.private(
+    return pages.forbid_caching(
         FileResponse(content, as_attachment=True, filename=f"{season.slug}-season.zip")
     )
 
 
-archive = pages.fills(
+archive = pages.build_form_view(
     MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
         "jobs": jobs_of(season, Kind.ARCHIVE),
-        "made": [(job, outcome_of(job)[0]) for job in archives_of(season)],
+        "made": [
+            (job, job_result_text(job)[0]) for job in finished_archives_of(season)
+        ],
     },
-    then=pages.to_job,
+    then=pages.redirect_to_job,
 )
 
 
 @pages.organisers.page()
 def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
-    made = get_object_or_404(archives_of(season), pk=job)
+    made = get_object_or_404(finished_archives_of(season), pk=job)
     name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
-    return pages.private(
+    return pages.forbid_caching(
         download(
-            request, storage.statistics, made.file, filename=name, content_type=ZIP
+            request,
+            storage.statistics,
+            made.file,
+            filename=name,
+            content_type=ZIP_CONTENT_TYPE,
         )
     )
 
 
-clone = pages.fills(
+clone = pages.build_form_view(
     CLONE,
     "organise/clone.html",
     "file",
@@ -526,7 +555,7 @@ clone = pages.fills(
 )
 
 
-@pages.Pages(access.creator_of_seasons).form("organise/file.html", "file")
+@pages.PageDecorators(access.require_season_creator).form("organise/file.html", "file")
 def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
     """Create a season from a season file, for staff."""
     return _file_response(request, None)
@@ -536,7 +565,9 @@ def _file_response(
     request: pages.SignedInRequest, season: Season | None
 ) -> HttpResponse:
     form = SeasonFileForm(**pages.sent(request), label_suffix="")
-    decisions = [name for name in request.POST if name.startswith(DECISION)]
+    decisions = [
+        name for name in request.POST if name.startswith(DECISION_FIELD_PREFIX)
+    ]
     pages.require_known_fields(request, form, ["load", *decisions])
     context: dict[str, Any] = {
         "season": season,
@@ -544,7 +575,7 @@ def _file_response(
         "form": form,
         "frame": "organise/base.html" if season else "organise/apart.html",
         "has_report": season is not None and is_from_bundle(season),
-        "presets": [] if season else presets.PRESETS.values(),
+        "presets": [] if season else presets.PRESETS_BY_SLUG.values(),
         "last": SeasonFile.objects.filter(season=season)
         .select_related("loaded_by")
         .first(),
@@ -564,11 +595,11 @@ def _file_response(
             problems, more = capped(refused.problems)
             context |= {"problems": problems, "more": more}
             status = 422
-        except (KeyNotKnown, UnequalPart) as refused:
-            form.add_error(None, sentence(refused))
+        except (UnknownDecisionKey, UnequalPublicParts) as refused:
+            form.add_error(None, as_sentence(refused))
         except LoadConflicts as left:
             with form.reader(name, by=request.user, slug=slug) as load:
-                context |= {"plan": load(dry_run=True), "undecided": sentence(left)}
+                context |= {"plan": load(dry_run=True), "undecided": as_sentence(left)}
             status = 409
         else:
             if "load" in request.POST:
@@ -584,42 +615,44 @@ def _file_response(
             context["plan"] = loaded
         context["text"] = form.content.decode("utf-8", "replace")
         kept = {"owner": owner, "name": name}
-        context["stored"] = signing.dumps(kept, salt=SALT) if name else ""
+        context["stored"] = signing.dumps(kept, salt=STORED_ZIP_SALT) if name else ""
     return render(
         request, "organise/file.html", context, status=422 if form.errors else status
     )
 
 
 def _plan_load(
-    load: Callable[..., Loaded], season: Season | None
-) -> tuple[Loaded, Rehearsal | None]:
+    load: Callable[..., LoadResult], season: Season | None
+) -> tuple[LoadResult, Rehearsal | None]:
     loaded = load(dry_run=True)
     return loaded, None if loaded.conflicts else rehearsed_load(season, load)
 
 
 def _load_from_form(
     request: pages.SignedInRequest,
-    load: Callable[..., Loaded],
+    load: Callable[..., LoadResult],
     season: Season | None,
-) -> Loaded:
+) -> LoadResult:
     chosen: dict[str, set[str]] = {"apply": set(), "keep": set()}
     for name, value in request.POST.items():
-        if name.startswith(DECISION) and value in chosen:
-            chosen[str(value)].add(name.removeprefix(DECISION))
+        if name.startswith(DECISION_FIELD_PREFIX) and value in chosen:
+            chosen[str(value)].add(name.removeprefix(DECISION_FIELD_PREFIX))
     decisions = {name: frozenset(keys) for name, keys in chosen.items()}
-    load = partial(load, decisions=Decisions(**decisions))
+    load = partial(load, decisions=ConflictDecisions(**decisions))
     if season is None:
         return load()
     # Read the zip before the transaction of the rehearsal begins.
     load(dry_run=True)
-    loaded: Loaded = done(season, request.user, load, pages.said_in(request))
+    loaded: LoadResult = done(
+        season, request.user, load, pages.confirmation_in_request(request)
+    )
     return loaded
 
 
-new_from_preset = pages.fills(
+new_from_preset = pages.build_form_view(
     FROM_PRESET,
     "organise/preset.html",
-    pages=pages.Pages(
+    pages=pages.PageDecorators(
         presets.preset_for, "preset", context=lambda preset: {"preset": preset}
     ),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),

@@ -8,18 +8,18 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from citeboard.web import pages
-from citeboard.web.runs.instances import lines_of, names_of_systems
-from scoring.results.board.comparisons import Unreadable
+from citeboard.web.runs.instances import build_instance_lines, systems_by_displayed_name
+from scoring.results.board.comparisons import UnreadableStatistics
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.comparison.contenders import InstancesQuery
 from scoring.results.comparison.suspects import (
     BELOW_ZERO,
     MISSED,
-    Suspect,
-    Suspects,
     SuspectsQuery,
-    has_closed,
-    suspects_of,
+    SuspiciousInstance,
+    SuspiciousInstancePage,
+    has_phase_closed,
+    suspicious_instances_of,
 )
 from scoring.stats import items
 from tasks.models import Phase, Season
@@ -38,13 +38,13 @@ def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer
         "phase": phase,
         "task": phase.task,
         "least": items.MIN_SYSTEMS,
-        "has_closed": has_closed(phase),
+        "has_closed": has_phase_closed(phase),
     }
     if not context["has_closed"]:
         return context
     try:
-        answer = suspects_of(phase, request.user, query)
-    except Unreadable:
+        answer = suspicious_instances_of(phase, request.user, query)
+    except UnreadableStatistics:
         return context | {"is_unreadable": True}
     context |= {
         "rules": answer.board.rules,
@@ -57,11 +57,13 @@ def suspects(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer
     return context | _list_context(answer.suspects, query)
 
 
-def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
+def _list_context(
+    suspects: SuspiciousInstancePage, query: SuspectsQuery
+) -> dict[str, Any]:
     page, metric = suspects.page, suspects.metric
     names = [metric.name for metric in suspects.metrics]
-    runs = list(names_of_systems(page))
-    lines = lines_of(page, runs, InstancesQuery(metric=metric.name))
+    runs = list(systems_by_displayed_name(page))
+    lines = build_instance_lines(page, runs, InstancesQuery(metric=metric.name))
     for line in lines:
         line["facts"] = _suspect_cells(
             suspects.by_name[line["instance"].name], metric.scale
@@ -86,7 +88,7 @@ def _list_context(suspects: Suspects, query: SuspectsQuery) -> dict[str, Any]:
     }
 
 
-def _suspect_cells(suspect: Suspect, scale: float) -> dict[str, str]:
+def _suspect_cells(suspect: SuspiciousInstance, scale: float) -> dict[str, str]:
     facts = {
         "mean": shown(suspect.mean, scale),
         "interval": interval(suspect.low, suspect.high, scale),

@@ -38,7 +38,7 @@ from citeboard.acts.webhooks import (
 )
 from citeboard.core.plain_text import plain
 from citeboard.ops.group_mails import sent_mails
-from citeboard.teams.access import members_in_order
+from citeboard.teams.access import memberships_by_role_and_time
 from citeboard.teams.models import ASKED_BY_TERMS
 from citeboard.web import pages
 from scoring.results.board.exports import csv_text
@@ -65,7 +65,7 @@ def _teams_by_state(
         "team", "decided_by"
     )
     entries = entries.marked().prefetch_related(
-        Prefetch("team__memberships", members_in_order())
+        Prefetch("team__memberships", memberships_by_role_and_time())
     )
     listed: RegistrationQuerySet = entries.order_by("team__name").annotate(
         members=Count("team__memberships", distinct=True),
@@ -82,31 +82,31 @@ def _teams_by_state(
     }
 
 
-decide = pages.does(DECIDE, "organise-teams season")
-merge = pages.does(MERGE_TEAMS, "organise-teams season")
+decide = pages.build_action_view(DECIDE, "organise-teams season")
+merge = pages.build_action_view(MERGE_TEAMS, "organise-teams season")
 
-entry = pages.does(CHANGE_ENTRY, "organise-teams season")
+entry = pages.build_action_view(CHANGE_ENTRY, "organise-teams season")
 
 
 @pages.organisers.act("organise-teams season", fields=None)
 def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
     form = TeamRulesForm(request.POST, of=season)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, "entry_list"):
+    with pages.add_refusals_to_form(form, "entry_list"):
         if form.is_valid():
             made = perform(
                 LIMIT_TEAMS,
                 season,
                 request.user,
                 form.cleaned_data,
-                pages.said_in(request),
+                pages.confirmation_in_request(request),
             )
             return LIMIT_TEAMS.told(season, made, form.cleaned_data)
     context = {"season": season, "part": "teams", **_teams_by_state(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
 
-extra_tries = pages.fills(
+extra_tries = pages.build_form_view(
     phases.GIVE_TRIES,
     "organise/extra_tries.html",
     "teams",
@@ -117,10 +117,10 @@ extra_tries = pages.fills(
         ).select_related("phase__task", "team", "given_by")
     },
 )
-revoke_tries = pages.does(phases.TAKE_TRIES_BACK, "organise-tries season")
+revoke_tries = pages.build_action_view(phases.TAKE_TRIES_BACK, "organise-tries season")
 
 
-def _to_people(
+def _redirect_to_people(
     request: pages.SignedInRequest,
     thing: models.Season | models.Organiser,
     made: object,
@@ -137,48 +137,50 @@ def _organisers_context(request: HttpRequest, season: models.Season) -> dict[str
     return {"people": rows.order_by("-role", "user__name")}
 
 
-people = pages.fills(
+people = pages.build_form_view(
     # The page asks for confirmation of a role, but the API changes a role immediately.
     replace(GIVE_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
     at="role",
     shows=_organisers_context,
-    then=_to_people,
+    then=_redirect_to_people,
 )
-remove_person = pages.does(REMOVE_ORGANISER, "organise-people season", then=_to_people)
+remove_person = pages.build_action_view(
+    REMOVE_ORGANISER, "organise-people season", then=_redirect_to_people
+)
 
-MAX_ANNOUNCEMENTS = 50
+MAX_ANNOUNCEMENTS_SHOWN = 50
 
-announcement = pages.fills(
+announcement = pages.build_form_view(
     ANNOUNCE,
     "organise/announcement.html",
     "announcement",
     shows=lambda request, season: {
         "announcements": season.announcements.select_related("announced_by")[
-            :MAX_ANNOUNCEMENTS
+            :MAX_ANNOUNCEMENTS_SHOWN
         ]
     },
 )
-mails = pages.fills(
+mails = pages.build_form_view(
     MAIL_TEAMS,
     "organise/mails.html",
     "mails",
     shows=lambda request, season: {"mails": sent_mails(season)},
 )
-edit = pages.fills(
+edit = pages.build_form_view(
     EDIT_ANNOUNCEMENT,
     "organise/announcement_edit.html",
     "announcement",
     "organise-announcement season",
 )
-answer_page = pages.fills(
+answer_page = pages.build_form_view(
     ANSWER, "organise/answer.html", "questions", "organise-questions season"
 )
-remove = pages.does(REMOVE_WEBHOOK, "organise-webhooks season")
+remove = pages.build_action_view(REMOVE_WEBHOOK, "organise-webhooks season")
 
 
-@pages.Pages(season_to_help, "season").act("organise-announcement season")
+@pages.PageDecorators(season_to_help, "season").act("organise-announcement season")
 def revoke(
     request: pages.SignedInRequest, season: models.Season, announcement: int
 ) -> pages.Answer:
@@ -195,10 +197,13 @@ def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
         "asked_by", "answered_by"
     )
     ordered = rows.order_by(F("answered_at").desc(nulls_first=True), "-asked_at", "-pk")
-    return {"page": pages.leaf(request, ordered), "open": rows.unanswered().count()}
+    return {
+        "page": pages.paginate_rows(request, ordered),
+        "open": rows.unanswered().count(),
+    }
 
 
-terms = pages.fills(
+terms = pages.build_form_view(
     PUBLISH_TERMS,
     "organise/terms.html",
     "terms",
@@ -225,7 +230,7 @@ def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer
             row.accepted_at.isoformat(),
         ]
         lines.append([*facts, *given])
-    return pages.attachment(
+    return pages.download_response(
         csv_text(*lines), f"{season.slug}-terms.csv", is_private=True
     )
 
@@ -238,14 +243,16 @@ def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Ans
     """
     form = WebhookForm(request.POST or None)
     pages.require_known_fields(request, form)
-    with pages.refusals_at(form, "url"):
+    with pages.add_refusals_to_form(form, "url"):
         if form.is_valid():
             webhook = MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
-            return render(request, "organise/webhooks.html", _with_secret(webhook))
+            return render(
+                request, "organise/webhooks.html", _webhook_secret_context(webhook)
+            )
     return {"form": form, "webhooks": season.webhooks.all()}
 
 
-def _with_secret(webhook: models.Webhook) -> dict[str, Any]:
+def _webhook_secret_context(webhook: models.Webhook) -> dict[str, Any]:
     season, form = webhook.season, WebhookForm()
     context = {
         "season": season,
@@ -264,7 +271,7 @@ def renew(
     return render(
         request,
         "organise/webhooks.html",
-        _with_secret(RENEW_SECRET(webhook, request.user)),
+        _webhook_secret_context(RENEW_SECRET(webhook, request.user)),
     )
 
 
@@ -272,7 +279,9 @@ def renew(
 def deliveries(
     request: HttpRequest, season: models.Season, webhook: models.Webhook
 ) -> pages.Answer:
-    return {"page": pages.leaf(request, webhook.deliveries.select_related("job"))}
+    return {
+        "page": pages.paginate_rows(request, webhook.deliveries.select_related("job"))
+    }
 
 
 @pages.organisers.act("organise-webhooks season")

@@ -13,7 +13,7 @@ from tasks.types.toml_lines import KeyPath
 from tasks.types.views import PAIR, PASSAGE, POST, REFERENCE, TABLE
 
 Told = dict[str, Any]
-KINDS = [
+VIEW_KIND_CHOICES = [
     ("", gettext_lazy("what suits the form and the fields")),
     (PASSAGE, gettext_lazy("a passage of text")),
     (POST, gettext_lazy("a post")),
@@ -21,13 +21,13 @@ KINDS = [
     (REFERENCE, gettext_lazy("a bibliographic reference")),
     (TABLE, gettext_lazy("a table of its fields")),
 ]
-ROLES: Mapping[str, Mapping[str, str]] = {
+VIEW_KEYS_BY_FIELD: Mapping[str, Mapping[str, str]] = {
     "view_first": {PASSAGE: "text", POST: "text", PAIR: "first"},
     "view_second": {PAIR: "second"},
 }
 
 
-class LabelsField(LinesField):
+class FieldLabelsField(LinesField):
     """A form field with lines such as `tweet_text = Post`.
 
     Each line of the text contains a field of the gold and the label that readers see.
@@ -49,7 +49,9 @@ class LabelsField(LinesField):
         return labels
 
 
-def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> None:
+def add_view_fields(
+    form: forms.Form, task: Told, fields: list[tuple[str, str]]
+) -> None:
     view = task.get(VIEW, {})
     kind = view.get("as", "")
     labels = view.get("labels", {})
@@ -60,12 +62,13 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
                 name: label for name, label in labels.items() if isinstance(label, str)
             },
             **{
-                name: view.get(roles.get(kind, ""), "") for name, roles in ROLES.items()
+                name: view.get(roles.get(kind, ""), "")
+                for name, roles in VIEW_KEYS_BY_FIELD.items()
             },
         }
     )
     form.fields["view_as"] = forms.ChoiceField(
-        label=_("An instance is drawn as"), choices=KINDS, required=False
+        label=_("An instance is drawn as"), choices=VIEW_KIND_CHOICES, required=False
     )
     words = {
         "view_first": _("Field with the passage, the post or the first of two texts"),
@@ -77,7 +80,7 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
         form.fields[name] = forms.ChoiceField(
             label=label, choices=[("", _("none")), *fields, *more], required=False
         )
-    form.fields["view_labels"] = LabelsField(
+    form.fields["view_labels"] = FieldLabelsField(
         label=_("Names of fields for readers"),
         required=False,
         help_text=_(
@@ -87,14 +90,14 @@ def add_view(form: forms.Form, task: Told, fields: list[tuple[str, str]]) -> Non
     )
 
 
-def with_view(form: forms.Form, view: Told) -> Told:
+def apply_view_fields(form: forms.Form, view: Told) -> Told:
     """Return the declaration's table [task.view] with the values of the form.
 
     Keys of the table [task.view] that have no form field stay unchanged.
     """
     given = form.cleaned_data
     kind = given["view_as"]
-    asked = {key for roles in ROLES.values() for key in roles.values()}
+    asked = {key for roles in VIEW_KEYS_BY_FIELD.values() for key in roles.values()}
     changed = kind != view.get("as", "")
     kept = {
         name: value
@@ -102,7 +105,7 @@ def with_view(form: forms.Form, view: Told) -> Told:
         if name not in {*asked, "as", "labels"} and (name == "fields" or not changed)
     }
     said: Told = {"as": kind, **kept}
-    for name, roles in ROLES.items():
+    for name, roles in VIEW_KEYS_BY_FIELD.items():
         if kind in roles and given[name]:
             said[roles[kind]] = given[name]
     languages = {
@@ -114,12 +117,13 @@ def with_view(form: forms.Form, view: Told) -> Told:
     return {name: value for name, value in said.items() if value not in ("", {}, [])}
 
 
-def view_field(path: KeyPath) -> str:
+def view_field_of_key(path: KeyPath) -> str:
     if path[1:2] != (VIEW,):
         return ""
     key = path[2] if len(path) > 2 else "as"
     if key == "labels":
         return "view_labels"
     return next(
-        (name for name, roles in ROLES.items() if key in roles.values()), "view_as"
+        (name for name, roles in VIEW_KEYS_BY_FIELD.items() if key in roles.values()),
+        "view_as",
     )

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, phase_readers, place_of
+from citeboard.web.pages import Answer, phase_context, phase_readers
 from scoring.exchange.figure_files import figure_response
 from scoring.results.board import comparisons, visibility
 from scoring.results.board.formatting import (
@@ -19,24 +19,33 @@ from scoring.results.board.formatting import (
     metric_label,
     shown,
 )
-from scoring.results.board.query import board_of
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.board.standings import Board
 from scoring.results.comparison import changes, contenders, pages, reading
-from scoring.results.comparison.paired_scores import Busy, tests, two
+from scoring.results.comparison.paired_scores import (
+    SlowTestsBusy,
+    pair_evaluations,
+    tests,
+)
 from tasks.models import Phase
 
 
 @phase_readers.page()
 def compare(request: HttpRequest, phase: Phase) -> Answer:
-    query = contenders.CompareQuery.of(request.GET)
-    board = board_of(phase, request.user, query.rules, query.gold)
-    shown, own = contenders.on_board(board), contenders.own_runs(board, request.user)
+    query = contenders.TwoRunsQuery.of(request.GET)
+    board = cached_board_or_404(phase, request.user, query.rules, query.gold)
+    shown, own = (
+        contenders.contenders_on_board(board),
+        contenders.contenders_of_own_teams(board, request.user),
+    )
     if not shown and not own and query.a is None:
         raise Http404(_("No numbers of this phase are shown to you."))
     is_same_run = query.a is not None and query.a == query.b
-    chosen = contenders.chosen_two(board, request.user, shown + own, (query.a, query.b))
+    chosen = contenders.choose_two_contenders(
+        board, request.user, shown + own, (query.a, query.b)
+    )
     context: dict[str, Any] = {
-        **place_of(phase),
+        **phase_context(phase),
         "board": board,
         "carried": query.pairs(a=None, b=None, label="", page=1, tests=False),
         "shown": shown,
@@ -44,7 +53,7 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
         "a": chosen[0] if chosen else None,
         "b": chosen[1] if chosen else None,
         "is_same_run": is_same_run,
-        "several": contenders.SeveralQuery(
+        "several": contenders.SeveralRunsQuery(
             runs=tuple(own.run for own in chosen or ()),
             rules=query.rules,
             gold=query.gold,
@@ -72,27 +81,29 @@ def _comparison_context(
     board: Board,
     chosen_two: contenders.ChosenTwo,
     viewer: User | AnonymousUser,
-    query: contenders.CompareQuery,
+    query: contenders.TwoRunsQuery,
 ) -> tuple[dict[str, Any], int]:
-    evaluations = contenders.evaluations_of(board, chosen_two)
+    evaluations = contenders.newest_evaluations_of(board, chosen_two)
     missing = [
         row for row, own in zip(chosen_two, evaluations, strict=True) if own is None
     ]
     if missing or evaluations[0] is None or evaluations[1] is None:
         return {"missing": missing}, 200
-    pair = two(evaluations[0], evaluations[1])
+    pair = pair_evaluations(evaluations[0], evaluations[1])
     try:
         found = {
-            "tests": pages.test_part(pair, tests(pair, at_once=query.tests), query),
-            "classes": pages.class_part(
+            "tests": pages.paired_test_context(
+                pair, tests(pair, at_once=query.tests), query
+            ),
+            "classes": pages.class_comparison_context(
                 pair, chosen_two[0].system, chosen_two[1].system, query, board.audience
             ),
             "swapped": query.with_(a=chosen_two[1].run, b=chosen_two[0].run),
             "gold": board.gold,
         }
-        if changes.is_of_one_team(pair.a, pair.b, viewer):
-            before, after = changes.in_time(pair.a, pair.b)
-            found["changes"] = pages.change_part(
+        if changes.are_runs_of_one_team(pair.a, pair.b, viewer):
+            before, after = changes.sort_by_submission_time(pair.a, pair.b)
+            found["changes"] = pages.run_changes_context(
                 changes.changes_between(
                     before, after, viewer, query.dimension, query.metric
                 ),
@@ -100,9 +111,10 @@ def _comparison_context(
             )
         if (
             pair.pooled
-            and reading.may_read(board.phase, viewer, [pair.a, pair.b]) is not None
+            and reading.rights_to_evaluations(board.phase, viewer, [pair.a, pair.b])
+            is not None
         ):
-            own = contenders.ReadQuery(
+            own = contenders.TwoRunsInstancesQuery(
                 a=chosen_two[0].run,
                 b=chosen_two[1].run,
                 rules=query.rules,
@@ -112,43 +124,43 @@ def _comparison_context(
         if visibility.may_see_instances(
             board.phase, visibility.audience_of(board.phase, viewer)
         ):
-            found["instances"] = pages.instance_part(
+            found["instances"] = pages.differing_instances_context(
                 pair, replace(query, a=chosen_two[0].run, b=chosen_two[1].run)
             )
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
-    except comparisons.Unreadable:
+    except comparisons.UnreadableStatistics:
         return {"is_unreadable": True}, 200
-    except Busy:
+    except SlowTestsBusy:
         return {"is_busy": True}, 503
     return found, 200
 
 
 @phase_readers.page()
 def compare_several(request: HttpRequest, phase: Phase) -> Answer:
-    query = contenders.SeveralQuery.of(request.GET)
-    sides = reading.several(phase, request.user, query)
+    query = contenders.SeveralRunsQuery.of(request.GET)
+    sides = reading.compare_several_runs(phase, request.user, query)
     response = render(
         request,
         "runs/compare_several.html",
-        {**place_of(phase), **_several_context(sides, query)},
+        {**phase_context(phase), **_several_context(sides, query)},
     )
     response["Cache-Control"] = "private, no-store"
     return response
 
 
 def _several_context(
-    sides: reading.Several, query: contenders.SeveralQuery
+    sides: reading.SeveralRunsComparison, query: contenders.SeveralRunsQuery
 ) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
-    pair = contenders.CompareQuery(
+    pair = contenders.TwoRunsQuery(
         rules=query.rules, gold=query.gold, a=first.run if first else None
     )
     return {
         "board": sides.board,
         "sides": sides,
         "chosen": [run.run for run in (*sides.runs, *sides.missing)],
-        "max_runs": reading.MAX_RUNS,
+        "max_runs": reading.MAX_RUNS_COMPARED,
         "carried": query.pairs(runs=()),
         "rule_sets": query.choices(
             "rules", sides.board.phase.task.rules, sides.board.rules
@@ -174,7 +186,7 @@ def _several_context(
     }
 
 
-def _several_line(line: reading.Line, label: str) -> dict[str, Any]:
+def _several_line(line: reading.ComparedValuesLine, label: str) -> dict[str, Any]:
     return {
         "label": label,
         "n": line.n,

@@ -15,14 +15,14 @@ from django.utils.translation import gettext as _
 from citeboard.core.plain_text import plain
 from citeboard.web.pages import (
     Answer,
-    Pages,
-    attachment,
+    PageDecorators,
+    download_response,
+    forbid_caching,
+    phase_context,
     phase_readers,
-    place_of,
-    private,
 )
-from scoring.exchange.formats import with_samples, workbook
-from scoring.exchange.results import Results
+from scoring.exchange.formats import build_workbook, record_with_samples
+from scoring.exchange.results import ExportedResults
 from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.results.board import comparisons, exports, standings, visibility
@@ -32,30 +32,38 @@ from scoring.results.board.formatting import (
     metric_label,
     shown,
 )
-from scoring.results.board.query import board_of
+from scoring.results.board.query import cached_board_or_404
 from scoring.results.comparison import reading as readings
 from scoring.results.comparison.contenders import (
     CSV_FILE,
     SAMPLES,
     WORKBOOK,
-    AllQuery,
+    AllSystemsInstancesQuery,
     InstancesQuery,
-    ReadQuery,
+    TwoRunsInstancesQuery,
 )
-from scoring.results.comparison.drawing import claim_lines, drawn, kind_label
-from scoring.results.comparison.pieces import Line
-from scoring.results.comparison.viewing import Sides, drawn_sides
-from scoring.results.runs.claims import claims_of, has_claims
+from scoring.results.comparison.drawing import (
+    claim_lines,
+    instance_parts,
+    outcome_label,
+)
+from scoring.results.comparison.pieces import InstanceLine
+from scoring.results.comparison.viewing import InstanceSides, instance_side_parts
+from scoring.results.runs.claims import claims_by_response, has_visible_claims
 from scoring.results.runs.results import latest_evaluations
 from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import may_organise
 from tasks.types.base import current_rules
 
-LABELS = readings.ORDERS | readings.WHICH
-TABLES = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
+INSTANCE_FILTER_LABELS = (
+    readings.SELECTION_ORDER_LABELS | readings.PAIR_SELECTION_LABELS
+)
+TABLE_FORMAT_LABELS = {CSV_FILE: "CSV", WORKBOOK: "Excel"}
 
 
-def _with_rights(viewer: object, pk: int) -> tuple[Submission, readings.Rights]:
+def _readable_run_or_404(
+    viewer: object, pk: int
+) -> tuple[Submission, readings.InstanceRights]:
     run = (
         Submission.objects.select_related("phase__task__season", "team")
         .filter(pk=pk)
@@ -63,19 +71,21 @@ def _with_rights(viewer: object, pk: int) -> tuple[Submission, readings.Rights]:
     )
     seasons, rights = Season.objects.visible_to(viewer), None
     if run is not None and seasons.filter(pk=run.phase.task.season_id).exists():
-        rights = readings.rights_to(run, viewer)
+        rights = readings.instance_rights_to_run(run, viewer)
     if run is None or rights is None:
         raise Http404(_("There are no answers for you to see at this address."))
     return run, rights
 
 
-@Pages(_with_rights, "pk", is_public=True).page()
+@PageDecorators(_readable_run_or_404, "pk", is_public=True).page()
 def instances(
-    request: HttpRequest, readable: tuple[Submission, readings.Rights]
+    request: HttpRequest, readable: tuple[Submission, readings.InstanceRights]
 ) -> Answer:
     run, rights = readable
     audience = visibility.audience_of(run.phase, request.user)
-    evaluations = latest_evaluations(run, visibility.frozen_at(run.phase, audience))
+    evaluations = latest_evaluations(
+        run, visibility.freeze_time_for(run.phase, audience)
+    )
     if not evaluations:
         raise Http404(_("This run has not been scored, or not yet."))
     query = InstancesQuery.of(request.GET)
@@ -84,7 +94,7 @@ def instances(
     own = evaluations[rules]
     is_own = visibility.may_see_submission(run, request.user)
     context = {
-        **place_of(run.phase),
+        **phase_context(run.phase),
         "submission": run,
         "is_own": is_own,
         "names_team": is_own or visibility.shows_teams(run.phase, audience),
@@ -94,29 +104,36 @@ def instances(
         "rule_sets": query.choices("rules", evaluations, rules),
     }
     try:
-        page = readings.read_own(
-            own, rights, query, lambda: readings.others_of(run.phase, request.user, own)
+        page = readings.read_instances_of_run(
+            own,
+            rights,
+            query,
+            lambda: readings.comparable_other_systems(run.phase, request.user, own),
         )
-    except comparisons.Unreadable:
-        return private(render(request, "runs/instances.html", context))
+    except comparisons.UnreadableStatistics:
+        return forbid_caching(render(request, "runs/instances.html", context))
     if page is None:
         raise Http404(_("The run has no instance of this name."))
-    record = _record_of(run, request.user, own, page)
+    record = _board_row_of_run(run, request.user, own, page)
     if query.as_file == SAMPLES:
         if record is None:
             raise Http404(
                 _("Records exist for runs on the board whose instances you may read.")
             )
-        return attachment(
-            with_samples(*record, page), f"run-{run.pk}.{SAMPLES}", is_private=True
+        return download_response(
+            record_with_samples(*record, page),
+            f"run-{run.pk}.{SAMPLES}",
+            is_private=True,
         )
-    context["forms"] = TABLES | ({SAMPLES: "Every Eval Ever"} if record else {})
+    context["forms"] = TABLE_FORMAT_LABELS | (
+        {SAMPLES: "Every Eval Ever"} if record else {}
+    )
     return _page_or_file(request, page, query, {"": ""}, context, f"run-{run.pk}")
 
 
-def _record_of(
+def _board_row_of_run(
     run: Submission, viewer: object, evaluation: Evaluation, page: readings.InstancePage
-) -> tuple[Results, standings.Row, standings.Column] | None:
+) -> tuple[ExportedResults, standings.Row, standings.Column] | None:
     """Return the run's row on the board, and the column of the page's metric.
 
     The function returns None if the user may not see scores.
@@ -124,11 +141,11 @@ def _record_of(
     metric = page.reading.metric if page.reading.rights.values else None
     if metric is None or metric.higher_is_better is None:
         return None
-    board = board_of(run.phase, viewer, evaluation.rules, None)
+    board = cached_board_or_404(run.phase, viewer, evaluation.rules, None)
     row = next(
         (
             row
-            for row in standings.run_rows(board.rows)
+            for row in standings.expand_rows_to_runs(board.rows)
             if row.evaluation == evaluation.pk
         ),
         None,
@@ -136,18 +153,18 @@ def _record_of(
     column = next(
         (column for column in board.columns if column.metric == metric.name), None
     )
-    return (Results(board, [row]), row, column) if row and column else None
+    return (ExportedResults(board, [row]), row, column) if row and column else None
 
 
 @phase_readers.page()
 def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
-    query = ReadQuery.of(request.GET)
-    context: dict[str, Any] = place_of(phase)
+    query = TwoRunsInstancesQuery.of(request.GET)
+    context: dict[str, Any] = phase_context(phase)
     context["may_rescore"] = may_organise(request.user, phase.task.season)
     try:
-        read = readings.read_two(phase, request.user, query)
-    except comparisons.Unreadable:
-        return private(render(request, "runs/instances.html", context))
+        read = readings.read_instances_of_two_runs(phase, request.user, query)
+    except comparisons.UnreadableStatistics:
+        return forbid_caching(render(request, "runs/instances.html", context))
     a, b = read.chosen
     query = replace(query, a=a.run, b=b.run)
     context |= {
@@ -155,14 +172,16 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
         "b": b,
         "rules": read.board.rules,
         "gold": read.board.gold,
-        "compare": ReadQuery(
+        "compare": TwoRunsInstancesQuery(
             a=a.run, b=b.run, rules=query.rules, gold=query.gold
         ).with_(),
         "swapped": query.with_(
-            a=b.run, b=a.run, which=readings.SWAPPED.get(query.which, query.which)
+            a=b.run,
+            b=a.run,
+            which=readings.SWAPPED_SELECTIONS.get(query.which, query.which),
         ),
         "has_claims": all(
-            has_claims(side)
+            has_visible_claims(side)
             and visibility.may_see_claims(side.submission, request.user, stands=True)
             for side in (read.pair.a, read.pair.b)
         ),
@@ -177,25 +196,27 @@ def compare_instances(request: HttpRequest, phase: Phase) -> Answer:
 def all_instances(request: HttpRequest, phase: Phase) -> Answer:
     """Show instances with the answers of all systems of a board."""
     query = InstancesQuery.of(request.GET)
-    run = AllQuery.of(request.GET).run
+    run = AllSystemsInstancesQuery.of(request.GET).run
     if run is not None:
         return redirect(reverse("submission-instances", args=[run]) + query.with_())
-    board = board_of(phase, request.user, query.rules, None)
-    context: dict[str, Any] = place_of(phase) | {
+    board = cached_board_or_404(phase, request.user, query.rules, None)
+    context: dict[str, Any] = phase_context(phase) | {
         "rules": board.rules,
         "gold": board.gold,
         "is_all": True,
         "may_rescore": may_organise(request.user, phase.task.season),
     }
     try:
-        page = readings.read_all(board, request.user, query)
-    except comparisons.Unreadable:
-        return private(render(request, "runs/instances.html", context))
+        page = readings.read_instances_of_all_systems(board, request.user, query)
+    except comparisons.UnreadableStatistics:
+        return forbid_caching(render(request, "runs/instances.html", context))
     if page is None:
         raise Http404(_("The runs have no instance of this name."))
     context["rule_sets"] = query.choices("rules", phase.task.rules, board.rules)
     file = f"{phase.task.slug}-{phase.slug}"
-    return _page_or_file(request, page, query, names_of_systems(page), context, file)
+    return _page_or_file(
+        request, page, query, systems_by_displayed_name(page), context, file
+    )
 
 
 def _page_or_file(
@@ -212,11 +233,13 @@ def _page_or_file(
 
     ``names`` maps the name of each run on the page to the system of the run.
     """
-    if query.as_file in TABLES:
+    if query.as_file in TABLE_FORMAT_LABELS:
         return _table_file(page, query, list(names), file)
-    context |= _page_context(page, query, names, context.get("forms", TABLES))
+    context |= _page_context(
+        page, query, names, context.get("forms", TABLE_FORMAT_LABELS)
+    )
     # No cache may store the page, whose content depends on the user's permissions.
-    return private(render(request, "runs/instances.html", context))
+    return forbid_caching(render(request, "runs/instances.html", context))
 
 
 def _table_file(
@@ -225,9 +248,11 @@ def _table_file(
     lines = _csv_rows(page, runs)
     if query.as_file == CSV_FILE:
         content: bytes | str = exports.csv_text(*lines)
-        return attachment(content, f"{file}-instances.csv", is_private=True)
-    content = workbook(file, page.reading.runs[0].submitted_at, {"Instances": lines})
-    return attachment(content, f"{file}-instances.xlsx", is_private=True)
+        return download_response(content, f"{file}-instances.csv", is_private=True)
+    content = build_workbook(
+        file, page.reading.runs[0].submitted_at, {"Instances": lines}
+    )
+    return download_response(content, f"{file}-instances.xlsx", is_private=True)
 
 
 def _page_context(
@@ -242,7 +267,10 @@ def _page_context(
     metric = reading.metric
     metrics = {metric.name: metric for metric in reading.metrics}
     ways = query.choices(
-        "which", reading.offered, page.which, lambda way: str(LABELS[way])
+        "which",
+        reading.offered,
+        page.which,
+        lambda way: str(INSTANCE_FILTER_LABELS[way]),
     )
     lack_marks = _runs_without_marks(page)
     return {
@@ -264,7 +292,7 @@ def _page_context(
         "metric_label": metric_label(metric.name) if metric else "",
         "classes": _class_choices(reading.classes, of_class),
         "kinds": _kind_choices(page),
-        "lines": lines_of(page, list(names), query),
+        "lines": build_instance_lines(page, list(names), query),
         "files": [(query.with_(as_file=form), name) for form, name in forms.items()],
         "every": query.with_(),
         "none_chosen": query.with_(of_class="", kind="", text="", which=""),
@@ -289,12 +317,12 @@ def _runs_without_marks(page: readings.InstancePage) -> list[Submission]:
     ]
 
 
-def _lacks_parts(instance: readings.ReadInstance, place: int) -> bool:
+def _lacks_parts(instance: readings.DisplayedInstance, place: int) -> bool:
     is_answered = place < len(instance.answers) and bool(instance.answers[place])
     return is_answered and not instance.answer_parts[place]
 
 
-def lines_of(
+def build_instance_lines(
     page: readings.InstancePage, runs: Sequence[str], query: InstancesQuery
 ) -> list[dict[str, Any]]:
     metrics = {metric.name: metric for metric in page.reading.metrics}
@@ -305,7 +333,7 @@ def lines_of(
     ]
 
 
-def names_of_systems(page: readings.InstancePage) -> dict[str, str]:
+def systems_by_displayed_name(page: readings.InstancePage) -> dict[str, str]:
     """Return the system of each run by the displayed name of the run.
 
     If several systems have the same name, the displayed name ends with a number.
@@ -317,7 +345,7 @@ def names_of_systems(page: readings.InstancePage) -> dict[str, str]:
     }
 
 
-class Choice(NamedTuple):
+class SelectableChoice(NamedTuple):
     value: str
     label: str
     is_chosen: bool
@@ -325,12 +353,12 @@ class Choice(NamedTuple):
 
 def _class_choices(
     classes: Mapping[str, Sequence[str]], chosen: str
-) -> list[tuple[str, list[Choice]]]:
+) -> list[tuple[str, list[SelectableChoice]]]:
     grouped = []
     for dimension, labels in classes.items():
         values = [(f"{dimension}:{label}", label) for label in labels]
         choices = [
-            Choice(value, class_label(label), value == chosen)
+            SelectableChoice(value, class_label(label), value == chosen)
             for value, label in values
         ]
         grouped.append((dimension_label(dimension), choices))
@@ -340,19 +368,21 @@ def _class_choices(
 def _kind_choices(page: readings.InstancePage) -> list[tuple[str, str, int, bool]]:
     by_number = sorted(page.kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
-        (kind, kind_label(kind), count, kind == page.kind) for kind, count in by_number
+        (kind, outcome_label(kind), count, kind == page.kind)
+        for kind, count in by_number
     ]
 
 
 def _claim_lines_by_run(
     page: readings.InstancePage, runs: Sequence[str]
-) -> dict[str, dict[str, list[Line]]]:
+) -> dict[str, dict[str, list[InstanceLine]]]:
     reading, names = page.reading, {instance.name for instance in page.instances}
     if not (reading.rights.values and reading.rights.answers and names):
         return {}
     return {
         run: {
-            name: claim_lines(own) for name, own in claims_of(evaluation, names).items()
+            name: claim_lines(own)
+            for name, own in claims_by_response(evaluation, names).items()
         }
         for run, evaluation in zip(
             runs, reading.runs[: len(page.instances[0].answers)], strict=False
@@ -361,10 +391,10 @@ def _claim_lines_by_run(
 
 
 def _instance_line(
-    instance: readings.ReadInstance,
+    instance: readings.DisplayedInstance,
     page: readings.InstancePage,
     runs: Sequence[str],
-    claims: Mapping[str, Mapping[str, Sequence[Line]]],
+    claims: Mapping[str, Mapping[str, Sequence[InstanceLine]]],
     metrics: Mapping[str, Metric],
     query: InstancesQuery,
 ) -> dict[str, Any]:
@@ -385,9 +415,11 @@ def _instance_line(
     return {
         "instance": instance,
         "href": query.with_(instance=instance.name),
-        "parts": drawn_sides(kind, _gold_and_answers(instance, runs, answers, name))
+        "parts": instance_side_parts(
+            kind, _gold_and_answers(instance, runs, answers, name)
+        )
         if kind.has_parts
-        else drawn(
+        else instance_parts(
             kind.drawn_as,
             given=instance.given,
             gold=instance.gold,
@@ -398,7 +430,7 @@ def _instance_line(
             pool=instance.pool,
         ),
         "kinds": sorted(
-            kind_label(kind) for kind in reading.kinds.get(instance.name, ())
+            outcome_label(kind) for kind in reading.kinds.get(instance.name, ())
         ),
         "ranked": [
             (run, _value_text(value, metrics[name]))
@@ -418,17 +450,17 @@ def _instance_line(
 
 
 def _gold_and_answers(
-    instance: readings.ReadInstance,
+    instance: readings.DisplayedInstance,
     runs: Sequence[str],
     answers: Mapping[str, str],
     metric: str,
-) -> Sides:
+) -> InstanceSides:
     """Return the gold and the answers of an instance as lists of parts.
 
     The marks of a part show how the page's metric scores the part.
     """
     parts = dict(zip(runs, instance.answer_parts, strict=False))
-    return Sides(
+    return InstanceSides(
         fields=instance.fields,
         given=instance.given,
         gold=instance.gold_parts,
@@ -463,14 +495,19 @@ def _csv_rows(
     )
     of_runs = [(name, index) for index, name in enumerate(runs)]
 
-    def head(what: str, run: str) -> str:
+    def column_heading(what: str, run: str) -> str:
         return f"{what} {run}".strip()
 
     heads = [
         "instance",
-        *(head(name, run) for name in metrics for run, _place in of_runs),
+        *(column_heading(name, run) for name in metrics for run, _place in of_runs),
     ]
-    heads += ["outcomes", "given", "gold", *(head("answer", run) for run in runs)]
+    heads += [
+        "outcomes",
+        "given",
+        "gold",
+        *(column_heading("answer", run) for run in runs),
+    ]
     yield list(heads)
     for one in reading.read(page.chosen):
         values = [

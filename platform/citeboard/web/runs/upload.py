@@ -23,11 +23,18 @@ from django.utils.translation import gettext as _
 from citeboard.core.plain_text import plain
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
-from citeboard.web.pages import Answer, Pages, SignedInRequest, entering, place_of, sent
+from citeboard.web.pages import (
+    Answer,
+    PageDecorators,
+    SignedInRequest,
+    entering,
+    phase_context,
+    sent,
+)
 from scoring.results.board.exports import csv_text
-from scoring.results.runs.team_view import as_told
-from scoring.worker.judging import agreed_judges
-from scoring.worker.supply import supply_warnings
+from scoring.results.runs.team_view import run_as_shown_to
+from scoring.worker.judging import judges_with_consent
+from scoring.worker.supply import warn_of_missing_requirements
 from tasks.models import Bundle, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import (
     entered_teams,
@@ -38,36 +45,36 @@ from tasks.seasons.access import (
 )
 from tasks.seasons.cards import card
 from tasks.submissions import bundles, run_card
-from tasks.submissions.bundle_repairs import repaired_bundle
+from tasks.submissions.bundle_repairs import repair_bundle
 from tasks.submissions.forms import BundleForm, RunForm
-from tasks.submissions.refusals import CardIncomplete, RunNotTaken, RunRejected
+from tasks.submissions.refusals import CardIncomplete, RunNotAccepted, RunRejected
 from tasks.submissions.repairing import (
-    Repair,
-    forget,
-    keep,
-    kept,
-    repaired,
-    right_phase,
+    RunRepair,
+    delete_stored_upload,
+    find_accepting_phase,
+    open_stored_upload,
+    repair_refused_run,
+    store_repairable_upload,
 )
 from tasks.submissions.submit import (
     check_run,
-    quota,
-    replaceable,
-    said_of,
-    sent_before,
+    find_counted_duplicate,
+    remaining_quota,
+    replaceable_runs,
     submit_run,
+    validate_run_metadata,
 )
 from tasks.submissions.uploads import (
-    Upload,
+    UploadedRunFile,
     UploadTooLarge,
-    received,
-    received_if_any,
+    receive_optional_upload,
+    receive_upload,
 )
 from tasks.types import Problem
 from tasks.types.guarded.encodings import ENCODINGS
 from tasks.types.problems import capped, counted
 
-senders = Pages(phase_for, "season", "task", "phase", context=place_of)
+senders = PageDecorators(phase_for, "season", "task", "phase", context=phase_context)
 
 
 CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
@@ -76,19 +83,19 @@ CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
     "submit-kept",
     "download-kept",
 )
-OF_KEPT = (CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT)
+STORED_FILE_ACTIONS = (CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT)
 KEPT, ENCODING = "kept", "encoding"
 
 
 @dataclass(frozen=True)
-class Offer:
+class RepairOffer:
     """An offer to repair a rejected file.
 
-    ``kept`` is the token of a stored file, which is either the original file or the
+    ``open_stored_upload`` is the token of a stored file, which is either the original file or the
     repaired copy.
     """
 
-    repair: Repair
+    repair: RunRepair
     kept: str = ""
 
     @property
@@ -97,15 +104,15 @@ class Offer:
 
 
 @dataclass
-class Outcome:
+class UploadOutcome:
     sentence: str
     is_good: bool = False
     #: `asks` is True if the user must confirm a second submission of the same file.
     asks: bool = False
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
-    offer: Offer | None = None
-    parts: "Sequence[tuple[Phase, Outcome]]" = field(default_factory=tuple)
+    offer: RepairOffer | None = None
+    parts: "Sequence[tuple[Phase, UploadOutcome]]" = field(default_factory=tuple)
 
     @property
     def several_files(self) -> bool:
@@ -146,90 +153,94 @@ class Outcome:
 def upload(request: SignedInRequest, phase: Phase) -> Answer:
     teams = list(entered_teams(request.user, phase.task.season))
     if not teams:
-        return _no_team(request, phase.task.season)
+        return _no_team_response(request, phase.task.season)
     asked = {
         "teams": teams,
-        "measures": run_card.measures_for(phase.task.task_type),
+        "measures": run_card.reported_measures_for(phase.task.task_type),
         "required": phase.card_required,
         "has_priority": phase.counting == Phase.Counting.PRIORITY,
         "seeds": phase.seeds,
     }
     does = request.POST.get("do", "")
     if does == DOWNLOAD_KEPT:
-        return _kept_file(request, phase)
+        return _download_stored_file(request, phase)
     team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
-    form = RunForm(**sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT)
+    form = RunForm(
+        **sent(request), **asked, is_check=is_check, is_kept=does in STORED_FILE_ACTIONS
+    )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
         done = _process_upload(request, form, phase, team, does)
         if isinstance(done, Submission):
-            return _sent_to(request, reverse("submission", args=[done.pk]))
+            return _redirect_to_run(request, reverse("submission", args=[done.pk]))
         outcome = done
     runs = Submission.objects.filter(phase=phase, team__in=teams)
     recent = runs.select_related("team", "phase__task__season")
     context = {
-        **place_of(phase),
+        **phase_context(phase),
         "form": form,
         "outcome": outcome,
         "team": team,
-        "quota": quota(phase, team),
+        "quota": remaining_quota(phase, team),
         "card": card(phase.task),
         "site": settings.BASE_URL,
         "api_address": reverse("api:submit", args=[phase.pk]),
         "is_open": phase.is_open(),
         "takes_late": phase.closes <= now() < (phase.late_until or phase.closes),
-        "may_replace": replaceable(phase, team, now()).exists(),
+        "may_replace": replaceable_runs(phase, team, now()).exists(),
         "is_ahead": now() < phase.opens,
         "waits": Registration.objects.filter(season=phase.task.season_id, team=team)
         .waiting()
         .exists(),
-        "recent": [as_told(run, request.user) for run in recent[:10]],
-        "judges": list(agreed_judges(phase)),
+        "recent": [run_as_shown_to(run, request.user) for run in recent[:10]],
+        "judges": list(judges_with_consent(phase)),
     }
-    return _rendered_page(request, "runs/upload.html", context)
+    return _render_upload_page(request, "runs/upload.html", context)
 
 
 def _process_upload(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
-) -> Outcome | Submission:
-    warnings = _unknown_fields(request, form)
+) -> UploadOutcome | Submission:
+    warnings = _unknown_field_warnings(request, form)
     try:
-        with _file_of(request, form, phase, does) as file:
+        with _uploaded_or_stored_file(request, form, phase, does) as file:
             if encoding := request.POST.get(ENCODING, ""):
                 return _check_in_encoding(phase, team, file, request.user, encoding)
             if does in (CHECK, CHECK_KEPT):
                 return _check_upload(form, phase, team, file, request.user, warnings)
             done = _submit_outcome(form, phase, team, file, request.user, warnings)
-            if does in OF_KEPT and isinstance(done, Submission):
-                forget(request.POST[KEPT])
+            if does in STORED_FILE_ACTIONS and isinstance(done, Submission):
+                delete_stored_upload(request.POST[KEPT])
             return done
-    except (UploadTooLarge, RunNotTaken) as refused:
+    except (UploadTooLarge, RunNotAccepted) as refused:
         return _refusal_outcome(form, refused, "")
 
 
 @contextmanager
-def _file_of(
+def _uploaded_or_stored_file(
     request: SignedInRequest,
     form: RunForm | BundleForm,
     place: Phase | Season,
     does: str,
-) -> Iterator[Upload]:
+) -> Iterator[UploadedRunFile]:
     """Yield the uploaded or stored file of a run.
 
-    Raises RunNotTaken if the stored file no longer exists.
+    Raises RunNotAccepted if the stored file no longer exists.
     """
-    if does not in OF_KEPT:
-        with received(form.cleaned_data["run"]) as file:
+    if does not in STORED_FILE_ACTIONS:
+        with receive_upload(form.cleaned_data["run"]) as file:
             yield file
         return
-    with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
+    with open_stored_upload(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
-            raise RunNotTaken(_("the file is gone; submit it again"))
+            raise RunNotAccepted(_("the file is gone; submit it again"))
         yield upload
 
 
-def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
-    with kept(request.POST.get(KEPT, ""), place, request.user) as upload:
+def _download_stored_file(
+    request: SignedInRequest, place: Phase | Season
+) -> HttpResponse:
+    with open_stored_upload(request.POST.get(KEPT, ""), place, request.user) as upload:
         if upload is None:
             raise Http404(_("The file is gone; submit the run again."))
         content = upload.path.read_bytes()
@@ -242,66 +253,76 @@ def _kept_file(request: SignedInRequest, place: Phase | Season) -> HttpResponse:
 
 
 def _check_in_encoding(
-    phase: Phase, team: Team, file: Upload, user: User, encoding: str
-) -> Outcome:
+    phase: Phase, team: Team, file: UploadedRunFile, user: User, encoding: str
+) -> UploadOutcome:
     if encoding not in ENCODINGS:
-        raise RunNotTaken(_("this encoding is not known here"))
-    with repaired(phase, file, user, encoding=encoding) as repair:
-        return _in_encoding(phase, team, file, user, encoding, repair)
+        raise RunNotAccepted(_("this encoding is not known here"))
+    with repair_refused_run(phase, file, user, encoding=encoding) as repair:
+        return _outcome_in_encoding(phase, team, file, user, encoding, repair)
 
 
-def _in_encoding(
+def _outcome_in_encoding(
     place: Phase | Season,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     user: User,
     encoding: str,
-    repair: Repair,
-) -> Outcome:
+    repair: RunRepair,
+) -> UploadOutcome:
     """Return the result of a check of a file in the chosen encoding, and an offer to
     submit the file.
     """
     if repair.upload is not None:
         message = _("In %(encoding)s the run can be scored. Nothing was submitted yet.")
         offer = _offer_repair(place, team, repair, repair.upload, user)
-        return Outcome(message % {"encoding": encoding}, is_good=True, offer=offer)
+        return UploadOutcome(
+            message % {"encoding": encoding}, is_good=True, offer=offer
+        )
     message = _("In %(encoding)s the run would be refused too.")
     problems, more = capped(repair.problems)
     again = _offer_repair(place, team, repair, file, user) if repair.encodings else None
-    return Outcome(
+    return UploadOutcome(
         message % {"encoding": encoding}, problems=problems, more=more, offer=again
     )
 
 
 def _offer_repair(
-    place: Phase | Season, team: Team, repair: Repair, file: Upload, user: User
-) -> Offer | None:
+    place: Phase | Season,
+    team: Team,
+    repair: RunRepair,
+    file: UploadedRunFile,
+    user: User,
+) -> RepairOffer | None:
     """Store a repaired file and return the offer to submit the file.
 
     The function returns None if the team has no space for the file.
     """
-    token = keep(place, file, user, team)
-    return Offer(repair, token) if token else None
+    token = store_repairable_upload(place, file, user, team)
+    return RepairOffer(repair, token) if token else None
 
 
-def _what_can_be_done(
-    phase: Phase, team: Team, file: Upload, user: User, problems: Sequence[Problem]
-) -> Offer | None:
+def _find_repair_offer(
+    phase: Phase,
+    team: Team,
+    file: UploadedRunFile,
+    user: User,
+    problems: Sequence[Problem],
+) -> RepairOffer | None:
     """Return an offer to repair a rejected file, or to submit the file to a phase that
     suits the file better.
 
     The function returns None if neither a repair nor a better phase is certain.
     """
-    with repaired(phase, file, user) as repair:
+    with repair_refused_run(phase, file, user) as repair:
         if repair.upload is not None:
             return _offer_repair(phase, team, repair, repair.upload, user)
         if repair.encodings:
             return _offer_repair(phase, team, repair, file, user)
-    other = right_phase(phase, file, user, problems, may_have_inputs)
-    return Offer(Repair(phase=other)) if other else None
+    other = find_accepting_phase(phase, file, user, problems, may_have_inputs)
+    return RepairOffer(RunRepair(phase=other)) if other else None
 
 
-def _rendered_page(
+def _render_upload_page(
     request: HttpRequest, template: str, context: dict[str, Any]
 ) -> HttpResponse:
     is_good = context["outcome"] is not None and context["outcome"].is_good
@@ -313,7 +334,7 @@ def _rendered_page(
     )
 
 
-def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
+def _no_team_response(request: HttpRequest, season: Season) -> HttpResponse:
     teams = teams_of(request.user).order_by("name")
     context = {
         "season": season,
@@ -323,7 +344,7 @@ def _no_team(request: HttpRequest, season: Season) -> HttpResponse:
     return render(request, "runs/no_team.html", context, status=403)
 
 
-def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
+def _redirect_to_run(request: HttpRequest, address: str) -> HttpResponse:
     """Redirect to the page of the submitted run.
 
     Scripts receive the URL of the run in a header, because scripts cannot read
@@ -336,15 +357,17 @@ def _sent_to(request: HttpRequest, address: str) -> HttpResponse:
 
 def _refusal_outcome(
     form: RunForm | BundleForm, refused: Exception, missing: str
-) -> Outcome:
+) -> UploadOutcome:
     if not isinstance(refused, ValidationError):
-        return Outcome(f"{capfirst(str(refused))}.")
+        return UploadOutcome(f"{capfirst(str(refused))}.")
     for name, errors in refused.message_dict.items():
         form.add_error(name if name in form.fields else None, [*map(capfirst, errors)])
-    return Outcome(missing)
+    return UploadOutcome(missing)
 
 
-def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Problem]:
+def _unknown_field_warnings(
+    request: HttpRequest, form: RunForm | BundleForm
+) -> list[Problem]:
     """Return a warning for each unknown field in an upload.
 
     Form fields with a single option count as known, although the page omits these
@@ -359,38 +382,38 @@ def _unknown_fields(request: HttpRequest, form: RunForm | BundleForm) -> list[Pr
         for name in (*request.POST, *request.FILES)
         if name not in ("csrfmiddlewaretoken", "do", KEPT, ENCODING)
     ]
-    return run_card.unknown_fields(names, fields)
+    return run_card.warn_of_unknown_fields(names, fields)
 
 
 def _check_upload(
     form: RunForm,
     phase: Phase,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     user: User,
     warnings: Sequence[Problem],
-) -> Outcome:
+) -> UploadOutcome:
     try:
         require_inputs(user, phase)
         given = form.cleaned_data
-        said = said_of(
+        said = validate_run_metadata(
             phase.task.task_type,
             description=given["description"],
             card=form.card(),
             figures=form.figures(),
         )
-        with received_if_any(given["metadata"]) as metadata:
+        with receive_optional_upload(given["metadata"]) as metadata:
             found = check_run(
                 phase=phase, upload=file, by=user, said=said, metadata=metadata
             )
-    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
         return _refusal_outcome(form, refused, _("Something is missing above."))
     offer = (
-        _what_can_be_done(phase, team, file, user, found.problems)
+        _find_repair_offer(phase, team, file, user, found.problems)
         if found.errors
         else None
     )
-    supply = [] if found.errors else supply_warnings(phase.task)
+    supply = [] if found.errors else warn_of_missing_requirements(phase.task)
     problems, more = capped([*warnings, *supply, *found.problems])
     if found.errors:
         sentence = _("This run would be refused. Nothing was stored or counted.")
@@ -407,7 +430,7 @@ def _check_upload(
         sentence = _(
             "No problems found: this run can be scored. Nothing was stored or counted."
         )
-    return Outcome(
+    return UploadOutcome(
         sentence, is_good=not found.errors, problems=problems, more=more, offer=offer
     )
 
@@ -416,16 +439,18 @@ def _submit_outcome(
     form: RunForm,
     phase: Phase,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     user: User,
     warnings: Sequence[Problem],
-) -> Outcome | Submission:
+) -> UploadOutcome | Submission:
     said = form.cleaned_data
     try:
-        with received_if_any(said["metadata"]) as metadata:
-            before = None if said["again"] else sent_before(phase, team, file)
+        with receive_optional_upload(said["metadata"]) as metadata:
+            before = (
+                None if said["again"] else find_counted_duplicate(phase, team, file)
+            )
             if before is not None:
-                return Outcome(
+                return UploadOutcome(
                     _(
                         "This very file was submitted before, as run %(number)s "
                         "(%(system)s). Nothing was stored or counted. To submit it "
@@ -450,18 +475,18 @@ def _submit_outcome(
                 warnings=warnings,
             )
     except CardIncomplete as refused:
-        form.add_missing(refused.missing)
-        return Outcome(
+        form.add_missing_field_errors(refused.missing)
+        return UploadOutcome(
             _("%(reason)s. Nothing was stored or counted.")
             % {"reason": capfirst(str(refused))}
         )
     except RunRejected as refused:
         sentence = _("This run was refused. Nothing was stored, and it does not count.")
-        offer = _what_can_be_done(phase, team, file, user, refused.problems)
-        return Outcome(
+        offer = _find_repair_offer(phase, team, file, user, refused.problems)
+        return UploadOutcome(
             sentence, problems=refused.problems, more=refused.more, offer=offer
         )
-    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
         return _refusal_outcome(form, refused, _("Something is missing above."))
 
 
@@ -470,7 +495,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     """Submit a file to every task of a season for which the file contains a run."""
     teams = list(entered_teams(request.user, season))
     if not teams:
-        return _no_team(request, season)
+        return _no_team_response(request, season)
     open_phases = Phase.objects.open().filter(
         task__season=season, task__is_reported_only=False
     )
@@ -484,29 +509,31 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(
             dict.fromkeys(
-                measure for kind in types for measure in run_card.measures_for(kind)
+                measure
+                for kind in types
+                for measure in run_card.reported_measures_for(kind)
             )
         ),
     }
     does = request.POST.get("do", "")
     if does == DOWNLOAD_KEPT:
-        return _kept_file(request, season)
+        return _download_stored_file(request, season)
     team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
     form = BundleForm(
-        **sent(request), **asked, is_check=is_check, is_kept=does in OF_KEPT
+        **sent(request), **asked, is_check=is_check, is_kept=does in STORED_FILE_ACTIONS
     )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
         done = _process_bundle(request, form, season, team, does)
         if isinstance(done, Bundle):
-            return _sent_to(request, reverse("bundle", args=[done.pk]))
+            return _redirect_to_run(request, reverse("bundle", args=[done.pk]))
         outcome = done
     context = {
         "season": season,
         "form": form,
         "outcome": outcome,
         "team": team,
-        "quotas": [(phase, quota(phase, team)) for phase in phases],
+        "quotas": [(phase, remaining_quota(phase, team)) for phase in phases],
         "waits": Registration.objects.filter(season=season, team=team)
         .waiting()
         .exists(),
@@ -514,7 +541,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
             "team"
         )[:10],
     }
-    return _rendered_page(request, "runs/season_upload.html", context)
+    return _render_upload_page(request, "runs/season_upload.html", context)
 
 
 def _seeds_rule(phases: Sequence[Phase]) -> str:
@@ -529,17 +556,17 @@ def _seeds_rule(phases: Sequence[Phase]) -> str:
 
 def _process_bundle(
     request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
-) -> Outcome | Bundle:
-    warnings = _unknown_fields(request, form)
+) -> UploadOutcome | Bundle:
+    warnings = _unknown_field_warnings(request, form)
     try:
-        with _file_of(request, form, season, does) as file:
+        with _uploaded_or_stored_file(request, form, season, does) as file:
             done = _would_all_phases_accept(
                 request, form, season, team, file, warnings, does
             )
-            if does in OF_KEPT and isinstance(done, Bundle):
-                forget(request.POST[KEPT])
+            if does in STORED_FILE_ACTIONS and isinstance(done, Bundle):
+                delete_stored_upload(request.POST[KEPT])
             return done
-    except (UploadTooLarge, RunNotTaken, ValidationError) as refused:
+    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
         return _refusal_outcome(form, refused, _("Something is missing below."))
 
 
@@ -548,10 +575,10 @@ def _would_all_phases_accept(
     form: BundleForm,
     season: Season,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     warnings: Sequence[Problem],
     does: str,
-) -> Outcome | Bundle:
+) -> UploadOutcome | Bundle:
     said, user = form.cleaned_data, request.user
     given: dict[str, Any] = {
         "season": season,
@@ -561,7 +588,7 @@ def _would_all_phases_accept(
         "team_figures": form.figures(),
     }
     try:
-        with received_if_any(said["metadata"]) as metadata:
+        with receive_optional_upload(said["metadata"]) as metadata:
             if encoding := request.POST.get(ENCODING, ""):
                 return _bundle_recoded(season, team, file, user, encoding, given)
             if does in (CHECK, CHECK_KEPT):
@@ -575,7 +602,7 @@ def _would_all_phases_accept(
                     message = _(
                         "All of this can be scored. Nothing was stored or counted."
                     )
-                return Outcome(
+                return UploadOutcome(
                     message,
                     is_good=is_good,
                     problems=warnings,
@@ -588,7 +615,7 @@ def _would_all_phases_accept(
                 upload=file,
                 team=team,
                 user=user,
-                details=run_card.checked_details(
+                details=run_card.validate_run_details(
                     system=said["system"],
                     description=said["description"],
                     kind=said["kind"],
@@ -601,8 +628,8 @@ def _would_all_phases_accept(
     except bundles.BundleRefused as refused:
         for part in refused.parts:
             if isinstance(part.refusal, CardIncomplete):
-                form.add_missing(part.refusal.missing)
-        return Outcome(
+                form.add_missing_field_errors(part.refusal.missing)
+        return UploadOutcome(
             _(
                 "Nothing was stored and nothing counts: all parts of a file are "
                 "accepted, or none."
@@ -617,13 +644,13 @@ def _would_all_phases_accept(
 def _bundle_offer(
     season: Season,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     user: User,
-    parts: Sequence[bundles.Part],
+    parts: Sequence[bundles.BundlePart],
     phase: str,
-) -> Offer | None:
+) -> RepairOffer | None:
     """Return the repair of a file for several tasks, or None if no repair is certain."""
-    with repaired_bundle(season, parts, file, user, phase=phase) as repair:
+    with repair_bundle(season, parts, file, user, phase=phase) as repair:
         if repair.upload is not None:
             return _offer_repair(season, team, repair, repair.upload, user)
         return (
@@ -636,24 +663,24 @@ def _bundle_offer(
 def _bundle_recoded(
     season: Season,
     team: Team,
-    file: Upload,
+    file: UploadedRunFile,
     user: User,
     encoding: str,
     given: Mapping[str, Any],
-) -> Outcome:
+) -> UploadOutcome:
     if encoding not in ENCODINGS:
-        raise RunNotTaken(_("this encoding is not known here"))
+        raise RunNotAccepted(_("this encoding is not known here"))
     phase, tasks = given["phase"], given["tasks"]
-    parts = bundles.parts_of(
+    parts = bundles.read_bundle_parts(
         season=season, upload=file, phase=phase, tasks=tasks, by=user
     )
-    with repaired_bundle(
+    with repair_bundle(
         season, parts, file, user, phase=phase, encoding=encoding
     ) as repair:
-        return _in_encoding(season, team, file, user, encoding, repair)
+        return _outcome_in_encoding(season, team, file, user, encoding, repair)
 
 
-def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
+def _part_outcome(part: bundles.BundlePart) -> tuple[Phase, UploadOutcome]:
     more = 0
     if part.refusal is None and part.problems:
         words = _("The part for this task can be scored; look at the warnings.")
@@ -665,7 +692,7 @@ def _part_outcome(part: bundles.Part) -> tuple[Phase, Outcome]:
         words = _("The part for this task is not accepted: %(reason)s.") % {
             "reason": part.refusal
         }
-    return part.phase, Outcome(
+    return part.phase, UploadOutcome(
         words, is_good=part.refusal is None, problems=part.problems, more=more
     )
 
@@ -684,9 +711,9 @@ def _bundle_or_404(user: object, pk: int) -> Bundle:
     return bundle
 
 
-@Pages(_bundle_or_404, "pk").page("runs/bundle.html")
+@PageDecorators(_bundle_or_404, "pk").page("runs/bundle.html")
 def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
-    runs = [as_told(run, request.user) for run in bundles.runs_of(bundle)]
+    runs = [run_as_shown_to(run, request.user) for run in bundles.bundle_runs(bundle)]
     is_moving = any(run.is_moving for run in runs)
     return {
         "season": bundle.season,

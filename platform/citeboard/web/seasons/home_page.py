@@ -14,20 +14,20 @@ from citeboard.web.seasons.season_lines import (
 )
 from scoring.exchange import mounted
 from scoring.models import Paper
-from scoring.results.board.public_results import Placing
+from scoring.results.board.public_results import PublicPlacing
 from scoring.results.comparison.examples import short_example
-from scoring.results.comparison.pieces import Part
+from scoring.results.comparison.pieces import InstancePart
 from tasks.models import Season, Task
 from tasks.seasons import access
 
-SEASONS_A_PAGE = 12
-#: The home page shows the examples of OPEN_EXAMPLES tasks.
+SEASONS_PER_PAGE = 12
+#: The home page shows the examples of MAX_OPEN_EXAMPLES tasks.
 #: Readers can open the examples of the other tasks on the home page.
-OPEN_EXAMPLES = 3
+MAX_OPEN_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class SmallTask:
+class HomePageTask:
     line: TaskLine
     is_example_open: bool
 
@@ -36,12 +36,12 @@ class SmallTask:
         return self.line.current
 
     @property
-    def leader(self) -> Placing | None:
+    def leader(self) -> PublicPlacing | None:
         leaders = self.current.leaders if self.current else ()
         return leaders[0] if leaders else None
 
     @property
-    def example(self) -> list[Part]:
+    def example(self) -> list[InstancePart]:
         return short_example(self.line.task.task_type)
 
 
@@ -68,7 +68,7 @@ class HomePage:
     @cached_property
     def seasons(self) -> "Page[Season]":
         seasons = Season.objects.visible_to(self.viewer).with_teams().current_first()
-        return Paginator(seasons, SEASONS_A_PAGE).get_page(self.number)
+        return Paginator(seasons, SEASONS_PER_PAGE).get_page(self.number)
 
     @cached_property
     def lines(self) -> list[SeasonLine]:
@@ -94,13 +94,15 @@ class HomePage:
         return self._in_state("published")
 
     @property
-    def in_small(self) -> list[tuple[SeasonLine, list[SmallTask]]]:
+    def in_small(self) -> list[tuple[SeasonLine, list[HomePageTask]]]:
         number = itertools.count(1)
 
-        def small(task: TaskLine) -> SmallTask:
-            return SmallTask(task, is_example_open=next(number) <= OPEN_EXAMPLES)
+        def home_page_task(task: TaskLine) -> HomePageTask:
+            return HomePageTask(task, is_example_open=next(number) <= MAX_OPEN_EXAMPLES)
 
-        return [(line, [small(task) for task in line.tasks]) for line in self.open]
+        return [
+            (line, [home_page_task(task) for task in line.tasks]) for line in self.open
+        ]
 
     @cached_property
     def papers(self) -> list[PaperLine]:
@@ -120,7 +122,7 @@ class HomePage:
         ]
 
     @property
-    def archives(self) -> list[mounted.Mounted]:
+    def archives(self) -> list[mounted.MountedArchive]:
         return [] if self.seasons.has_next() else mounted.mounted_archives()
 
     @property

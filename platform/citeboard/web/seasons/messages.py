@@ -10,13 +10,13 @@ from django.shortcuts import redirect
 
 from citeboard.acts.questions import ASK
 from citeboard.acts.terms import ACCEPT_TERMS, AcceptForm
-from citeboard.core.words import sentence
+from citeboard.core.words import as_sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import (
     Answer,
     View,
-    fills,
-    leaf,
+    build_form_view,
+    paginate_rows,
     require_known_fields,
     season_readers,
 )
@@ -31,28 +31,31 @@ def announcements(request: HttpRequest, season: Season) -> Answer:
     standing = (
         Announcement.objects.filter(season=season).standing().prefetch_related("edits")
     )
-    return {"page": leaf(request, standing), "may_help": may_help(request.user, season)}
+    return {
+        "page": paginate_rows(request, standing),
+        "may_help": may_help(request.user, season),
+    }
 
 
-def signed_in_to_post(view: View) -> View:
+def require_sign_in_to_post(view: View) -> View:
     """Redirect POST requests of anonymous users to the sign-in page."""
 
     @wraps(view)
-    def answer(request: HttpRequest, **address: str) -> HttpResponseBase:
+    def redirect_or_respond(request: HttpRequest, **address: str) -> HttpResponseBase:
         if request.method == "POST" and not request.user.is_authenticated:
             return redirect_to_login(request.path)
         return view(request, **address)
 
-    return answer
+    return redirect_or_respond
 
 
 def _questions_context(request: HttpRequest, season: Season) -> dict[str, Any]:
-    page = leaf(request, readable_questions(season, request.user))
+    page = paginate_rows(request, readable_questions(season, request.user))
     return {"page": page, "may_help": may_help(request.user, season)}
 
 
-questions = signed_in_to_post(
-    fills(
+questions = require_sign_in_to_post(
+    build_form_view(
         ASK,
         "seasons/questions.html",
         at="text",
@@ -62,7 +65,7 @@ questions = signed_in_to_post(
 )
 
 
-@signed_in_to_post
+@require_sign_in_to_post
 @season_readers.form("seasons/terms.html")
 def terms(request: HttpRequest, season: Season) -> Answer:
     """Show the terms of the season. Signed-in users can accept the terms on the page."""
@@ -79,7 +82,7 @@ def terms(request: HttpRequest, season: Season) -> Answer:
         try:
             accepted = ACCEPT_TERMS(season, user, **form.cleaned_data)
         except NotTheTerms as refused:
-            messages.error(request, sentence(refused))
+            messages.error(request, as_sentence(refused))
             return redirect("terms", season.slug)
         messages.success(request, ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)

@@ -14,25 +14,25 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core import storage, words
-from citeboard.core.query import chosen_value, whole_number
+from citeboard.core.query import chosen_value, parse_whole_number
 from citeboard.core.storage.downloads import download, download_opened
 from citeboard.teams import api
 from citeboard.web.pages import Answer, season_readers, task_readers
 from citeboard.web.seasons.home_page import HomePage
 from citeboard.web.seasons.season_page import SeasonPage
 from scoring.exchange import citations, linked_data
-from scoring.exchange.data_sets import has_lines, released_phases
+from scoring.exchange.data_sets import has_json_lines, released_phases
 from scoring.results.board import counting, open_gold
 from scoring.results.board.cache import (
-    Page,
+    RenderedPage,
+    cache_new_response,
     cached_response,
     is_signed_in,
-    made_response,
-    page_key,
+    page_cache_key,
 )
-from scoring.results.comparison.drawing import drawn_example
+from scoring.results.comparison.drawing import example_parts_of_type
 from tasks.gold.gold_files import has_kit, open_inputs_without_kit
-from tasks.gold.secrecy import with_phases
+from tasks.gold.secrecy import prefetch_phases_with_embargoes
 from tasks.models import (
     Gold,
     Season,
@@ -49,8 +49,8 @@ CACHE_SECONDS = 60
 
 
 @require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    number = whole_number(request.GET.get("page", ""))
+def show_home_page(request: HttpRequest) -> HttpResponse:
+    number = parse_whole_number(request.GET.get("page", ""))
     return _render_page(
         request,
         "seasons/home.html",
@@ -63,7 +63,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def season(request: HttpRequest, season: Season) -> Answer:
     context = {"season": season, "page": SeasonPage(season, request.user)}
     response = _render_page(request, "seasons/season.html", context)
-    response["Link"] = linked_data.season_links(season)
+    response["Link"] = linked_data.season_link_header(season)
     return response
 
 
@@ -80,23 +80,23 @@ def _render_page(
     if is_signed_in(request):
         return render(request, template, context)
 
-    key = page_key(request, number, counting.site_facts())
+    key = page_cache_key(request, number, counting.home_page_cache_facts())
     response = cached_response(request, key)
     if response is not None:
         return response
     content = render_to_string(template, context, request)
-    page = Page(content, hides_activity=True)
-    return made_response(request, key, page, is_public=True, seconds=CACHE_SECONDS)
+    page = RenderedPage(content, hides_activity=True)
+    return cache_new_response(request, key, page, is_public=True, seconds=CACHE_SECONDS)
 
 
 @require_safe
-def about(request: HttpRequest) -> HttpResponse:
+def show_about_page(request: HttpRequest) -> HttpResponse:
     return render(request, "seasons/about.html")
 
 
 @task_readers.page()
 def task(request: HttpRequest, task: Task) -> Answer:
-    with_phases([task])
+    prefetch_phases_with_embargoes([task])
     phases = task.phases.all()
     released = released_phases(task)
     golds = {
@@ -106,11 +106,13 @@ def task(request: HttpRequest, task: Task) -> Answer:
         "season": task.season,
         "task": task,
         "card": card(task).html(task),
-        "example": drawn_example(task.task_type),
-        "citation": citations.of_task(task),
+        "example": example_parts_of_type(task.task_type),
+        "citation": citations.cite_task(task),
         "is_released": bool(released),
-        "described": linked_data.data_set_in_page(task, released) if released else "",
-        "has_lines": has_lines(released.values()),
+        "described": linked_data.data_set_json_for_page(task, released)
+        if released
+        else "",
+        "has_lines": has_json_lines(released.values()),
         "has_trec": task.task_type.trec is not None,
         "has_data_sets": task.task_type.statistics is not None,
         "phases": [
@@ -128,12 +130,12 @@ def task(request: HttpRequest, task: Task) -> Answer:
         "has_entered": access.entered_teams(request.user, task.season).exists(),
     }
     response = render(request, "seasons/task.html", context)
-    response["Link"] = linked_data.task_links(task, released)
+    response["Link"] = linked_data.task_link_header(task, released)
     return response
 
 
 @require_safe
-def inputs(
+def download_inputs(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponseBase:
     """Return the inputs of a split of a task's data, without the gold. The view accepts
@@ -142,7 +144,7 @@ def inputs(
     With `kit=no`, the archive lacks the organisers' files in the folder `starting-kit`.
     """
     with_kit = chosen_value(request.GET, "kit", ["no"]) is None
-    person = api.asking_user(request)
+    person = api.user_of_request(request)
     found = access.phase_for(person, season, task, phase)
     try:
         access.require_inputs(person, found)
@@ -151,7 +153,7 @@ def inputs(
     except TermsNotAccepted as refused:
         terms = f"{settings.BASE_URL}{reverse('terms', args=[found.task.season.slug])}"
         where = _("They are at %(address)s.") % {"address": terms}
-        raise PermissionDenied(f"{words.sentence(refused)} {where}") from refused
+        raise PermissionDenied(f"{words.as_sentence(refused)} {where}") from refused
     else:
         gold = Gold.objects.current(found)
     if gold is None:
@@ -179,7 +181,7 @@ def data_sets(request: HttpRequest, task: Task) -> Answer:
     if task.task_type.statistics is None:
         raise Http404(_("The data of this task are not described by data set."))
     return {
-        "splits": open_gold.described_splits(task, request.user),
+        "splits": open_gold.visible_split_descriptions(task, request.user),
         "may_organise": access.may_organise(request.user, task.season),
         "max_input": MAX_INPUT,
         "max_output": MAX_OUTPUT,

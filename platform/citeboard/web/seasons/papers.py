@@ -9,48 +9,52 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.background.kinds import (
-    ask_for_paper,
+    current_or_queued_paper,
     is_current,
-    kept_paper,
-    moving_paper,
+    stored_paper_job,
+    unfinished_paper_job,
 )
 from citeboard.core import api, storage
 from citeboard.core.query import chosen_value
 from citeboard.core.storage.downloads import download
-from citeboard.core.words import in_decimals
+from citeboard.core.words import localize_separators
 from citeboard.web.pages import (
     Answer,
-    Pages,
-    attachment,
-    place_of,
+    PageDecorators,
+    download_response,
+    phase_context,
     season_readers,
     task_readers,
 )
 from scoring.exchange import citations, figure_files
-from scoring.exchange.overview_paper import OverviewPaper, PaperQuery
-from scoring.exchange.results import ZIP
+from scoring.exchange.overview_paper import OverviewPaper, PaperParameters
+from scoring.exchange.results import ZIP_CONTENT_TYPE
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.board import exports, standings
-from scoring.results.board.differences import metrics_of, offered_dimensions
-from scoring.results.board.formatting import dimension_label, metric_label, ranks
+from scoring.results.board.differences import class_metrics_of, offered_dimensions
+from scoring.results.board.formatting import (
+    dimension_label,
+    metric_label,
+    rank_range_text,
+)
 from scoring.results.board.public_results import (
-    ABSENCES,
-    LAST,
-    Overall,
-    overall as overall_table,
+    ABSENCE_RULES,
+    ABSENCES_COUNT_LAST,
+    OverallRanking,
+    overall_ranking_of_season as overall_table,
 )
 from scoring.results.publications import published as printed
 from scoring.results.publications.reproduced import (
-    conclusions_of,
-    is_reproduced,
-    reproduced_of,
+    conclusions_on_boards,
+    has_recomputed_tables,
+    reproduced_tables_of,
 )
 from tasks.models import Season, Task
 from tasks.seasons.access import may_help, season_for
 
 
-def _published_results_or_404(task: Task) -> printed.Published:
-    results = printed.published_of(task)
+def _published_results_or_404(task: Task) -> printed.PublishedResults:
+    results = printed.published_results_of(task)
     if results.is_empty:
         raise Http404(_("No published results are known of this task."))
     return results
@@ -62,7 +66,7 @@ def published(request: HttpRequest, task: Task) -> Answer:
         _published_results_or_404(task),
         printed.PublishedQuery.of(request.GET),
     )
-    classes = [printed.by_class(table, query) for table in results.by_class]
+    classes = [printed.class_table_context(table, query) for table in results.by_class]
     figures = {
         f"{kind}-{position}": table[key]
         for position, table in enumerate(classes, start=1)
@@ -77,23 +81,23 @@ def published(request: HttpRequest, task: Task) -> Answer:
         "figures": figures,
         "figure_address": lambda name: query.with_(figure=name),
         "several": len(results.by_class) > 1,
-        "measures": printed.measures_by_class(results.by_class, query),
+        "measures": printed.measure_choices(results.by_class, query),
         "others": [_printed_table(other.table) for other in results.others],
-        "conclusions": printed.concluded(
+        "conclusions": printed.check_conclusions(
             {table.table.pk: table.table for table in results.tables}.values()
         ),
         "phases": task.phases.all(),
     }
 
 
-PUBLISHED = {"csv": printed.published_csv, "json": printed.published_json}
+PUBLISHED_FILE_WRITERS = {"csv": printed.published_csv, "json": printed.published_json}
 
 
-@api.readable_anywhere
+@api.allow_any_origin
 @task_readers.page()
 def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
-    return attachment(
-        PUBLISHED[form](_published_results_or_404(task)),
+    return download_response(
+        PUBLISHED_FILE_WRITERS[form](_published_results_or_404(task)),
         f"{task.season.slug}-{task.slug}-published.{form}",
     )
 
@@ -104,15 +108,15 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
     boards.
     """
     tasks = list(season.tasks.select_related("season"))
-    if not any(is_reproduced(task) for task in tasks):
+    if not any(has_recomputed_tables(task) for task in tasks):
         raise Http404(
             _("Nothing of this season is recomputed beside published results.")
         )
     tables = [
         table
         for task in tasks
-        if is_reproduced(task)
-        for table in reproduced_of(task, request.user)
+        if has_recomputed_tables(task)
+        for table in reproduced_tables_of(task, request.user)
     ]
     figures = {
         f"reproduced-chart-{position}": table.bars
@@ -123,7 +127,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         return figure_files.figure_response(figures, wanted)
     return {
         "tables": tables,
-        "conclusions": conclusions_of(tables),
+        "conclusions": conclusions_on_boards(tables),
         "figures": figures,
         "figure_address": lambda name: f"?figure={name}",
     }
@@ -133,7 +137,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
 def papers(request: HttpRequest) -> HttpResponse:
     papers = list(Paper.objects.prefetch_related("tables"))
     tables = (table for paper in papers for table in paper.tables.all())
-    failing = [claim for claim in printed.concluded(tables) if claim.fails]
+    failing = [claim for claim in printed.check_conclusions(tables) if claim.fails]
     context = {"papers": papers, "failing": failing}
     return render(request, "publications/papers.html", context)
 
@@ -145,15 +149,17 @@ def paper(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "paper": paper,
         "tables": list(map(_printed_table, tables)),
-        "conclusions": printed.concluded(tables),
-        "citation": citations.of_paper(paper),
+        "conclusions": printed.check_conclusions(tables),
+        "citation": citations.cite_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
 
 def _printed_table(table: ReportedTable) -> dict[str, Any]:
-    rows = printed.rows_of(table, Reported.objects.filter(table=table))
-    return printed.as_printed(table, rows, printed.measures_of(table))
+    rows = printed.published_rows_of(table, Reported.objects.filter(table=table))
+    return printed.printed_table_context(
+        table, rows, printed.printed_measures_of(table)
+    )
 
 
 @season_readers.page("seasons/overview_paper.html")
@@ -162,9 +168,9 @@ def overview_paper(request: HttpRequest, season: Season) -> Answer:
 
     The page contains only data that the user may see.
     """
-    query = PaperQuery.of(request.GET)
+    query = PaperParameters.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
-    made, moving = kept_paper(paper), moving_paper(paper)
+    made, moving = stored_paper_job(paper), unfinished_paper_job(paper)
     choices = [
         (
             _("what I may see"),
@@ -196,10 +202,10 @@ def _results_tables(board: standings.Board) -> dict[str, Any]:
     metrics = {
         metric: metric_label(metric, kind)
         for name in dimensions
-        for metric in metrics_of(board, name)
+        for metric in class_metrics_of(board, name)
     }
     columns = []
-    for column in board.main_first:
+    for column in board.columns_main_first:
         label = metric_label(column.metric, kind)
         columns.append(
             (
@@ -208,7 +214,7 @@ def _results_tables(board: standings.Board) -> dict[str, Any]:
             )
         )
     return {
-        **place_of(board.phase),
+        **phase_context(board.phase),
         "rules": board.rules,
         "columns": columns,
         "main": {column.name for column in board.main},
@@ -225,34 +231,38 @@ def archive(request: HttpRequest, season: Season) -> Answer:
     A POST request creates a new zip archive if the season has changed since the stored
     archive.
     """
-    query = PaperQuery.of(request.GET)
+    query = PaperParameters.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
     if request.method == "POST":
-        return redirect("background-job", ask_for_paper(paper).pk)
-    made = kept_paper(paper)
+        return redirect("background-job", current_or_queued_paper(paper).pk)
+    made = stored_paper_job(paper)
     if made is None:
         page = reverse("overview-paper", args=[season.slug])
         return redirect(f"{page}{query.with_().removesuffix('?')}#zip")
     name = f"{season.slug}-overview-paper.zip"
     return download(
-        request, storage.statistics, made.file, filename=name, content_type=ZIP
+        request,
+        storage.statistics,
+        made.file,
+        filename=name,
+        content_type=ZIP_CONTENT_TYPE,
     )
 
 
 @season_readers.page()
 def one_file(request: HttpRequest, season: Season, rest: str) -> Answer:
-    file = OverviewPaper.of(season, request.user, PaperQuery.of(request.GET)).files.get(
-        rest
-    )
+    file = OverviewPaper.of(
+        season, request.user, PaperParameters.of(request.GET)
+    ).files.get(rest)
     if file is None:
         raise Http404(_("There is no such file for this season's overview paper."))
-    return attachment(file.written(), f"{season.slug}-{rest.replace('/', '-')}")
+    return download_response(file.written(), f"{season.slug}-{rest.replace('/', '-')}")
 
 
-FORMS = {
-    "csv": exports.overall_csv,
-    "json": exports.overall_json,
-    "tex": exports.overall_latex,
+OVERALL_FILE_WRITERS = {
+    "csv": exports.overall_ranking_csv,
+    "json": exports.overall_ranking_json,
+    "tex": exports.overall_ranking_latex,
 }
 
 
@@ -263,7 +273,7 @@ def _ranked_season_or_404(user: object, season: str) -> Season:
     return ranked
 
 
-ranked_seasons = Pages(
+ranked_seasons = PageDecorators(
     _ranked_season_or_404,
     "season",
     context=lambda season: {"season": season},
@@ -280,7 +290,9 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     lines = []
     for row in table.rows:
         places = [board.places.get(row.slug) for board in table.boards]
-        words = [ranks(place.low, place.high) if place else "" for place in places]
+        words = [
+            rank_range_text(place.low, place.high) if place else "" for place in places
+        ]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]
         shares = [
             f"{100 * share:.1f}" for share in (row.share, row.share_low, row.share_high)
@@ -290,27 +302,27 @@ def overall(request: HttpRequest, season: Season) -> Answer:
                 "row": row,
                 "places": words,
                 "without": without,
-                "shares": [*map(in_decimals, shares)],
+                "shares": [*map(localize_separators, shares)],
             }
         )
     has_absences = any(len(row.places) < len(table.boards) for row in table.rows)
     return {
         "table": table,
         "lines": lines,
-        "forms": list(FORMS),
+        "forms": list(OVERALL_FILE_WRITERS),
         "has_absences": has_absences,
     }
 
 
-def _requested_overall_board(request: HttpRequest, season: Season) -> Overall:
-    absences = chosen_value(request.GET, "absences", ABSENCES)
-    return overall_table(season, counts_absences=absences == LAST)
+def _requested_overall_board(request: HttpRequest, season: Season) -> OverallRanking:
+    absences = chosen_value(request.GET, "absences", ABSENCE_RULES)
+    return overall_table(season, counts_absences=absences == ABSENCES_COUNT_LAST)
 
 
-@api.readable_anywhere
+@api.allow_any_origin
 @ranked_seasons.page()
 def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
-    return attachment(
-        FORMS[form](season, _requested_overall_board(request, season)),
+    return download_response(
+        OVERALL_FILE_WRITERS[form](season, _requested_overall_board(request, season)),
         f"{season.slug}-overall.{form}",
     )

@@ -7,17 +7,17 @@ from functools import cached_property
 from django.utils.timezone import now
 
 from scoring.results.board.public_results import (
-    Placing,
+    PublicPlacing,
     public_first_places,
     public_verdict,
-    shows_baselines_alone,
+    shows_only_baselines,
 )
-from scoring.results.board.verdict import Verdict
-from scoring.results.comparison.drawing import ASKED
+from scoring.results.board.verdict import BoardVerdict
+from scoring.results.comparison.drawing import QUESTIONS_BY_FORM
 from scoring.results.publications import published
-from tasks.gold.secrecy import with_phases
+from tasks.gold.secrecy import prefetch_phases_with_embargoes
 from tasks.models import Phase, Season, Task
-from tasks.seasons.cards import sentence_of
+from tasks.seasons.cards import describe_task
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class PhaseLine:
 
     phase: Phase
     state: str
-    leaders: tuple[Placing, ...]
+    leaders: tuple[PublicPlacing, ...]
     has_baselines_alone: bool
-    verdict: Verdict | None = None
+    verdict: BoardVerdict | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,8 @@ class TaskLine:
 
     @property
     def sentence(self) -> str:
-        return sentence_of(self.task) or str(
-            ASKED.get(self.task.task_type.drawn_as, "")
+        return describe_task(self.task) or str(
+            QUESTIONS_BY_FORM.get(self.task.task_type.drawn_as, "")
         )
 
     @property
@@ -92,7 +92,7 @@ class SeasonLine:
     def next_to_close(self) -> Phase | None:
         ending = [
             line.phase
-            for line in self._phases
+            for line in self._all_phases
             if line.state == "open" and line.phase.has_end
         ]
         return min(ending, key=lambda phase: phase.closes, default=None)
@@ -100,13 +100,13 @@ class SeasonLine:
     @property
     def has_baselines_alone(self) -> bool:
         """Return True if the boards of this task show only baselines."""
-        phases = self._phases
+        phases = self._all_phases
         return any(line.has_baselines_alone for line in phases) and not any(
             line.leaders for line in phases
         )
 
     @property
-    def _phases(self) -> list[PhaseLine]:
+    def _all_phases(self) -> list[PhaseLine]:
         return [line for task in self.tasks for line in task.phases]
 
 
@@ -120,7 +120,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
     lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
     reported = _best_published_by_task(list(tasks))
-    with_phases(tasks)
+    prefetch_phases_with_embargoes(tasks)
     for task in tasks:
         phases = []
         for phase in task.phases.all():
@@ -137,7 +137,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
                     phase,
                     state,
                     leaders,
-                    not leaders and shows_baselines_alone(phase),
+                    not leaders and shows_only_baselines(phase),
                     public_verdict(phase) if leaders else None,
                 )
             )
@@ -152,7 +152,7 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
 
 def _best_published_by_task(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
     found = {}
-    for task, table in published.leading_of_each(tasks).items():
+    for task, table in published.leading_table_by_task(tasks).items():
         for best in table.rows[:1]:
             figure = best.figures.get(table.leading.name)
             found[task] = {

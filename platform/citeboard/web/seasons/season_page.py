@@ -10,9 +10,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from citeboard.teams.access import teams_of
 from citeboard.teams.models import Team, User
 from citeboard.web.seasons.season_lines import SeasonLine, season_lines
-from scoring.exchange.citations import Citation, of_season
+from scoring.exchange.citations import Citation, cite_season
 from scoring.models import Sheet
-from scoring.results.publications.reproduced import is_reproduced
+from scoring.results.publications.reproduced import has_recomputed_tables
 from tasks.models import (
     JoinRequest,
     Organiser,
@@ -37,15 +37,15 @@ class SeasonPage:
 
     @property
     def citation(self) -> Citation:
-        return of_season(self.season)
+        return cite_season(self.season)
 
     @property
     def is_reproduced(self) -> bool:
-        return any(is_reproduced(line.task) for line in self.line.tasks)
+        return any(has_recomputed_tables(line.task) for line in self.line.tasks)
 
     @cached_property
     def deadlines(self) -> dict[str, Any]:
-        return timeline.time_line(self.season)
+        return timeline.build_time_line(self.season)
 
     @cached_property
     def organisers(self) -> list[Organiser]:
@@ -76,7 +76,7 @@ class SeasonPage:
         return set(listed.values_list("team_id", flat=True))
 
     @cached_property
-    def _teams(self) -> list[Team]:
+    def _own_teams(self) -> list[Team]:
         return list(teams_of(self.viewer))
 
     @cached_property
@@ -84,7 +84,9 @@ class SeasonPage:
         sent = Submission.objects.filter(
             team=OuterRef("team"), phase__task__season=self.season
         )
-        entries = Registration.objects.filter(season=self.season, team__in=self._teams)
+        entries = Registration.objects.filter(
+            season=self.season, team__in=self._own_teams
+        )
         return list(
             entries.select_related("team")
             .order_by("team__name")
@@ -94,7 +96,7 @@ class SeasonPage:
     @cached_property
     def could_enter(self) -> list[Team]:
         entered = {entry.team_id for entry in self.own_entries}
-        return [team for team in self._teams if team.pk not in entered]
+        return [team for team in self._own_teams if team.pk not in entered]
 
     @cached_property
     def could_ask(self) -> QuerySet[Team]:

@@ -8,21 +8,21 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from citeboard.core.confined.turns import Sender
+from citeboard.core.confined.turns import UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.query import whole_number
+from citeboard.core.query import parse_whole_number
 from citeboard.web.pages import Answer, task_readers
 from scoring.offline.sample import example_answers, public_sample
 from scoring.results.board.formatting import metric_label, shown
-from scoring.results.comparison.drawing import claim_lines, draw, drawn_example
-from scoring.results.runs.claims import shown_claims
+from scoring.results.comparison.drawing import claim_lines, draw, example_parts_of_type
+from scoring.results.runs.claims import displayed_claims
 from tasks.models import Task
-from tasks.submissions.uploads import network_of
+from tasks.submissions.uploads import client_network_of
 from tasks.types.base import ShownInstance
 from tasks.types.judge_views import plain_rules
 
-PROGRAM = "scoring.worker.trying:tried"
-MAX_CHARACTERS = 20_000
+SCORING_PROGRAM = "scoring.worker.trying:tried"
+MAX_ANSWER_LENGTH = 20_000
 
 
 @task_readers.form("seasons/try.html", fields=("answer",))
@@ -34,7 +34,9 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
     examples = example_answers(kind)
     if not examples:
         raise Http404(_("No sample comes with this kind of task."))
-    number = min(max(1, whole_number(request.GET.get("example", ""))), len(examples))
+    number = min(
+        max(1, parse_whole_number(request.GET.get("example", ""))), len(examples)
+    )
     answer = request.POST.get("answer", examples[number - 1])
     context: dict[str, Any] = {
         "season": task.season,
@@ -42,8 +44,8 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
         "answer": answer,
         "examples": range(1, len(examples) + 1),
         "number": number,
-        "max_characters": MAX_CHARACTERS,
-        "example": drawn_example(kind),
+        "max_characters": MAX_ANSWER_LENGTH,
+        "example": example_parts_of_type(kind),
     }
     if request.method == "POST":
         context |= _trial_context(request, task, answer)
@@ -51,26 +53,28 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
 
 
 def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
-    if len(answer) > MAX_CHARACTERS:
+    if len(answer) > MAX_ANSWER_LENGTH:
         return {
             "refused": _("An answer has at most %(n)s characters here.")
-            % {"n": MAX_CHARACTERS}
+            % {"n": MAX_ANSWER_LENGTH}
         }
-    kind, network = task.task_type, network_of(request)
+    kind, network = task.task_type, client_network_of(request)
     given = {
         "task_type": kind.reference,
         "sample": public_sample(kind),
         "filename": "answer.jsonl",
         "rules": plain_rules(task.rules),
     }
-    sender = Sender(
+    sender = UploadSender(
         account=f"network {network}", network=network, submits=False, gives_way=True
     )
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
         file.write(answer + "\n")
         file.flush()
         try:
-            with read_upload(PROGRAM, Path(file.name), given, owner=sender) as done:
+            with read_upload(
+                SCORING_PROGRAM, Path(file.name), given, owner=sender
+            ) as done:
                 found = done.result
         except UploadUnreadable as reason:
             return {"refused": str(reason)}
@@ -81,7 +85,7 @@ def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, A
         "model": _("needs a model that is not installed here"),
         "program": _("computed by a program of the task, which is not run here"),
     }
-    by_rules, claims = found["values"], claim_lines(shown_claims(found["details"]))
+    by_rules, claims = found["values"], claim_lines(displayed_claims(found["details"]))
     lines = []
     for name in dict.fromkeys(name for values in by_rules.values() for name in values):
         words = {}

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Model
 
 from citeboard.core.database import (
-    EPOCH,
+    SCHEMA_EPOCH,
     UnusableSchema,
     migration_lock,
     refuse_unusable_schema,
@@ -34,11 +34,11 @@ class Command(migrate.Command):
                 for name in ("app_label", "plan", "check_unapplied", "fake")
             )
             if is_whole and not connection.introspection.table_names():
-                _make_tables(connection)
+                _create_all_tables(connection)
             super().handle(*args, **options)
 
 
-def _make_tables(connection: BaseDatabaseWrapper) -> None:
+def _create_all_tables(connection: BaseDatabaseWrapper) -> None:
     executor = MigrationExecutor(connection)
     with connection.schema_editor() as editor:
         models: list[type[Model]] = [executor.recorder.Migration, *apps.get_models()]
@@ -47,4 +47,4 @@ def _make_tables(connection: BaseDatabaseWrapper) -> None:
                 editor.create_model(model)
         for label, name in executor.loader.disk_migrations:
             executor.recorder.migration_qs.create(app=label, name=name)
-        SchemaEpoch.objects.using(connection.alias).create(number=EPOCH)
+        SchemaEpoch.objects.using(connection.alias).create(number=SCHEMA_EPOCH)
