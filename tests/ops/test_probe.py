@@ -14,6 +14,7 @@ from citeboard.ops.serving import (
     SiteProbe,
     SiteSupervisor,
     StartTimeLimit,
+    build_process_environment,
     processor_seconds,
 )
 
@@ -124,3 +125,13 @@ def test_processor_time_counts_the_whole_group():
         process.stdout.readline()
         assert processor_seconds(process.pid) > 0
         process.stdin.close()
+
+
+@pytest.mark.parametrize(("own", "arenas"), [(None, "2"), ("8", "8")])
+def test_processes_share_two_memory_arenas_unless_operators_say_otherwise(
+    monkeypatch, own, arenas
+):
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    if own:
+        monkeypatch.setenv("MALLOC_ARENA_MAX", own)
+    assert build_process_environment()["MALLOC_ARENA_MAX"] == arenas
