@@ -115,7 +115,7 @@ def _sources(folder: Path) -> Iterator[str]:
         text = path.read_text("utf-8")
         if "gettext" in text or "in_context" in text:
             yield _copied(folder, path, text)
-        if "counted" in text:
+        if "count_with_noun" in text:
             nouns.update(_nouns(ast.parse(text)))
     for path in sorted((ROOT / "templates").rglob("*.*")):
         text = path.read_text("utf-8")
@@ -151,7 +151,7 @@ def _copied(folder: Path, path: Path, text: str) -> str:
 
 
 def _nouns(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """What `counted` is called with; a noun that is no constant must be so elsewhere."""
+    """What `count_with_noun` is called with; a noun that is no constant must be so elsewhere."""
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(
             call.func, ast.Name | ast.Attribute
@@ -162,7 +162,7 @@ def _nouns(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 for part in call.args[1:]
                 if isinstance(part, ast.Constant)
             ]
-            if name == "counted" and given:
+            if name == "count_with_noun" and given:
                 yield _with_plural(*given)
 
 

@@ -40,7 +40,7 @@ import django
 django.setup()
 from django.core.management import call_command
 from scoring.worker import child
-child.COMMAND = (sys.executable, "-P", "-s", {script!r})
+child.SCORER_SERVER_COMMAND = (sys.executable, "-P", "-s", {script!r})
 call_command("qcluster")
 """
 

@@ -265,7 +265,8 @@ def _read_wheel_content(path: Path) -> bytes:
     content = path.read_bytes()
     if path.suffix == ".py":
         source = without_private_docstrings(without_comments(content.decode()))
-        return renamed(without_docstring_indents(source)).encode()
+        source = without_continuation_indents(without_docstring_indents(source))
+        return renamed(source).encode()
     if path.name == "card.md":
         return renamed(content.decode()).encode()
     return content
@@ -296,6 +297,22 @@ def without_docstring_indents(source: str) -> str:
             indent = " " * first.col_offset
             for number in range(first.lineno, first.end_lineno or first.lineno):
                 lines[number] = lines[number].removeprefix(indent)
+    return "".join(lines)
+
+
+def without_continuation_indents(source: str) -> str:
+    """Return the source of a module, in which further lines of an expression in brackets
+    are indented by one space. Texts over several lines stay as they are.
+    """
+    lines = source.splitlines(keepends=True)
+    depth = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
+        elif token.type == tokenize.NL and depth and token.end[0] < len(lines):
+            row = token.start[0]
+            if text := lines[row].lstrip():
+                lines[row] = f" {text}"
     return "".join(lines)
 
 

@@ -28,7 +28,7 @@ time.time = lambda: seconds() + off
 django.setup()
 from scoring.results.board import comparison_state as board_orders
 from tasks.jobs import engine
-from tasks.jobs.sweeper import sweep
+from tasks.jobs.sweeper import sweep_jobs
 """
 
 
@@ -61,13 +61,13 @@ def elsewhere(request, child_environment, root, settings):
 
 def test_it_takes_no_job_from_a_living_worker(elsewhere):
     mine = engine.claim_job(make_submission().jobs.get().pk, "host:1:2")
-    assert elsewhere("print(repr(sweep()))") == repr(SweepCounts())
+    assert elsewhere("print(repr(sweep_jobs()))") == repr(SweepCounts())
     assert engine.renew_lease(mine, progress=0.5)
 
 
 def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
     job = make_submission().jobs.get()
-    elsewhere(f"engine.claim({job.pk}, 'host:1:2')")
+    elsewhere(f"engine.claim_job({job.pk}, 'host:1:2')")
     assert sweep_jobs() == SweepCounts()
     assert (
         sweep_jobs(
@@ -79,7 +79,7 @@ def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
 
 def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settings):
     job = make_submission().jobs.get()
-    elsewhere(f"engine.release(engine.claim({job.pk}, 'host:1:2'))")
+    elsewhere(f"engine.release_job(engine.claim_job({job.pk}, 'host:1:2'))")
     assert sweep_jobs().woken == 0
     assert (
         sweep_jobs(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken
@@ -91,7 +91,7 @@ def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
     board_orders.queue_comparison(make_submission().phase_id, "corrected")
     job = BoardOrder.objects.get().job
     mine = engine.claim_job(job.pk, "host:1:2")
-    assert elsewhere(f"print(engine.claim({job.pk}, 'host:3:4'))") == "None"
+    assert elsewhere(f"print(engine.claim_job({job.pk}, 'host:3:4'))") == "None"
     assert engine.renew_lease(mine)
 
 

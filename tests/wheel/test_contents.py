@@ -22,6 +22,7 @@ from scoring.distribution.backend import (
     refuse_missing_modules,
     renamed,
     without_comments,
+    without_continuation_indents,
     without_docstring_indents,
     without_private_docstrings,
 )
@@ -200,6 +201,19 @@ def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
     )
     before, after = ast.parse(source).body[0], ast.parse(narrow).body[0]
     assert ast.get_docstring(before) == ast.get_docstring(after)
+
+
+def test_expressions_over_several_lines_are_indented_by_one_space():
+    source = (
+        "def total(rows):\n    return sum(\n        row.size\n\n        for row in rows\n"
+        '    ) + len("""\n        text""")\n'
+    )
+    narrow = without_continuation_indents(source)
+    assert narrow == (
+        "def total(rows):\n    return sum(\n row.size\n\n for row in rows\n"
+        ' ) + len("""\n        text""")\n'
+    )
+    assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(narrow))
 
 
 @pytest.mark.parametrize(
