@@ -13,7 +13,7 @@ from citeboard.core.instants import format_day, format_times_in_fact
 from citeboard.core.middleware import ENGLISH_CODE
 from scoring.exchange.results import ExportedResults, phase_slugs, site_address
 from scoring.models import Paper, Snapshot
-from scoring.results.board.confirming import BoardConfirmation, confirmation_of
+from scoring.results.board.confirming import Confirmation, confirmation_of
 from scoring.results.board.exports import escape_latex
 from scoring.results.board.formatting import interval, metric_label, shown
 from scoring.results.board.standings import Board, Row
@@ -89,7 +89,7 @@ def cite_board(
     board: Board,
     kept: Snapshot | None = None,
     *,
-    confirmation: BoardConfirmation | None,
+    confirmation: Confirmation | None,
 ) -> Citation:
     """Return the citation of a board, which states the versions of the board and of the
     gold.
@@ -143,7 +143,7 @@ def cite_run(
     row: Row,
     kept: Snapshot | None = None,
     *,
-    confirmation: BoardConfirmation | None,
+    confirmation: Confirmation | None,
 ) -> Citation:
     phase, task, ranking = board.phase, board.phase.task, board.ranking
     cell = row.scores.get(ranking.name) if ranking else None
@@ -207,7 +207,7 @@ def _short_gold_digest(gold: Gold) -> str:
     return f"{gold.digest_kind} {gold.digest[:_DIGEST_DIGITS]}"
 
 
-def _results_state(board: Board, confirmation: BoardConfirmation | None) -> str:
+def _results_state(board: Board, confirmation: Confirmation | None) -> str:
     gold = (
         f", gold v{board.gold.number} ({_short_gold_digest(board.gold)})"
         if board.gold

@@ -161,14 +161,14 @@ def public_digests_of(gold: Gold) -> set[bytes]:
 
 
 @dataclass(frozen=True)
-class InstanceChangeCounts:
+class Compared:
     same: int
     answered: int
     added: int
     gone: int
 
 
-def count_instance_changes(before: Gold, after: Gold) -> InstanceChangeCounts | None:
+def count_instance_changes(before: Gold, after: Gold) -> Compared | None:
     contents = {
         content.gold_id: content
         for content in GoldContent.objects.filter(gold__in=(before, after))
@@ -182,7 +182,7 @@ def count_instance_changes(before: Gold, after: Gold) -> InstanceChangeCounts | 
     )
     alike = _public_parts_of_pairs(was) & _public_parts_of_pairs(now)
     same = _public_parts_of_pairs(was & now)
-    return InstanceChangeCounts(
+    return Compared(
         len(same),
         len(alike - same),
         len(_public_parts_of_pairs(now) - alike),

@@ -436,7 +436,7 @@ MAX_EXTRA_TRIES = 1000
 MAX_REASON = 500
 
 
-def give_extra_tries(
+def give_tries(
     *, phase: Phase, team: Team, tries: int, reason: str, by: User
 ) -> ExtraTries:
     reason = reason.strip()

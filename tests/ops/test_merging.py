@@ -18,7 +18,7 @@ from scoring.results.board.standings import compute_board
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import increment_board_version
 from tasks.registration.entries import EntryRefused
-from tasks.submissions.run_acts import give_extra_tries
+from tasks.submissions.run_acts import give_tries
 from tasks.submissions.submit import remaining_quota
 from tests import factories
 from tests.scoring import boards
@@ -87,9 +87,7 @@ def test_runs_members_tries_and_scores_go_into_the_team_that_stays(
         boards.scored_run(phase, night, value, system=f"Bat {value}")
         for value in (0.3, 0.6)
     ]
-    give_extra_tries(
-        phase=phase, team=night, tries=2, reason="The site was away.", by=olga
-    )
+    give_tries(phase=phase, team=night, tries=2, reason="The site was away.", by=olga)
     bundle = Bundle.objects.create(
         season=season, team=night, filename="runs.zip", sha256="0" * 64
     )
@@ -285,7 +283,7 @@ def test_two_teams_do_not_merge_to_send_more_runs_than_one_may(
         EntryRefused, match=r"submitted 6 runs in .* where one may submit 5"
     ):
         accept_merge(proposal=proposal, by=ada)
-    give_extra_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
+    give_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
     assert accept_merge(proposal=proposal, by=ada) == 3
 
 

@@ -86,7 +86,10 @@ def test_the_page_computes_no_tab_that_was_not_requested(client, phase, monkeypa
     def refuse(*arguments, **named) -> None:
         raise AssertionError("a tab was computed that nobody asked for")
 
-    for module, name in ((classes, "_class_table_context"), (sections, "score_history_chart")):
+    for module, name in (
+        (classes, "_class_table_context"),
+        (sections, "score_history_chart"),
+    ):
         monkeypatch.setattr(module, name, refuse)
     for name in ("notes", "published", "paper", "cite", "share"):
         read(client, phase, f"?view={name}")

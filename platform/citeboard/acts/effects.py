@@ -34,7 +34,7 @@ from scoring.results.board.public_results import shows_named_public_teams
 from scoring.results.board.standings import Row, rank
 from tasks.delivery.notifications.events import DATE_KINDS
 from tasks.delivery.notifications.wording import write_notification_text
-from tasks.gold.content import InstanceChangeCounts, count_instance_changes
+from tasks.gold.content import Compared, count_instance_changes
 from tasks.gold.early import CONTENT_KIND_LABELS
 from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind
 from tasks.models import (
@@ -98,7 +98,7 @@ class GoldStep:
     before: int | None
     instances: int
     rows: int | None
-    counts: InstanceChangeCounts | None
+    counts: Compared | None
     #: `shared` contains sentences about other splits with some of the same instances.
     shared: list[str]
     findings: list[dict[str, Any]]

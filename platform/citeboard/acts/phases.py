@@ -276,7 +276,7 @@ REOPEN_CONFIRMATION = by_organisers(
     subject="phase",
 )
 GIVE_TRIES = with_rehearsal(
-    run_acts.give_extra_tries,
+    run_acts.give_tries,
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,

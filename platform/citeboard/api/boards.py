@@ -40,12 +40,12 @@ from scoring.results.board.cache import cached_phase_page
 from scoring.results.board.comparisons import (
     RANKING_METHODS,
     VALUE,
-    RankSeparation,
+    Separation,
     UnreadableStatistics,
 )
 from scoring.results.board.confirming import (
     MAX_ERRATUM_CHARACTERS as MAX_ERRATUM,
-    BoardConfirmation,
+    Confirmation,
     confirmation_of,
     visible_errata,
 )
@@ -181,7 +181,7 @@ RowSerializer = build_serializer(
     ),
 )
 SeparationSerializer = serializer_for_dataclass(
-    RankSeparation,
+    Separation,
     "What the test set can show of the ranked rows.",
     unit="What is drawn together, such as a topic.",
     comparisons="Those that a row's p-values are corrected for.",
@@ -231,7 +231,7 @@ VerdictSerializer = build_serializer(
     words=(str, "The sentences of every page that shows the verdict."),
 )
 ConfirmationSerializer = serializer_for_dataclass(
-    BoardConfirmation,
+    Confirmation,
     "Results are preliminary until each team has confirmed its own, or organisers end that.",
     official_since="Null while they are preliminary.",
     confirmed="How many teams have; null where the phase hides how many there are.",

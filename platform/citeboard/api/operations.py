@@ -43,7 +43,7 @@ from citeboard.core.api import allow_any_origin
 from citeboard.core.query import chosen_value, invalid_value, refuse_unknown
 from citeboard.teams.access import team_for_lead
 from citeboard.teams.api import signed_in_user
-from tasks.gold.content import InstanceChangeCounts
+from tasks.gold.content import Compared
 from tasks.gold.early import (
     BUDGET_KIND,
     CONFIRMATION_FIELDS,
@@ -158,7 +158,7 @@ ToldSerializer = serializer_for_dataclass(
     "What people would be told; `title` and `text` are the words of one of them.",
 )
 serializer_for_dataclass(
-    InstanceChangeCounts, "Instances of the version before and of the new one."
+    Compared, "Instances of the version before and of the new one."
 )
 MadePhaseSerializer = serializer_for_dataclass(
     effects.MadePhase, "A phase of a season that would be made, in words."

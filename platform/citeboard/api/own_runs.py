@@ -54,7 +54,7 @@ from scoring.results.comparison.changes import (
 from scoring.results.runs.progress import expected_wait_seconds
 from scoring.results.runs.results import latest_evaluations
 from scoring.results.runs.team_view import (
-    RunEvent,
+    Event,
     events,
     hides_outcome,
     run_as_shown_to,
@@ -376,7 +376,7 @@ register_act_operation(
     name="description",
 )
 EventSerializer = serializer_for_dataclass(
-    RunEvent,
+    Event,
     "One step on the way of a run.",
     by="Empty for what the site did itself.",
     changes=None,

@@ -407,7 +407,7 @@ def significantly_better_matrix(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSeparation:
+class Separation:
     """The numbers of units and of tests from which the ranks of a board follow, and the
     test of its first two rows.
 
@@ -471,10 +471,10 @@ class RankSeparation:
 
 def separation_of_top_two(
     first_two: TopTwoComparison, *, unit: str, rows: int
-) -> RankSeparation:
+) -> Separation:
     comparisons = rows - 1
     trials = significance.trials_for(first_two.units, comparisons)
-    return RankSeparation(
+    return Separation(
         unit=unit,
         units=first_two.units,
         comparisons=comparisons,

@@ -54,7 +54,7 @@ class TeamResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardConfirmation:
+class Confirmation:
     official_since: dt.datetime | None
     confirmed: int | None
     teams: int | None
@@ -181,7 +181,7 @@ def count_confirmed_teams(results: Collection[TeamResult]) -> tuple[int, int]:
     return sum(map(all, by_team.values())), len(by_team)
 
 
-def confirmation_of(board: Board) -> BoardConfirmation | None:
+def confirmation_of(board: Board) -> Confirmation | None:
     """Return the state of the teams' confirmation of a board's results. The result is
     None if the phase requires no confirmation or has not ended, or if the reader does
     not see the current board.
@@ -202,7 +202,7 @@ def confirmation_of(board: Board) -> BoardConfirmation | None:
         if shows_run_counts(phase, board.audience)
         else (None, None)
     )
-    return BoardConfirmation(
+    return Confirmation(
         official_since=results_official_since(phase, results),
         confirmed=confirmed,
         teams=teams,

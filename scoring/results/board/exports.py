@@ -443,7 +443,7 @@ def board_as_latex(
     )
 
 
-def preliminary_sentence(confirmation: confirming.BoardConfirmation | None) -> str:
+def preliminary_sentence(confirmation: confirming.Confirmation | None) -> str:
     return (
         f"{confirmation.sentence}. "
         if confirmation and confirmation.is_preliminary

@@ -30,7 +30,7 @@ from scoring.results.board.cache import CACHE_SECONDS, board_version, digest_of
 from scoring.results.board.comparisons import (
     SIGNIFICANCE,
     VALUE,
-    RankSeparation,
+    Separation,
     separation_of_top_two,
 )
 from scoring.results.board.counting import (
@@ -257,7 +257,7 @@ class Board:
     gold: Gold | None = None
     columns: list[Column] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    separation: RankSeparation | None = None
+    separation: Separation | None = None
     untested: UntestedReason | None = None
     #: ``equal_to_first`` is the number of ranked rows with the best value.
     equal_to_first: int = 1

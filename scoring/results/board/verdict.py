@@ -10,7 +10,7 @@ from enum import StrEnum
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core.words import count_with_noun, join_names, localize_separators
-from scoring.results.board.comparisons import RankSeparation, unit_count_text
+from scoring.results.board.comparisons import Separation, unit_count_text
 from scoring.results.board.formatting import p_value_text
 
 #: A sentence names at most MAX_NAMED systems, and gives the number of other systems.
@@ -228,7 +228,7 @@ _UNTESTED_SENTENCES = {
 def verdict_on_systems(
     systems: Sequence[RankedSystem],
     *,
-    separation: RankSeparation | None = None,
+    separation: Separation | None = None,
     untested: UntestedReason | None = None,
     equal_to_first: int = 1,
     has_means: bool = False,

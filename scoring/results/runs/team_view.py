@@ -55,7 +55,7 @@ JOB_END_LABELS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunEvent:
+class Event:
     """An event in the history of a run. ``by`` is the user who caused the event, or
     empty if the site caused the event.
     """
@@ -66,14 +66,14 @@ class RunEvent:
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-def events(run: Submission, viewer: object) -> list[RunEvent]:
+def events(run: Submission, viewer: object) -> list[Event]:
     """Return the events in the history of a run, in chronological order. Viewers who
     may not see the progress of the run get no events about scoring.
     """
     events = (
         []
         if run.begun_at is None
-        else [RunEvent(at=run.begun_at, words=_("the upload began"))]
+        else [Event(at=run.begun_at, words=_("the upload began"))]
     )
     by = str(run.submitted_by) if run.submitted_by else ""
     name = (
@@ -82,20 +82,20 @@ def events(run: Submission, viewer: object) -> list[RunEvent]:
         else _("no file yet")
     )
     events.append(
-        RunEvent(
+        Event(
             at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by
         )
     )
     if not hides_outcome(run, viewer):
         events += _job_events(run)
     events += (
-        RunEvent(at=one.at, words=one.words, by=one.who, changes=one.changes)
+        Event(at=one.at, words=one.words, by=one.who, changes=one.changes)
         for one in history_of_subjects(run)
     )
     return sorted(events, key=lambda event: event.at)
 
 
-def _job_events(run: Submission) -> Iterator[RunEvent]:
+def _job_events(run: Submission) -> Iterator[Event]:
     for job in run.jobs.select_related("gold"):
         what = str(Job.Kind(job.kind).label)
         if job.rules:
@@ -110,12 +110,12 @@ def _job_events(run: Submission) -> Iterator[RunEvent]:
                 if job.attempt > 1
                 else _("%(what)s began")
             )
-            yield RunEvent(
+            yield Event(
                 at=job.started_at, words=began % {"what": what, "attempt": job.attempt}
             )
         if job.finished_at is not None and job.state in JOB_END_LABELS:
             why = f": {job.reason}" if job.reason else ""
-            yield RunEvent(
+            yield Event(
                 at=job.finished_at,
                 words=f"{what}: {JOB_END_LABELS[Job.State(job.state)]}{why}",
             )

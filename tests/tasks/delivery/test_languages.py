@@ -19,7 +19,7 @@ from tasks.registration.entries import (
 )
 from tasks.seasons.announcements import announce
 from tasks.seasons.phase_acts import change_board, freeze_board
-from tasks.submissions.run_acts import cancel_run, describe_run, give_extra_tries
+from tasks.submissions.run_acts import cancel_run, describe_run, give_tries
 from tests.factories import (
     make_phase,
     make_season,
@@ -91,7 +91,7 @@ def _list(phase: Phase, team, by) -> None:
 
 
 def _give_tries(phase: Phase, team, by) -> None:
-    give_extra_tries(phase=phase, team=team, tries=2, reason="The site was away", by=by)
+    give_tries(phase=phase, team=team, tries=2, reason="The site was away", by=by)
 
 
 def _show_board(phase: Phase, team, by) -> None:

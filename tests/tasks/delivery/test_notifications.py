@@ -27,7 +27,7 @@ from tasks.registration.entries import approve_team, refuse_team, register_team
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
-from tasks.submissions.run_acts import disqualify, give_extra_tries
+from tasks.submissions.run_acts import disqualify, give_tries
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
@@ -93,7 +93,7 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
     assert send_due_mails() == 1
     for number in range(1, 6):
         announce(season=phase.task.season, text=f"News {number}.", by=organiser)
-    give_extra_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
+    give_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
     assert send_due_mails() == 0
     remind_of_deadlines(CLOSES - dt.timedelta(hours=1))
     assert send_due_mails() == 1
@@ -307,7 +307,7 @@ def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(
 ):
     Phase.objects.filter(pk=phase.pk).update(runs_in_total=5)
     phase.refresh_from_db()
-    give_extra_tries(
+    give_tries(
         phase=phase, team=team, tries=2, reason="The site was away.", by=organiser
     )
     run = factories.make_submission(phase=phase, team=team, system="Owl")

@@ -252,7 +252,7 @@ class BoardPage:
         return readable_uncited_snapshots(self.phase, self.board.audience)
 
     @cached_property
-    def confirmation(self) -> confirming.BoardConfirmation | None:
+    def confirmation(self) -> confirming.Confirmation | None:
         return confirming.confirmation_of(self.board)
 
     @cached_property
