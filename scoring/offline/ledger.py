@@ -29,6 +29,7 @@ from tasks.types.ledger import (
     MAX_REPEAT,
     NO,
     NO_LABEL,
+    ORGANISERS,
     YES,
     Judgement,
     digest_of,
@@ -263,12 +264,15 @@ def ledger_row(value: Mapping[str, Any]) -> Judgement:
         raise _RowFault(
             f"“label” is {_short_value(label)}", " or ".join(KINDS[kind].labels)
         )
+    by = _parse_text(value, "by", MAX_BY)
+    if by == ORGANISERS and label != NO_LABEL:
+        raise _RowFault(f"“by” is “{ORGANISERS}”", "a row without a label")
     return Judgement(
         kind=kind,
         judge=_parse_text(value, "judge", MAX_JUDGE),
         digest=_parse_text(value, "digest", MAX_JUDGE),
         items=_parse_items(kind, value),
-        by=_parse_text(value, "by", MAX_BY),
+        by=by,
         repeat=_parse_repeat_number(value.get("repeat")),
         label=_LABELS[label],
         score=_parse_number(value, "score", "a number", lambda number: True),

@@ -16,7 +16,7 @@ import gzip
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -211,7 +211,9 @@ def label_file_lines_with_withdrawn(deciding: Sequence[Judge]) -> Iterator[str]:
     """
     yield from label_file_lines(deciding)
     standing = Judgement.objects.standing().filter(
-        judge__in=deciding, items=OuterRef("items")
+        ~Q(label=NO_LABEL) | Q(by=ORGANISERS),
+        judge__in=deciding,
+        items=OuterRef("items"),
     )
     gone = (
         Judgement.objects.filter(judge__in=deciding, is_standing=False)
@@ -266,7 +268,7 @@ def wait_for_labels(
                 _PairsOfJudge(deciding, path, _store_pairs(job, path), asked)
             )
         with transaction.atomic():
-            reason = _reason(found, waits_for)
+            reason = _reason(found, waits_for, judges)
             if is_kept := engine.defer_job(
                 job, reason, until=timezone.now() + PATIENCE
             ):
@@ -305,11 +307,15 @@ def _store_pairs(job: Job, pairs: Path) -> str:
         return storage.statistics.save(name, File(content))
 
 
-def _reason(found: PairsPending, waits_for: Sequence[_PairsOfJudge]) -> str:
+def _reason(
+    found: PairsPending, waits_for: Sequence[_PairsOfJudge], kinds: Container[str]
+) -> str:
+    """Return the message for the team. ``kinds`` are those of all judges of the task."""
     judges = [one.deciding[0] for one in waits_for]
     pending = f"{found.pending} of {found.pairs} pairs pending"
-    if any(judge.kind == ASSIGNS for judge in judges):
-        # Teams read the reason, and the number of nuggets is part of the gold.
+    if ASSIGNS in kinds:
+        # The number of nuggets is part of the gold, and would follow from the number of
+        # all pairs even if the run waits for other pairs only.
         pending = "Pairs pending"
     decides = " and ".join(
         f"{JUDGEMENT_DESCRIPTIONS[judge.kind]} is decided by {judge}"

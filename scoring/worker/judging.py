@@ -95,7 +95,7 @@ def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
     judge.
     """
     judges = stored_judges(phase.task.options)
-    kinds = " or ".join(judge.kind for judge in judges)
+    kinds = ", ".join(judge.kind for judge in judges)
     if not kind and len(judges) > 1:
         words = _("the task takes labels of several kinds; name the kind: %(kinds)s")
         raise Refused(words % {"kinds": kinds})
@@ -346,13 +346,21 @@ def unlabelled_pairs(phase: Phase, kind: str = "") -> QuerySet[PendingPair, str]
     if named is None:
         return items.none()
     deciding = Judge.objects.deciding(named.name, season, named.kind)
-    replies = Judgement.objects.standing().filter(
+    said = Judgement.objects.standing().filter(
         judge__in=deciding.values("pk"), items=OuterRef("items")
     )
+    replies = said
+    if any(row.sends_texts for row in agreed_judge(phase, kind)):
+        # After one reply without a label, the judge will be asked once more.
+        replies = said.filter(repeat__gte=MAX_REPLIES_PER_QUESTION - 1)
     waiting = waiting_jobs().filter(
         judge__name=named.name, judge__kind=named.kind, job__submission__phase=phase
     )
-    pairs = items.filter(Exists(replies), waits__in=waiting.values("pk"))
+    pairs = items.filter(
+        Exists(replies),
+        ~Exists(said.filter(by=ORGANISERS)),
+        waits__in=waiting.values("pk"),
+    )
     return pairs.order_by("items").distinct()
 
 
@@ -443,12 +451,16 @@ def open_questions(row: PhaseJudge) -> Iterator[JudgeQuestion]:
 def _unanswered(
     row: PhaseJudge, questions: Sequence[JudgeQuestion]
 ) -> Iterator[JudgeQuestion]:
-    rows = Judgement.objects.standing().filter(
-        judge__kind=row.kind,
-        judge__name=row.name,
-        judge__digest=row.digest,
-        judge__season=row.phase.task.season_id,
-        items__in=[question.items for question in questions],
+    rows = (
+        Judgement.objects.standing()
+        .filter(
+            judge__kind=row.kind,
+            judge__name=row.name,
+            judge__digest=row.digest,
+            judge__season=row.phase.task.season_id,
+            items__in=[question.items for question in questions],
+        )
+        .exclude(by=ORGANISERS)
     )
     replies, decided = Counter[str](), set[str]()
     for items, label in rows.values_list("items", "label"):

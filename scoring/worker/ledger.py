@@ -51,6 +51,7 @@ from tasks.types.ledger import (
     ENTAILS,
     MAX_JUDGE,
     NO_LABEL,
+    ORGANISERS,
     YES,
     GivenLabel,
     Judgement as Row,
@@ -423,7 +424,8 @@ def _share_judgements(own: Judge, season: Season, by: User) -> ImportResult:
     }
     Judge.objects.get_or_create(**same)
     shared = Judge.objects.select_for_update().get(**same)
-    rows = Judgement.objects.standing().filter(judge=own)
+    # Organisers decide for their own season which pairs are left out.
+    rows = Judgement.objects.standing().filter(judge=own).exclude(by=ORGANISERS)
     there = Judgement.objects.standing().filter(judge=shared, **SAME_JUDGEMENT_FIELDS)
     otherwise = there.filter(~Q(label=OuterRef("label")))
     if contradicted := rows.filter(Exists(otherwise)).count():
@@ -436,8 +438,10 @@ def _share_judgements(own: Judge, season: Season, by: User) -> ImportResult:
         )
     known = rows.filter(Exists(there)).count()
     digest = hashlib.sha256()
-    for line in judgement_file_lines([own]):
-        digest.update(line.encode())
+    digest.update(header_line(own.kind, own.name, own.digest).encode())
+    for _judge, row in merged_judgements([own]):
+        if row.by != ORGANISERS:
+            digest.update(row_line(row).encode())
     source = create_import(shared, f"labels of {season.slug}", digest.hexdigest(), by)
     added = last = 0
     new = rows.exclude(Exists(there)).order_by("pk")
@@ -575,7 +579,8 @@ def look_up_labels(
     resulting label.
 
     If several judges have judged a pair, the first of these judges decides the label.
-    The pairs are looked up in batches.
+    A decision of organisers to leave a pair out belongs to all of these judges. The
+    pairs are looked up in batches.
     """
     places = {judge.pk: place for place, judge in enumerate(deciding)}
     for some in split_into_batches(items):
@@ -588,15 +593,27 @@ def look_up_labels(
         ):
             by_items[of][judge].append((GivenLabel(by, repeat, label), source))
         for of, by_judge in by_items.items():
-            first = min(by_judge, key=places.__getitem__)
-            given = [one for one, _source in by_judge[first]]
+            replied = [
+                judge
+                for judge, said in by_judge.items()
+                if any(one.by != ORGANISERS for one, _source in said)
+            ]
+            first = min(replied or by_judge, key=places.__getitem__)
+            left_out = [
+                (one, source)
+                for judge, said in by_judge.items()
+                for one, source in said
+                if judge != first and one.by == ORGANISERS
+            ]
+            used = by_judge[first] + left_out
+            given = [one for one, _source in used]
             yield (
                 of,
                 LabelDecision(
                     judge=first,
                     settled=settled(deciding[places[first]].kind, given),
                     rows=tuple(sorted(given)),
-                    imports=frozenset(source for _given, source in by_judge[first]),
+                    imports=frozenset(source for _given, source in used),
                 ),
             )
 

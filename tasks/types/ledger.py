@@ -58,7 +58,8 @@ KINDS: Mapping[str, Kind] = {
 #: Items of these kinds may count neither way, as in files with “no label”.
 LEAVING_OUT = (SUPPORTS, ASSIGNS)
 #: A judgement by ORGANISERS with NO_LABEL leaves items out that have no other label.
-ORGANISERS = "organisers"
+#: No person has this pseudonym, and rows with it have no label.
+ORGANISERS = "left out by organisers"
 
 
 class Judgement(NamedTuple):

@@ -222,6 +222,15 @@ def test_a_run_of_two_judges_waits_for_both_and_names_both(phase_of_both, bring)
     }
 
 
+def test_a_wait_for_citations_does_not_tell_the_number_of_nuggets(phase_of_both, bring):
+    run = report_run(phase_of_both)
+    bring(phase_of_both, *ROWS)
+    score_queued()
+    reason = run.jobs.get().reason
+    assert reason.startswith("Pairs pending: how far documents support sentences")
+    assert not any(sign.isdigit() for sign in reason)
+
+
 def test_runs_with_different_labels_share_a_column_of_each_judge(phase_of_both, bring):
     bring(phase_of_both, *CITED, judge=CITATIONS, kind="supports")
     other = [assigned({**pair, "report": RIGHT}, "support") for pair in PAIRS[4:]]
@@ -331,7 +340,7 @@ def test_one_judge_of_both_kinds_is_agreed_to_and_asked_for_each_kind(
     phase = reports_phase(tmp_path, options, organiser=organiser)
     with stub_endpoint(truthful) as stub:
         offers(stub, name=f'"{JUDGE}"')
-        with pytest.raises(Refused, match="name the kind: assigns or supports"):
+        with pytest.raises(Refused, match="name the kind: assigns, supports"):
             AGREE_TO_JUDGE(phase, organiser, consent=True, budget=Decimal(1))
         with pytest.raises(Refused, match="takes no labels of the kind “entails”"):
             ASK_JUDGE(phase, organiser, kind="entails")

@@ -9,14 +9,32 @@ from citeboard.core.models import AuditEntry
 from citeboard.core.refusals import Refused
 from citeboard.teams.models import Token
 from scoring.__main__ import main as offline
-from scoring.models import Judge, Judgement, JudgementImport
-from scoring.worker.entailment_labels import import_labels, label_file_lines
-from scoring.worker.judging import leave_pairs_out, unlabelled_pairs
+from scoring.models import Judge, Judgement, JudgementImport, PendingPair
+from scoring.worker.entailment_labels import (
+    import_labels,
+    label_file_lines,
+    label_file_lines_with_withdrawn,
+)
+from scoring.worker.judging import (
+    leave_pairs_out,
+    open_questions,
+    record_judge_consent,
+    unlabelled_pairs,
+)
+from scoring.worker.ledger import (
+    append_judgements,
+    create_import,
+    close_import,
+    share_judge,
+)
+from scoring.worker.local_copies import FileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.models import Job
+from tasks.types.ledger import ORGANISERS, Judgement as Row
 from tests import factories
 from tests.declared import small_reports
 from tests.declared.small_reports import RIGHT
+from tests.judges.stub import write_judges
 from tests.judges.test_labels_of_reports import (
     JUDGE,
     ROWS,
@@ -85,7 +103,7 @@ def test_organisers_read_how_many_pairs_have_no_label_and_leave_them_out(
     score_queued()
     assert precision(waiting) == 0.5, "the pair counts neither way"
     assert words not in judges_page(client, phase)
-    row = Judgement.objects.get(by="organisers")
+    row = Judgement.objects.get(by=ORGANISERS)
     assert (row.label, row.judge.digest) == ("no label", "d1")
     assert row.source.imported_by == organiser
     assert AuditEntry.objects.filter(action="pairs-left-out").count() == 1
@@ -116,7 +134,7 @@ def test_a_label_that_comes_later_marks_the_number_and_a_withdrawal_lets_the_run
     used = waiting.evaluations.get().used_judgements.get()
     assert used.outdated_at is not None
     assert precision(waiting) == 0.5, "a later row changes no number"
-    source = JudgementImport.objects.get(judgements__by="organisers")
+    source = JudgementImport.objects.get(judgements__by=ORGANISERS)
     withdraw_import(source=source, reason="A test.", by=None)
     score_queued()
     assert precision(waiting) == 0.75
@@ -130,9 +148,9 @@ def test_judgements_that_all_seasons_share_stay_as_they_are(phase, organiser, br
     assert leave_pairs_out(phase=phase, by=organiser) == 1
     score_queued()
     assert precision(run) == 0.5
-    own = Judgement.objects.get(by="organisers")
+    own = Judgement.objects.get(by=ORGANISERS)
     assert own.judge.season == phase.task.season
-    assert not Judgement.objects.filter(judge__season=None, by="organisers").exists()
+    assert not Judgement.objects.filter(judge__season=None, by=ORGANISERS).exists()
 
 
 def test_an_empty_line_of_a_person_leaves_no_pair_out(phase, waiting, bring):
@@ -188,3 +206,77 @@ def test_the_note_of_the_run_counts_citations_without_a_label(
     assert notes["citations_without_label"] == small_reports.run(4).count(
         RIGHT.encode()
     )
+
+
+def test_a_label_that_a_shared_judge_gives_later_counts_instead_of_the_decision(
+    phase, organiser, bring
+):
+    bring(labelled(RIGHT, "no label"), ROWS[1], season=None)
+    run = report_run(phase)
+    score_queued()
+    leave_pairs_out(phase=phase, by=organiser)
+    score_queued()
+    bring(labelled(RIGHT, "full", repeat=1), season=None)
+    assert run.evaluations.get().used_judgements.get().outdated_at is not None
+    later = report_run(phase)
+    score_queued()
+    assert precision(later) == 0.75
+
+
+def test_sharing_labels_shares_no_decision_to_leave_pairs_out(
+    phase, waiting, organiser
+):
+    leave_pairs_out(phase=phase, by=organiser)
+    season = phase.task.season
+    share_judge(season=season, name=JUDGE, kind="supports", by=organiser)
+    shared = Judgement.objects.filter(judge__season=None)
+    assert set(shared.values_list("by", flat=True)) == {""}
+
+
+def test_a_label_by_the_name_of_the_decision_is_refused(phase, bring):
+    with pytest.raises(FileRefused) as refused:
+        bring(labelled(RIGHT, "full", by=ORGANISERS))
+    assert "“by” is “left out by organisers”" in str(refused.value)
+    assert not Judgement.objects.exists()
+
+
+def test_a_pair_is_left_out_once(phase, waiting, organiser):
+    leave_pairs_out(phase=phase, by=organiser)
+    with pytest.raises(Refused, match="no run waits for a pair"):
+        leave_pairs_out(phase=phase, by=organiser)
+    assert AuditEntry.objects.filter(action="pairs-left-out").count() == 1
+
+
+def test_a_pair_is_open_to_the_judge_until_its_second_reply(
+    phase, organiser, tmp_path, settings
+):
+    settings.JUDGES_FILE = write_judges(
+        tmp_path, "http://127.0.0.1:9/v1", name=f'"{JUDGE}"'
+    )
+    row = record_judge_consent(phase=phase, prompt=None, budget=None, by=organiser)
+    judge = Judge.objects.create(
+        kind="supports", name=JUDGE, digest=row.digest, season=phase.task.season
+    )
+    report_run(phase)
+    score_queued()
+    [items, _other] = PendingPair.objects.order_by("pk").values_list("items", flat=True)
+
+    def reply(repeat: int) -> None:
+        source = create_import(judge, "replies", "", organiser)
+        row = Row("supports", JUDGE, judge.digest, items, "", repeat, "no label")
+        append_judgements(source, [row])
+        close_import(source)
+
+    reply(0)
+    assert not unlabelled_pairs(phase).exists()
+    assert items in {question.items for question in open_questions(row)}
+    reply(1)
+    assert list(unlabelled_pairs(phase)) == [items]
+
+
+def test_archives_have_a_withdrawn_label_beside_a_reply_without_a_label(phase, bring):
+    bring(labelled(RIGHT, "no label"))
+    person = bring(labelled(RIGHT, "full", by="assessor 1"))
+    withdraw_import(source=person.source, reason="A test.", by=None)
+    [_head, line] = label_file_lines_with_withdrawn(list(Judge.objects.all()))
+    assert json.loads(line)["label"] == "full"

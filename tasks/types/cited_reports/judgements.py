@@ -78,7 +78,7 @@ class Rows:
     def settle(self) -> None:
         """Determine the final label of each judged item."""
         for key, given in self.given.items():
-            people = [label for (by, _), label in sorted(given.items()) if by]
+            people = [label for (by, _), label in sorted(given.items()) if by and label]
             if people:
                 self.labels[key], is_tie = majority(people, CREDITS[self.kind])
                 self.ties += is_tie

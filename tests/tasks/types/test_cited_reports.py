@@ -11,6 +11,7 @@ from scoring.__main__ import main
 from tasks.types import InputRefused, OptionRefused, task_type
 from tasks.types.cited_reports import tracks
 from tasks.types.cited_reports.checks import findings
+from tasks.types.cited_reports.judgements import Rows
 from tasks.types.cited_reports.reports import read_reports
 from tasks.types.files import open_inputs
 from tasks.types.problems import Problems
@@ -274,3 +275,11 @@ def test_inputs_are_topics_and_documents_alone():
     given = [file(name, content.decode()) for name, content in public.items()]
     assert kind.read_inputs(given, {}) == kind.gold_of(gold, {}).index
     assert "SECRET" not in json.dumps(kind.gold_of(gold, {}).index)
+
+
+def test_people_without_a_label_leave_the_decision_to_the_model():
+    rows = Rows("supports")
+    key = ("sentence", "document")
+    rows.given[key] |= {("assessor 1", 0): "", ("", 0): "full"}
+    rows.settle()
+    assert rows.labels == {key: "full"}

@@ -309,7 +309,7 @@ def recomputation_commands(
             if Path(value).is_absolute()
         ]
         if judges := stored_judges(evaluation.options):
-            lacking = str(LACKING[judges[0].kind])
+            lacking = "; ".join(str(LACKING[judge.kind]) for judge in judges)
         elif named:
             lacking = _("it rests on a file of the season: %(names)s") % {
                 "names": ", ".join(named)
