@@ -6,7 +6,7 @@ import io
 import pytest
 
 from scoring.offline.ledger import read_judgements
-from tasks.types.ledger import GivenLabel, settled
+from tasks.types.ledger import GivenLabel, Settled, settled
 from tests.scoring.citing import write_lines
 
 HEADER = {"kind": "supports", "judge": "nli", "digest": "sha256:1"}
@@ -42,17 +42,18 @@ def test_people_decide_by_majority_and_a_tie_takes_the_lower_label(
     kind, labels, label, is_tie
 ):
     given = [GivenLabel(f"p{place}", 0, one) for place, one in enumerate(labels)]
-    assert settled(kind, given) == (label, is_tie)
+    decided = settled(kind, given)
+    assert (decided.label, decided.is_tie) == (label, is_tie)
 
 
 def test_people_without_a_usable_answer_leave_it_to_the_others():
     given = [GivenLabel("p1", 0, "no label"), GivenLabel("", 0, "none")]
-    assert settled("supports", given) == ("none", False)
+    assert settled("supports", given) == Settled("none")
 
 
 def test_a_model_s_first_usable_answer_counts():
     given = [GivenLabel("", 1, "none"), GivenLabel("", 0, "no label")]
-    assert settled("supports", given) == ("none", False)
+    assert settled("supports", given) == Settled("none")
 
 
 @pytest.mark.parametrize(
