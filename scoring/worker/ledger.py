@@ -439,9 +439,9 @@ def _share_judgements(own: Judge, season: Season, by: User) -> ImportResult:
     known = rows.filter(Exists(there)).count()
     digest = hashlib.sha256()
     digest.update(header_line(own.kind, own.name, own.digest).encode())
-    for _judge, row in merged_judgements([own]):
-        if row.by != ORGANISERS:
-            digest.update(row_line(row).encode())
+    for _judge, said in merged_judgements([own]):
+        if said.by != ORGANISERS:
+            digest.update(row_line(said).encode())
     source = create_import(shared, f"labels of {season.slug}", digest.hexdigest(), by)
     added = last = 0
     new = rows.exclude(Exists(there)).order_by("pk")
