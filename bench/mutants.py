@@ -176,7 +176,7 @@ PORTIONS = frozenset(
             "BATCH_TOKENS",
             "GPU_BATCH_TOKENS",
         ),
-        *("_BLOCK", "MAX_WALKS", "MAX_CELLS", "WORTH_KEEPING", "at_once"),
+        *("_READ_BLOCK_BYTES", "MAX_WALKS", "MAX_CELLS", "WORTH_KEEPING", "at_once"),
     )
 )
 #: What numbers may be apart that are equal but for rounding.
@@ -196,7 +196,6 @@ EXPLAINED = {
     "+    blocks[places, files, width] = 2": "it is asked whether there is anything",
     "+        is_behind_comma = place > 1 and": "a conjunction is behind no comma there",
     "+        is_behind_comma = place >= 0 and": "a sentence that begins with a conjunction has no verb yet",
-    "with np.errstate():\n             return np.log(values)": "no value lies below 0",
     "for member in members)) >= size:": "an archive holds more than its packed bytes",
     "+            models[default] = (file.shown, 2)": "of the first model nobody is told where it stands",
     "randint(0, 2 ** 32, size=1025": "the same numbers in portions of another size",
@@ -219,7 +218,7 @@ EXPLAINED = {
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "for rank in range(1, last + 2)": "the table is longer than any rank that is looked up",
     "math.sqrt(at_units / units), 36.0)": "nothing is missed so many errors away",
-    "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is",
+    "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is; it takes longer",
     "+WORD_BITS = 32": "no vocabulary has so many words",
     "end = -2": "no text ends there either",
     "np.where(left >= NOTHING": "no rest lies at the bound",
@@ -232,11 +231,10 @@ EXPLAINED = {
     "while len(drawn) <= count": "what is drawn beyond the count is cut off",
     "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
     "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
-    "return _WORD + 1 if value == _WORD": "no text that is hashed has the value that Python keeps for errors",
-    "np.multiply(np.rint(exact), step, out=exact)": "the same numbers, rounded in memory of their own",
+    "return _UINT64_MASK + 1 if value == _UINT64_MASK": "no text that is hashed has the value that Python keeps for errors",
     "np.arange(self.number_of_topics + 2)": "no topic is asked for an end behind the last",
     "[len(own) <= len(other) for own, other": "columns with as many values are not told apart",
-    "math.isfinite(of_seeds - of_units)": "both are finite, or neither sum nor difference is",
+    "math.isfinite(of_seeds - of_units)": "both are finite, or neither is; each lies so far below the largest number that their sum is finite",
     "text[following] != ']' else -2": "it is asked whether the position is below 0",
 }
 

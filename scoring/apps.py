@@ -20,7 +20,7 @@ class ScoringConfig(AppConfig):
         request_started.connect(
             _without_names, dispatch_uid="scoring.results.board.formatting"
         )
-        use(lazy("scoring.worker.declaring", "compute"))
+        use(lazy("scoring.worker.declaring", "compute_approved_measure"))
         post_spawn.connect(_prepare_worker, dispatch_uid="scoring.worker.score")
 
 

@@ -208,5 +208,6 @@ def on_grid(rows: Floats, weight: float) -> Floats:
     _, exponent = np.frexp(largest * weight)
     step = np.ldexp(1.0, np.maximum(exponent - BITS, -1000))
     exact = np.asarray(rows / step)
-    np.multiply(np.rint(exact, out=exact), step, out=exact)
+    np.rint(exact, out=exact)
+    exact *= step
     return exact

@@ -5,6 +5,7 @@ import pytest
 
 from scoring.metrics.aliice import AliiceDeviation
 from scoring.metrics.answers import LengthDeviation
+from scoring.metrics.ranking import Perplexity
 from scoring.metrics.references import Length
 from scoring.stats.jackknife import NoInterval, intervals_or_reasons
 from tasks.types import task_type
@@ -47,3 +48,10 @@ def test_a_text_without_gold_has_no_part_in_the_mean_length():
     rows = metric.instance_stats(["x", None, "y", "z"], ["one two", "three", None, ""])
     assert rows.tolist() == [[2, 1], [0, 0], [0, 1], [0, 1]]
     assert metric.aggregate(rows.sum(axis=0)) == pytest.approx(2 / 3)
+
+
+def test_a_perplexity_that_no_run_has_gives_no_interval_and_no_warning():
+    logs = [-0.5, -0.1, -0.2, -0.4, -0.9]
+    rows = np.column_stack([logs, np.zeros(5), np.ones(5)])
+    [found] = intervals_or_reasons([(Perplexity("perplexity", "citeboard"), rows)])
+    assert isinstance(found, NoInterval)
