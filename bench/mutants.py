@@ -218,7 +218,10 @@ EXPLAINED = {
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "for rank in range(1, last + 2)": "the table is longer than any rank that is looked up",
     "math.sqrt(at_units / units), 36.0)": "nothing is missed so many errors away",
-    "or _SURROGATE.search(text)": "without an escape there is no half, and what has none stays as it is; it takes longer",
+    "or _SURROGATE.search(text)": (
+        "without an escape there is no half, and what has none stays as it is; it takes "
+        "longer"
+    ),
     "+WORD_BITS = 32": "no vocabulary has so many words",
     "end = -2": "no text ends there either",
     "np.where(left >= NOTHING": "no rest lies at the bound",
@@ -231,10 +234,15 @@ EXPLAINED = {
     "while len(drawn) <= count": "what is drawn beyond the count is cut off",
     "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
     "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
-    "return _UINT64_MASK + 1 if value == _UINT64_MASK": "no text that is hashed has the value that Python keeps for errors",
+    "return _UINT64_MASK + 1 if value == _UINT64_MASK": (
+        "no text that is hashed has the value that Python keeps for errors"
+    ),
     "np.arange(self.number_of_topics + 2)": "no topic is asked for an end behind the last",
     "[len(own) <= len(other) for own, other": "columns with as many values are not told apart",
-    "math.isfinite(of_seeds - of_units)": "both are finite, or neither is; each lies so far below the largest number that their sum is finite",
+    "math.isfinite(of_seeds - of_units)": (
+        "both are finite, or neither is; each lies so far below the largest number that "
+        "their sum is finite"
+    ),
     "text[following] != ']' else -2": "it is asked whether the position is below 0",
 }
 
