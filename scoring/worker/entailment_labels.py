@@ -16,7 +16,7 @@ import gzip
 import json
 import secrets
 import shutil
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -26,12 +26,14 @@ from typing import IO, Any
 
 from django.core.files.base import File
 from django.db import transaction
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from citeboard.core import storage
 from citeboard.core.commits import after_commit
+from citeboard.core.refusals import Refused
 from citeboard.teams.models import User
 from scoring.metrics import entailment
 from scoring.models import (
@@ -113,23 +115,27 @@ def resume_jobs_after_import(stored: ImportResult, given: ParsedJudgements) -> i
     )
 
 
-def share_labels(*, season: Season, model: str, by: User) -> ImportResult:
-    """Make a model's labels in one season available to all seasons, and resume the jobs
-    that wait for these labels.
+def share_labels(
+    *, season: Season, model: str, by: User, kind: str = ""
+) -> ImportResult:
+    """Make a judge's labels of one kind in one season available to all seasons, and
+    resume the jobs that wait for these labels.
 
-    The function shares either all labels or no label.
+    The function shares either all labels of the kind or no label. ``kind`` may be empty
+    if the season's tasks take labels of one kind from the judge. Raises Refused if the
+    kind is missing, and Judge.DoesNotExist if there are no labels.
     """
     asked = {one.kind for one in judges_of_season(season) if one.name == model}
-    own = Judge.objects.filter(name=model, season=season, kind__in=asked)
-    kinds = sorted(set(own.values_list("kind", flat=True)))
-    if not kinds:
+    if not kind and len(asked) > 1:
+        words = _(
+            "the tasks take labels of several kinds from this judge; name the kind: %(kinds)s"
+        )
+        raise Refused(words % {"kinds": " or ".join(sorted(asked))})
+    if not kind and asked:
+        [kind] = asked
+    if kind not in asked:
         raise Judge.DoesNotExist
-    with transaction.atomic():
-        shared_all = [
-            one
-            for kind in kinds
-            for one in share_judge(season=season, name=model, kind=kind, by=by)
-        ]
+    shared_all = share_judge(season=season, name=model, kind=kind, by=by)
     shared = shared_all[-1]
     resumed = sum(
         resume_jobs_waiting_for_judge(
@@ -166,6 +172,28 @@ def judges_of_season(season: Season) -> list[StoredJudge]:
         for judge in judges_asked(task.rules, task.options)
     )
     return list(dict.fromkeys(judges))
+
+
+def select_judges(judges: Iterable[StoredJudge]) -> Q:
+    """Return the condition that selects the rows of `Judge` with the name and the kind of
+    one of the judges.
+    """
+    condition = Q(pk__in=())
+    for judge in judges:
+        condition |= Q(name=judge.name, kind=judge.kind)
+    return condition
+
+
+def annotate_left_out(imports: QuerySet[JudgementImport]) -> QuerySet[JudgementImport]:
+    """Annotate imports with ``is_left_out``, which is True if organisers of a season left
+    pairs out, so that the import has no label.
+    """
+    labels = Judgement.objects.filter(source=OuterRef("pk")).exclude(
+        by=ORGANISERS, label=NO_LABEL
+    )
+    return imports.annotate(
+        is_left_out=Q(added__gt=0, judge__season__isnull=False) & ~Exists(labels)
+    )
 
 
 def label_file_lines(deciding: Sequence[Judge]) -> Iterator[str]:
@@ -253,7 +281,7 @@ def wait_for_labels(
     """Let the scoring job wait until the pairs that the scorer reported have labels.
     Return False if another worker took over the job.
 
-    ``decided`` has the number of labels of each kind that the scorer received.
+    ``decided`` has the number of final labels of each kind that the scorer received.
     """
     judges = {judge.kind: judge for judge in stored_judges(job.options)}
     waits_for = []
@@ -417,6 +445,18 @@ def waiting_jobs() -> QuerySet[PendingLabels]:
 
 def count_open_pairs(waiting: QuerySet[PendingLabels]) -> int:
     return waiting.aggregate(all=Sum("left"))["all"] or 0
+
+
+def count_open_pairs_by_kind(
+    waiting: QuerySet[PendingLabels],
+) -> Sequence[Mapping[str, Any]]:
+    """For each kind of labels, return the numbers of open pairs and of scoring jobs."""
+    return list(
+        PendingLabels.objects.filter(pk__in=waiting.values("pk"))
+        .values(kind=F("judge__kind"))
+        .annotate(pairs=Count("open_pairs"), jobs=Count("job", distinct=True))
+        .order_by("kind")
+    )
 
 
 def read_open_pairs(

@@ -58,7 +58,7 @@ class GatheredJudgements:
 
     @property
     def decided(self) -> Mapping[str, int]:
-        """Return the number of collected labels of each kind."""
+        """Return the number of collected labels of each kind that a scorer can use."""
         return {kind: own.decided for kind, own in self._by_kind.items()}
 
     def options(self, folder: Path) -> dict[str, str]:
@@ -121,10 +121,7 @@ class _LabelsOfKind:
         self._units: list[str] = []
         self._imports: set[int] = set()
         self._ties = 0
-
-    @property
-    def decided(self) -> int:
-        return len(self._labels)
+        self.decided = 0
 
     def write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8") as file:
@@ -155,6 +152,7 @@ class _LabelsOfKind:
         self._digests[items] = _digest_of_decision(items, found)
         self._imports |= found.imports
         self._ties += found.settled.is_tie
+        self.decided += found.settled.is_final(self.judge.kind)
 
     @property
     def is_outdated(self) -> bool:

@@ -395,7 +395,7 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
                 )
             )
         for judge, own in rows.items():
-            source = create_import(judge, f"left out in {phase.slug}", "", by)
+            source = create_import(judge, phase.slug, "", by)
             for some in split_into_batches(own):
                 append_judgements(source, some)
             close_import(source)

@@ -197,6 +197,19 @@ def test_programs_leave_pairs_out_too(phase, waiting, organiser, client):
     assert client.post(there, headers=headers).status_code == 409
 
 
+def test_the_pages_list_pairs_left_out_beside_imported_labels(
+    phase, waiting, organiser, client
+):
+    leave_pairs_out(phase=phase, by=organiser)
+    client.force_login(organiser)
+    for name in ("models", "ledger"):
+        page = reverse(f"organise-{name}", args=[phase.task.season.slug])
+        told = text_of(client.get(page))
+        assert f": 1 pair left out in {phase.slug}, without a label of {JUDGE}" in told
+        assert f" of {JUDGE} from rows.jsonl" in told.replace(", supports,", "")
+        assert told.count("left out in") == 1
+
+
 def test_the_note_of_the_run_counts_citations_without_a_label(
     phase, waiting, organiser
 ):

@@ -264,6 +264,16 @@ def test_a_task_in_which_nothing_could_rank_is_refused(folder):
     assert [line for line in refusals(folder) if line.startswith(said)]
 
 
+def test_a_view_without_a_first_judge_is_told_the_options_of_its_task_type(folder):
+    edit(
+        folder,
+        ('type = "clsumm-1a"', 'type = "cited-reports"'),
+        ('["corrected", "official-2017"]', '["corrected", "corrected@support-b"]'),
+    )
+    [line] = [line for line in refusals(folder) if "no further judge" in line]
+    assert line.endswith("the site stores: assignments or supports = store:JUDGE")
+
+
 @pytest.mark.parametrize(("old", "new", "said"), FAULTS)
 def test_what_is_wrong_is_told_by_line_and_nothing_is_written(folder, old, new, said):
     edit(folder, (old, new))

@@ -46,7 +46,7 @@ def _answer_field(label: Any, help_text: Any = "") -> forms.CharField:
     )
 
 
-def _kind_field() -> forms.CharField:
+def label_kind_field() -> forms.CharField:
     return forms.CharField(
         label=_("Kind of labels"),
         max_length=10,
@@ -61,7 +61,7 @@ KIND_IN_API = "Kind of labels; needed if the task takes several kinds from judge
 class JudgeKindForm(ActForm):
     """The kind of labels, if a task takes several kinds of labels from judges."""
 
-    kind = _kind_field()
+    kind = label_kind_field()
     api = {"kind": KIND_IN_API}
 
 
@@ -70,7 +70,7 @@ class JudgeConsentForm(ActForm):
     of runs and gold to the LLM.
     """
 
-    kind = _kind_field()
+    kind = label_kind_field()
     prompt = long_text(
         _("Prompt"),
         MAX_PROMPT_CHARACTERS,

@@ -1,4 +1,4 @@
-"""Import labels of entailment models, and share labels with all seasons."""
+"""Import labels of judges, and share labels with all seasons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from django.http import Http404
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.judging import label_kind_field
 from citeboard.background import kinds
 from citeboard.core.words import count_with_noun, format_thousands
 from citeboard.teams.models import User
@@ -20,7 +21,7 @@ from tasks.submissions.uploads import max_upload_bytes, receive_upload
 
 
 class LabelsForm(ActForm):
-    """A file of labels by an entailment model that the season's tasks require."""
+    """A file of labels by a judge that the season's tasks name."""
 
     model = forms.ChoiceField(label=_("Model"))
     file = forms.FileField(
@@ -65,16 +66,22 @@ NO_LABELS_MESSAGE = _(
 
 
 class ModelForm(ActForm):
-    """The name of an entailment model that the season's tasks require."""
+    """The name of a judge that the season's tasks name, and the kind of its labels."""
 
     model = forms.CharField(label=_("Model"))
+    kind = label_kind_field()
+    api = {
+        "kind": "Kind of labels; needed if the season's tasks take several kinds from the judge."
+    }
 
 
-def _share_labels(*, season: Season, model: str, by: User) -> ImportResult:
+def _share_labels(
+    *, season: Season, model: str, by: User, kind: str = ""
+) -> ImportResult:
     if not by.is_staff or model not in judge_names_of_season(season):
         raise Http404(NO_LABELS_MESSAGE)
     try:
-        return share_labels(season=season, model=model, by=by)
+        return share_labels(season=season, model=model, kind=kind, by=by)
     except Judge.DoesNotExist:
         raise Http404(NO_LABELS_MESSAGE) from None
 
@@ -101,13 +108,13 @@ def _describe_shared(
 
 IMPORT_LABELS = by_organisers(
     _import_labels,
-    "Import entailment labels; for organisers.",
+    "Import labels of judges; for organisers.",
     form=LabelsForm,
     subject="season",
 )
 SHARE_LABELS = by_organisers(
     _share_labels,
-    "Let the season's labels of a model decide the runs of all seasons; for staff.",
+    "Let the season's labels of a judge decide the runs of all seasons; for staff.",
     _describe_shared,
     form=ModelForm,
     subject="season",

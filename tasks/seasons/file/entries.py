@@ -59,6 +59,7 @@ from tasks.types.judge_views import (
     is_view,
 )
 from tasks.types.registry import folder_type, stored
+from tasks.types.stored_judges import OPTIONS as JUDGE_OPTIONS
 from tasks.types.toml_lines import KeyLines
 
 SEASON_FILE_NAME = "season.toml"
@@ -487,7 +488,9 @@ def _read_rule_sets(
         if index and is_view(present, set(offered) & set(rules), options):
             continue
         if further_judge(present) and base_rules(present) in offered:
-            table.refuse("rules", *_no_further_judge_error(present, index, options))
+            table.refuse(
+                "rules", *_no_further_judge_error(present, index, task_type, options)
+            )
         elif present not in offered:
             message = _("%(task_type)s has no rules “%(name)s”") % {
                 "task_type": task_type.slug,
@@ -500,7 +503,7 @@ def _read_rule_sets(
 
 
 def _no_further_judge_error(
-    rules: str, place: int, options: Options
+    rules: str, place: int, task_type: TaskType, options: Options
 ) -> tuple[str, str]:
     """Return an error message and the expected value if a rule set cannot use an
     additional judge.
@@ -509,10 +512,12 @@ def _no_further_judge_error(
     if not place:
         return message, _("the rule sets to score under, the ranking one first")
     if not (first := first_judge(options)):
+        own = [one.name for one in JUDGE_OPTIONS if one in task_type.options]
+        names = own or [one.name for one in JUDGE_OPTIONS]
         expected = _(
-            "a first judge whose labels the site stores: entailment = store:JUDGE"
+            "a first judge whose labels the site stores: %(option)s = store:JUDGE"
         )
-        return message, expected
+        return message, expected % {"option": _(" or ").join(names)}
     expected = _(
         "rules of the task, @, and a judge besides “%(first)s”: at most %(most)s letters, digits, “.”, “_” "
         "and “-”"

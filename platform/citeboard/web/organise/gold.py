@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, JsonResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -58,6 +58,7 @@ from scoring.worker import (
 from scoring.worker.supply import requirements_of_task
 from tasks.gold.gold_files import EqualsCorrectedGold
 from tasks.models import Gold, Phase, Season, Submission
+from tasks.types.ledger import KINDS
 from tasks.types.problems import capped
 from tasks.types.stored_judges import StoredJudge
 
@@ -278,12 +279,8 @@ MAX_RUN_NUMBER_DIGITS = 18
 
 def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
     judges, waiting = labels.judges_of_season(season), _runs_waiting_for_labels(season)
-    asked = Q(pk__in=())
-    for judge in judges:
-        asked |= Q(judge__name=judge.name, judge__kind=judge.kind)
-    imports = JudgementImport.objects.filter(
-        asked, Q(judge__season=None) | Q(judge__season=season)
-    )
+    asked = Judge.objects.brought(season).filter(labels.select_judges(judges))
+    imports = labels.annotate_left_out(JudgementImport.objects.filter(judge__in=asked))
     return {
         "jobs": jobs_of(season, background.Kind.LABELS),
         "tasks": [
@@ -292,7 +289,7 @@ def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
         ],
         "models": [_decided_labels_line(judge, season) for judge in judges],
         "page": pages.paginate_rows(request, waiting, WAITING_RUNS_PER_PAGE),
-        "open": labels.count_open_pairs(waiting),
+        "open_by_kind": labels.count_open_pairs_by_kind(waiting),
         "imports": imports.select_related("judge", "imported_by")[:MAX_IMPORTS_SHOWN],
     }
 
@@ -325,16 +322,20 @@ def _decided_labels_line(asked: StoredJudge, season: Season) -> dict[str, Any]:
 
 @pages.organisers.page()
 def pairs(request: HttpRequest, season: Season) -> pages.Answer:
-    """Return unlabelled pairs of passage and claim as JSON lines.
+    """Return texts without a label as JSON lines.
 
-    Runs wait for scores until an entailment model has labelled the returned pairs. The
-    parameter `run` selects the pairs of one run.
+    Runs wait for scores until a judge has labelled the returned texts, such as pairs of a
+    passage and a claim. The parameter `run` selects the texts of one run, `kind` one kind
+    of labels, and `model` one judge.
     """
     waiting = _runs_waiting_for_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
         # A name that contains NUL matches no model, because databases reject NUL.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
+    kind = chosen_value(request.GET, "kind", KINDS)
+    if kind:
+        waiting = waiting.filter(judge__kind=kind)
     if run:
         is_number = run.isdecimal() and len(run) < MAX_RUN_NUMBER_DIGITS
         waiting = (
@@ -344,7 +345,8 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
     is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
     open_ones = labels.read_open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
-    return pages.download_response(lines, f"{season.slug}-pairs.jsonl", is_private=True)
+    name = f"{season.slug}-{kind}.jsonl" if kind else f"{season.slug}-pairs.jsonl"
+    return pages.download_response(lines, name, is_private=True)
 
 
 @pages.organisers.page()

@@ -13,7 +13,11 @@ from citeboard.background.kinds import jobs_of
 from citeboard.web import pages
 from scoring.models import Judge, JudgementImport, UsedJudgements
 from scoring.worker import background
-from scoring.worker.entailment_labels import judge_names_of_season
+from scoring.worker.entailment_labels import (
+    annotate_left_out,
+    judges_of_season,
+    select_judges,
+)
 from scoring.worker.ledger import judgement_file_lines
 from tasks.models import Season
 
@@ -21,7 +25,10 @@ MAX_IMPORTS_SHOWN = 50
 
 
 def judges_of(season: Season) -> QuerySet[Judge]:
-    shared = Q(season=None, name__in=judge_names_of_season(season))
+    """Return the judges of the season, and shared judges whose name and kind of labels
+    the season's tasks name.
+    """
+    shared = Q(season=None) & select_judges(judges_of_season(season))
     return Judge.objects.filter(Q(season=season) | shared)
 
 
@@ -53,7 +60,7 @@ def _latest_imports(
         runs=Count("used_by__evaluation__submission", filter=own, distinct=True)
     )
     judgement_imports: list[JudgementImport] = list(
-        imports.select_related("judge")[:MAX_IMPORTS_SHOWN]
+        annotate_left_out(imports).select_related("judge")[:MAX_IMPORTS_SHOWN]
     )
     for one in judgement_imports:
         if one.judge.season_id is None and not is_staff:
