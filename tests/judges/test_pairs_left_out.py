@@ -23,8 +23,8 @@ from scoring.worker.judging import (
 )
 from scoring.worker.ledger import (
     append_judgements,
-    create_import,
     close_import,
+    create_import,
     share_judge,
 )
 from scoring.worker.local_copies import FileRefused

@@ -181,7 +181,7 @@ class TestWaiting:
             bring(tmp_path, decided())
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", late)
+        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer_job", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -206,7 +206,7 @@ class TestWaiting:
             bring(tmp_path, lines)
             return defer(*arguments, **named)
 
-        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer", late)
+        monkeypatch.setattr("scoring.worker.entailment_labels.engine.defer_job", late)
         work(run)
         assert run.jobs.get().state == "queued"
         work(run)
@@ -232,7 +232,7 @@ class TestWaiting:
     def test_a_lost_job_keeps_no_pairs(self, phase, monkeypatch):
         run = citing_run(phase)
         monkeypatch.setattr(
-            "scoring.worker.entailment_labels.engine.defer", lambda *_, **__: False
+            "scoring.worker.entailment_labels.engine.defer_job", lambda *_, **__: False
         )
         work(run)
         assert not PendingLabels.objects.exists()
