@@ -289,7 +289,9 @@ def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monke
         Evaluation.objects.filter(pk=one.pk).update(statistics="another/file.npz")
         return found
 
-    monkeypatch.setattr(compare_board.comparisons, "compared", while_it_is_scored_anew)
+    monkeypatch.setattr(
+        compare_board.comparisons, "compare_with_others", while_it_is_scored_anew
+    )
     compare(phase)
     assert not Comparison.objects.exists()
 
@@ -342,7 +344,7 @@ def test_who_asks_while_a_board_is_compared_is_heard(phase):
 
 
 def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
-    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     for right in (9, 5, 2):
         scored(phase, right)
     factories.make_submission(phase=phase)
@@ -358,7 +360,7 @@ def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
 def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_steps_it_takes(
     phase, monkeypatch
 ):
-    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     for right in (9, 8, 5, 4, 2):
         scored(phase, right)
     looked, left = [], compare_board.MissingComparisons
@@ -374,7 +376,7 @@ def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_
 
 
 def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monkeypatch):
-    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     for right in (9, 5, 2):
         scored(phase, right)
     real = compare_board.comparisons.compared
@@ -384,7 +386,9 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
             increment_board_version(phase.pk, scored(phase, 7).team_id)
         return real(*given, **more)
 
-    monkeypatch.setattr(compare_board.comparisons, "compared", while_another_comes)
+    monkeypatch.setattr(
+        compare_board.comparisons, "compare_with_others", while_another_comes
+    )
     take_job(asked(phase).job_id)
     assert Comparison.objects.count() == 6
 
@@ -392,7 +396,7 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
 def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
     phase, monkeypatch
 ):
-    monkeypatch.setattr(compare_board.comparisons, "AT_A_TIME", 1)
+    monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     runs = [scored(phase, right) for right in (9, 5, 2)]
     real = compare_board.comparisons.compared
 
@@ -401,7 +405,9 @@ def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
         Evaluation.objects.exclude(submission__in=spared).delete()
         return real(metric, one, others, **more)
 
-    monkeypatch.setattr(compare_board.comparisons, "compared", while_one_goes)
+    monkeypatch.setattr(
+        compare_board.comparisons, "compare_with_others", while_one_goes
+    )
     order = asked(phase)
     take_job(order.job_id)
     assert Comparison.objects.count() == 1
