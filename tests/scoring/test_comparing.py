@@ -282,7 +282,7 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
 def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monkeypatch):
     for right in (9, 2):
         scored(phase, right)
-    real = compare_board.comparisons.compared
+    real = compare_board.comparisons.compare_with_others
 
     def while_it_is_scored_anew(metric, one, others, **given):
         found = real(metric, one, others, **given)
@@ -379,7 +379,7 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
     monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     for right in (9, 5, 2):
         scored(phase, right)
-    real = compare_board.comparisons.compared
+    real = compare_board.comparisons.compare_with_others
 
     def while_another_comes(*given, **more):
         if phase.submissions.count() == 3:
@@ -398,7 +398,7 @@ def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
 ):
     monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     runs = [scored(phase, right) for right in (9, 5, 2)]
-    real = compare_board.comparisons.compared
+    real = compare_board.comparisons.compare_with_others
 
     def while_one_goes(metric, one, others, **more):
         spared = {one.submission_id, *(other.submission_id for other in others)}
