@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import transaction
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
@@ -277,7 +278,8 @@ def test_a_pair_is_open_to_the_judge_until_its_second_reply(
     def reply(repeat: int) -> None:
         source = create_import(judge, "replies", "", organiser)
         row = Row("supports", JUDGE, judge.digest, items, "", repeat, "no label")
-        append_judgements(source, [row])
+        with transaction.atomic():
+            append_judgements(source, [row])
         close_import(source)
 
     reply(0)
