@@ -663,7 +663,7 @@ def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(
 @pytest.mark.parametrize(
     "not_yet",
     [
-        {"closes": timezone.now() + HOUR},
+        {"closes": timezone.now() + 24 * HOUR},
         {"confirms_results": False},
         {"board": "organisers"},
         {"board": "organisers", "own_scores": "scored"},
