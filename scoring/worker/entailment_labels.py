@@ -130,7 +130,7 @@ def share_labels(
         words = _(
             "the tasks take labels of several kinds from this judge; name the kind: %(kinds)s"
         )
-        raise Refused(words % {"kinds": " or ".join(sorted(asked))})
+        raise Refused(words % {"kinds": ", ".join(sorted(asked))})
     if not kind and asked:
         [kind] = asked
     if kind not in asked:
@@ -175,8 +175,8 @@ def judges_of_season(season: Season) -> list[StoredJudge]:
 
 
 def select_judges(judges: Iterable[StoredJudge]) -> Q:
-    """Return the condition that selects the rows of `Judge` with the name and the kind of
-    one of the judges.
+    """Return the condition that selects rows of `Judge` or `PhaseJudge` with the name and
+    the kind of one of the judges.
     """
     condition = Q(pk__in=())
     for judge in judges:

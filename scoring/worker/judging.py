@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -42,6 +42,7 @@ from scoring.worker.entailment_labels import (
     count_open_pairs,
     read_open_pairs,
     resume_jobs_waiting_for_judge,
+    select_judges,
     waiting_jobs,
 )
 from scoring.worker.ledger import (
@@ -110,10 +111,8 @@ def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
 
 def judges_with_consent(phase: Phase) -> QuerySet[PhaseJudge]:
     """Return the judges that the organisers of the phase allow the site to ask."""
-    named = Q(pk__in=())
-    for judge in stored_judges(phase.task.options):
-        named |= Q(name=judge.name, kind=judge.kind)
-    return phase.phase_judges.agreed().filter(named)
+    named = stored_judges(phase.task.options)
+    return phase.phase_judges.agreed().filter(select_judges(named))
 
 
 def agreed_judge(phase: Phase, kind: str = "") -> QuerySet[PhaseJudge]:

@@ -107,7 +107,7 @@ def test_a_program_names_the_kind_of_a_judge_of_several_kinds(client, phase, sta
 
     refused = share()
     assert refused.status_code == 409
-    assert "name the kind: assigns or supports" in refused.content.decode().lower()
+    assert "name the kind: assigns, supports" in refused.content.decode().lower()
     assert share(kind="entails").status_code == 404
     assert shared_kinds() == set()
     answer = share(kind="assigns")
