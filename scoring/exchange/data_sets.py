@@ -49,7 +49,7 @@ from tasks.types.stored_judges import StoredJudge, stored_judges
 
 #: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
 SAMPLED_LINES = 50
-#: The regular expression _NAME matches field names that are valid in JSONPath.
+#: The regular expression _FIELD_NAME_PATTERN matches field names that are valid in JSONPath.
 _FIELD_NAME_PATTERN = re.compile(r"\w+", re.ASCII)
 _SCHEMA_TYPES = {
     str: "sc:Text",
@@ -217,7 +217,7 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".csv": "text/csv",
 }
-#: The description of a data set lists files with the extensions in TEXTS as plain text.
+#: The description of a data set lists files with the extensions in PLAIN_TEXT_SUFFIXES as plain text.
 PLAIN_TEXT_SUFFIXES = {".xml", ".txt"}
 #: The terms in _CROISSANT_TERMS are from the Croissant vocabulary, all others from schema.org.
 _CROISSANT_TERMS = (
@@ -266,7 +266,7 @@ JSON_LD_CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _CROISSANT_TERMS},
 }
-#: A description lists by name at most MAX_LISTED files with the same extension.
+#: A description lists by name at most MAX_FILES_LISTED files with the same extension.
 MAX_FILES_LISTED = 20
 
 

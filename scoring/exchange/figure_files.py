@@ -24,7 +24,7 @@ IMAGE_CONTENT_TYPES = {
 PLOTLY_CONTENT_TYPES = {"json": "application/json", "html": "application/octet-stream"}
 #: A PNG figure has PNG_SCALE pixels per unit of the SVG, for sharp screens and print.
 PNG_SCALE = 2.0
-#: A request waits at most PATIENCE seconds for the conversion of another figure.
+#: A request waits at most CONVERTER_WAIT_SECONDS seconds for the conversion of another figure.
 CONVERTER_WAIT_SECONDS = 5.0
 _one_at_a_time = threading.Lock()
 

@@ -48,7 +48,7 @@ from scoring.results.comparison.reading import DisplayedInstance, InstancePage
 from tasks.models import Submission
 from tasks.submissions.reading import RUN_CARD_KEY
 
-#: An Excel cell holds at most MAX_CELL characters, so longer texts are truncated.
+#: An Excel cell holds at most MAX_CELL_LENGTH characters, so longer texts are truncated.
 MAX_CELL_LENGTH = 32_767
 
 
@@ -440,7 +440,7 @@ BADGE_PADDING_PIXELS = 6
 #: BADGE_LETTER_WIDTH slightly exceeds the mean width of a character in pixels, at font size 11.
 #: The SVG scales each text to the resulting width.
 BADGE_LETTER_WIDTH = 6.4
-#: A badge truncates titles with more than MAX_TITLE characters.
+#: A badge truncates titles with more than MAX_BADGE_TITLE_LENGTH characters.
 MAX_BADGE_TITLE_LENGTH = 40
 
 

@@ -382,7 +382,7 @@ def _chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
 
 #: Markdown gives these punctuation characters a special meaning.
 _MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: A sentence names at most MAX_NAMED systems, and gives the number of further systems.
+#: A sentence names at most MAX_SYSTEMS_NAMED systems, and gives the number of further systems.
 MAX_SYSTEMS_NAMED = 8
 
 

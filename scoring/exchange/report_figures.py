@@ -65,7 +65,7 @@ class ReportTable:
         return exports.latex_table(tabular, f"{self.title}.", f"report-{self.name}")
 
 
-#: For each user field in FACTS, the report has a table with the number of each value.
+#: For each user field in COUNTED_USER_FIELDS, the report has a table with the number of each value.
 COUNTED_USER_FIELDS = {"affiliation": "affiliations", "country": "countries"}
 PARTICIPATION_TITLES = {
     "affiliation": gettext_noop(

@@ -62,7 +62,7 @@ _SHA256_PATTERN = re.compile("sha256:[0-9a-f]{64}")
 _SHA1_PATTERN = re.compile("sha1:[0-9a-f]{40}")
 #: Some databases and time zones cannot represent times outside the range YEARS.
 YEARS = (1900, 2999)
-#: The digest of a row, which detects duplicates, has _SHORT bytes.
+#: The digest of a row, which detects duplicates, has _ROW_DIGEST_BYTES bytes.
 _ROW_DIGEST_BYTES = 16
 
 

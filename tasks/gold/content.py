@@ -28,7 +28,7 @@ PACK_FUNCTION = "tasks.gold.packing:pack"
 COMPARISON_LOCK_NUMBER = 0x601D
 #: `KEYED_DIGEST_BYTES` is the length in bytes of a digest that is keyed with the site's secret.
 KEYED_DIGEST_BYTES = 8
-#: Gold may be read in the background for PATIENCE times the computing time that it may use.
+#: Gold may be read in the background for WALL_TIME_FACTOR times the computing time that it may use.
 WALL_TIME_FACTOR = 10
 
 

@@ -135,12 +135,12 @@ def _write_to_pipes() -> None:
             os.close(end)
 
 
-#: PATIENCE, the Redis timeout in seconds, includes a wait of one second for wake-ups.
-#: Workers pause for PAUSE seconds after Redis did not answer.
-#: Groups without notifications look for work every LOOK seconds.
+#: REDIS_TIMEOUT_SECONDS, the Redis timeout in seconds, includes a wait of one second for wake-ups.
+#: Workers pause for REDIS_PAUSE_SECONDS seconds after Redis did not answer.
+#: Groups without notifications look for work every POLL_SECONDS seconds.
 REDIS_TIMEOUT_SECONDS, REDIS_PAUSE_SECONDS, POLL_SECONDS = 3.0, 5.0, 1.0
-#: SETTLED seconds after an outage, every process knows that Redis is available again.
-#: During these SETTLED seconds, worker groups also look for jobs in the database.
+#: RECOVERY_SECONDS seconds after an outage, every process knows that Redis is available again.
+#: During these RECOVERY_SECONDS seconds, worker groups also look for jobs in the database.
 RECOVERY_SECONDS = 30.0
 
 Wakes = list[tuple[Any, bytes | str]]

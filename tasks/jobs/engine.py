@@ -43,7 +43,7 @@ from tasks.models import Job, WorkerGroup
 
 State = Job.State
 
-#: A wake-up calls the function WAKE, whose dotted name avoids a circular import.
+#: A wake-up calls the function WAKEUP_FUNCTION, whose dotted name avoids a circular import.
 WAKEUP_FUNCTION = "tasks.jobs.work.take_jobs"
 KIND_OBJECTS_BY_KIND = {
     **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
@@ -57,7 +57,7 @@ KIND_OBJECTS_BY_KIND = {
 #: A sweep wakes workers for at most MAX_JOBS_WOKEN waiting jobs.
 #: A woken worker wakes the next worker, so that further jobs are not forgotten.
 MAX_JOBS_WOKEN = 20
-#: A deferred job is queued again after at most MAX_WAIT seconds and one sweep interval.
+#: A deferred job is queued again after at most MAX_WAIT_SECONDS seconds and one sweep interval.
 MAX_WAIT_SECONDS = 300
 
 log = logging.getLogger(__name__)

@@ -62,7 +62,7 @@ MAIL_JOB_KINDS = (NOTIFICATIONS, INVITATIONS)
 #: A sweep sends at most MAX_AT_ONCE e-mails for at most BUDGET_SECONDS seconds.
 #: The limits leave time for the other work of a sweep.
 MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
-#: E-mails to a person are at least TOGETHER apart, except for e-mails about dates.
+#: E-mails to a person are at least MIN_INTERVAL_BETWEEN_MAILS apart, except for e-mails about dates.
 MIN_INTERVAL_BETWEEN_MAILS = dt.timedelta(minutes=10)
 #: After MAX_SERVER_REFUSALS refusals by the mail server, an e-mail has failed.
 MAX_SERVER_REFUSALS = 6

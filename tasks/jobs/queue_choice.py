@@ -29,8 +29,8 @@ from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
 
-#: Worker groups send a heartbeat every PACE seconds.
-#: A group without a heartbeat for MAX_SILENCE seconds counts as stopped.
+#: Worker groups send a heartbeat every HEARTBEAT_SECONDS seconds.
+#: A group without a heartbeat for MAX_SILENCE_SECONDS seconds counts as stopped.
 #: A stopped group is deleted GROUP_RETENTION_SECONDS seconds after its last heartbeat.
 HEARTBEAT_SECONDS, MAX_SILENCE_SECONDS, GROUP_RETENTION_SECONDS = 5.0, 60, 24 * 60 * 60
 
@@ -228,7 +228,7 @@ def jobs_in_served_queues() -> QuerySet[Job]:
     return waiting.filter(queue__in=settings.QUEUES) if settings.QUEUES else waiting
 
 
-#: A worker group runs at most `CITEBOARD_WORKERS` jobs of each kind in LONG at once.
+#: A worker group runs at most `CITEBOARD_WORKERS` jobs of each kind in LONG_JOB_CONDITIONS at once.
 #: The limit on long jobs leaves workers for short jobs.
 LONG_JOB_CONDITIONS = {
     "long": Q(kind=Job.Kind.BACKGROUND) | Q(kind__in=Job.OF_RUNS, is_heavy=True),
@@ -289,7 +289,7 @@ def sort_by_fair_share(jobs: QuerySet[Job]) -> list[Job]:
     return sorted(rows, key=lambda job: seasons[job.priority, job.season])
 
 
-#: Positions after MAX_PLACE are not computed, to limit the computation time.
+#: Positions after MAX_QUEUE_POSITION are not computed, to limit the computation time.
 MAX_QUEUE_POSITION = 100
 
 

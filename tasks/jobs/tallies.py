@@ -67,7 +67,7 @@ def duration_histogram(name: str) -> dict[str, tuple[list[int], float]]:
 #: Rows of ``Tallied`` count runs, runs by day in UTC, or jobs.
 RUNS, DAYS, JOBS = "run", "day", "job"
 TALLIED_KEY_COLUMNS = ("what", "phase", "team", "day", "queue", "state")
-#: One statement deletes at most AT_ONCE rows, as SQLite limits parameters.
+#: One statement deletes at most MAX_ROWS_DELETED_AT_ONCE rows, as SQLite limits parameters.
 MAX_ROWS_DELETED_AT_ONCE = 5000
 
 # The key of a run is phase, team and state, and the team may be missing.

@@ -38,7 +38,7 @@ from tasks.types.digests import (
 MIN_CLASS_SIZE = 5
 #: The Ladder shows a team's new score only if it is better by a standard error.
 LADDER_RESTRICTION = "ladder"
-#: PARTS names the two parts of a split for the site and the offline scorer.
+#: SPLIT_PART_NAMES names the two parts of a split for the site and the offline scorer.
 SPLIT_PART_NAMES = ("public", "private")
 SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_DATA_HELP_TEXT = _(

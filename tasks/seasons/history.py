@@ -49,7 +49,7 @@ def history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     )
 
 
-#: An entry with the action REFUSED records that a team's entry was refused.
+#: An entry with the action TEAM_REFUSED_ACTION records that a team's entry was refused.
 TEAM_REFUSED_ACTION = "team-refused"
 
 

@@ -274,7 +274,7 @@ def remove_uninherited_settings(
 YEAR_OF_WEEKS_DAYS = 364
 MAX_POSTPONED_DAYS = 20 * 365
 
-#: The fields in LET_OUT are settings by which organisers disclose data.
+#: The fields in DISCLOSING_SETTINGS are settings by which organisers disclose data.
 DISCLOSING_SETTINGS = (
     "board",
     "board_from",

@@ -163,7 +163,7 @@ _PUBLICATION_LINK_PREFIXES = {
 RUN_CARD_KEY = "run card"
 #: A value in the description has at most MAX_VALUE_CHARACTERS characters.
 MAX_VALUE_CHARACTERS = 400
-#: Files of programs that measure costs are long, so MAX_FILE bytes are allowed.
+#: Files of programs that measure costs are long, so MAX_METADATA_BYTES bytes are allowed.
 MAX_METADATA_BYTES = 1 << 18
 _METADATA_MARKER_LINES = (b"ir_metadata.start", b"ir_metadata.end")
 _AMOUNT_PATTERN = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) (\w{1,5})")

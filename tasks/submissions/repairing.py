@@ -32,7 +32,7 @@ from tasks.types.problems import from_values
 from tasks.types.repairs import ARCHIVE
 from tasks.types.runs import RIGHT_TASK
 
-#: At most MAX_PHASES other phases are tried for a refused file.
+#: At most MAX_PHASES_TRIED other phases are tried for a refused file.
 MAX_PHASES_TRIED = 6
 #: A repaired file in an API response has at most MAX_REPAIRED_BYTES_IN_ANSWER bytes.
 MAX_REPAIRED_BYTES_IN_ANSWER = 100_000

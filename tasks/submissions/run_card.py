@@ -36,7 +36,7 @@ from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
 from tasks.types.problems import fatal, from_values
 
-#: Sandboxed processes call the functions of the module READING to read runs.
+#: Sandboxed processes call the functions of the module READING_MODULE to read runs.
 READING_MODULE = "tasks.submissions.reading"
 METADATA_READER = f"{READING_MODULE}:metadata"
 _CARD_DATE_PATTERN = re.compile(

@@ -36,7 +36,7 @@ from citeboard.core.upload_queue import UploadQueue
 from tasks.models import Submission
 from tasks.submissions import team_storage
 
-#: MAX_NAME limits the length of a file name in bytes, as file systems do.
+#: MAX_FILE_NAME_BYTES limits the length of a file name in bytes, as file systems do.
 MAX_FILE_NAME_BYTES = 100
 MAX_SUFFIX_BYTES = 12
 

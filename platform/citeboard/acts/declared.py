@@ -61,7 +61,7 @@ class SeasonRowLookup:
 
 
 #: Each lookup finds a database row of a season or a team by the primary key of the row.
-#: ROWS maps URL parameters to lookups.
+#: ROW_LOOKUPS maps URL parameters to lookups.
 #: Each URL parameter contains the primary key of the row.
 ROW_LOOKUPS: dict[str, Lookup] = {
     "acknowledgement": SeasonRowLookup(

@@ -23,7 +23,7 @@ from tasks.submissions.uploads import max_upload_bytes, receive_upload
 from tasks.types.files import READING_VERSION
 from tasks.types.guarded.encodings import ENCODINGS
 
-#: STORED is the salt for signing the names of stored gold files.
+#: STORED_GOLD_SALT is the salt for signing the names of stored gold files.
 STORED_GOLD_SALT = "gold-to-publish"
 
 

@@ -28,7 +28,7 @@ from tasks.seasons.presets import MAX_POSTPONED_DAYS, remove_uninherited_setting
 from tasks.seasons.timeline import build_time_line
 
 MOVE, COPY = "move", "copy"
-#: The page before the start shows at most MAX_PROBLEMS errors of each gold file.
+#: The page before the start shows at most MAX_PROBLEMS_SHOWN errors of each gold file.
 MAX_PROBLEMS_SHOWN = 5
 
 

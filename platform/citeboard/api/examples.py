@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: NAMES contains the keys of nested mappings in examples, one for each level.
+#: EXAMPLE_MAPPING_KEYS contains the keys of nested mappings in examples, one for each level.
 EXAMPLE_MAPPING_KEYS = {
     "scores": ["overlap_f1_micro"],
     "metrics": ["overlap_f1_micro"],
     "breakdowns": ["topic", "D01-1001", "overlap_f1_micro"],
 }
 MISSING_EXAMPLE = object()
-#: RARE contains fields that most responses of the API lack.
+#: RARE_RESPONSE_FIELDS contains fields that most responses of the API lack.
 RARE_RESPONSE_FIELDS = {
     "infinite",
     "withheld",

@@ -87,7 +87,7 @@ RepeatsSerializer = build_serializer(
     pairs=int,
     same_label=(int, "Pairs with equal labels each time."),
 )
-#: QUALITY contains an LLM judge's fields for agreement with people and consistency.
+#: JUDGE_QUALITY_FIELDS contains an LLM judge's fields for agreement with people and consistency.
 JUDGE_QUALITY_FIELDS = {
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."

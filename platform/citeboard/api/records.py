@@ -53,7 +53,7 @@ from tasks.models import (
 from tasks.seasons.access import season_for, season_to_help, season_to_organise
 from tasks.seasons.history import readable_history
 
-#: The API lists at most MAX_LISTED failures of each kind, and the page lists all.
+#: The API lists at most MAX_FAILURES_LISTED failures of each kind, and the page lists all.
 MAX_FAILURES_LISTED = 200
 ChangeSerializer = build_serializer(
     "Change",

@@ -168,7 +168,7 @@ def serializer_for_form(form: type[ActForm]) -> AnySerializer:
     return _serializer_class(form.__name__, form.__doc__, **fields)
 
 
-#: SENT maps a form field's class to a serializer field's class and the shared options.
+#: SERIALIZER_FIELDS_BY_FORM_FIELD maps a form field's class to a serializer field's class and options.
 SERIALIZER_FIELDS_BY_FORM_FIELD: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {

@@ -8,7 +8,7 @@ from citeboard.core import storage
 from scoring.results.board.estimates import newest_published_estimate_sheet
 from tasks.models import Phase
 
-#: FOLDER is the archive's folder of the labels that people assigned to samples.
+#: ESTIMATES_FOLDER is the archive's folder of the labels that people assigned to samples.
 ESTIMATES_FOLDER = "estimates"
 
 

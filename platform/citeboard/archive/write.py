@@ -65,9 +65,9 @@ from tasks.types.positional_citations.options import PARSER
 from tasks.types.positional_citations.parsing import file_parses
 from tasks.types.stored_judges import stored_judges
 
-#: The folder TASKS of an archive contains the files of declared tasks.
+#: The folder TASKS_FOLDER of an archive contains the files of declared tasks.
 TASKS_FOLDER = "tasks"
-#: The folder LEDGER of an archive contains the judgements of the season's judges.
+#: The folder LEDGER_FOLDER of an archive contains the judgements of the season's judges.
 LEDGER_FOLDER = "ledger"
 
 

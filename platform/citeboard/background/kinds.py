@@ -228,7 +228,7 @@ def prepare_judgements(job: BackgroundJob, by: User) -> JobOutcome:
     return JobOutcome(keep)
 
 
-#: A dry run of scoring first scores the BEST best runs and the baselines of each phase.
+#: A dry run of scoring first scores the BEST_RUNS_SCORED_FIRST best runs and the baselines of each phase.
 BEST_RUNS_SCORED_FIRST = 5
 
 

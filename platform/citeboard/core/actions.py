@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_noop as _
 from citeboard.core.instants import format_times_in_fact
 from citeboard.core.words import count_with_noun, truncate_text
 
-#: The sentence of a history entry has at most MAX_WORDS characters.
+#: The sentence of a history entry has at most MAX_SENTENCE_LENGTH characters.
 MAX_SENTENCE_LENGTH = 400
 
 #: The history names OPERATOR_ACTOR_NAME as the actor of commands without a signed-in user.
@@ -250,11 +250,11 @@ ACTION_SENTENCES = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: Pages translate the facts in _TRANSLATED, which the database stores in English.
+#: Pages translate the facts in _TRANSLATED_FACTS, which the database stores in English.
 _TRANSLATED_FACTS = ("audience", "then", "group")
 #: Facts in _TIME_FACTS contain times in UTC, which pages format for the reader.
 _TIME_FACTS = ("instant", "first", "last", "before", "after")
-#: Pages add a noun to each fact in _COUNTED, which the database stores as a number.
+#: Pages add a noun to each fact in _COUNTED_FACTS, which the database stores as a number.
 _COUNTED_FACTS: dict[str, Callable[[int], str]] = {
     "lines": lambda number: count_with_noun(number, "line"),
     "mails": lambda number: count_with_noun(number, "e-mail"),

@@ -280,7 +280,7 @@ class UploadThrottle(MinuteThrottle):
 _REQUEST_COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _REQUEST_COUNTS_LOCK = Lock()
 MAX_CACHED_COUNTS = 10_000
-#: A web process adds its share of a rate limit to the shared count in STEPS steps.
+#: A web process adds its share of a rate limit to the shared count in COUNT_STEPS_PER_LIMIT steps.
 COUNT_STEPS_PER_LIMIT = 25
 
 

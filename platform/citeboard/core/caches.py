@@ -114,7 +114,7 @@ INCREASE_SQL = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: ADD inserts a cache row or replaces an expired row, and returns a written row.
+#: ADD_SQL inserts a cache row or replaces an expired row, and returns a written row.
 ADD_SQL = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at

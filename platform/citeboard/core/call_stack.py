@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: The first call frame has ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
+#: The first call frame has FIRST_FRAME_ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
 #: Nested calls use the rest of the 1 MB chunk that CPython allocates for the stack.
 FIRST_FRAME_ENTRIES = 1 << 16
 

@@ -22,7 +22,7 @@ from citeboard.core.confined.pool import (
 )
 from citeboard.core.connections import return_connections_to_pool
 
-#: Sandboxed processes may read the folders in CODE, which contain the site's code.
+#: Sandboxed processes may read the folders in CODE_FOLDERS, which contain the site's code.
 #: The fork server imports the modules in PRELOADED_MODULES when it starts.
 CODE_FOLDERS = tuple(
     settings.BASE_DIR / name for name in ("platform", "tasks", "scoring")
@@ -42,7 +42,7 @@ PRELOADED_MODULES = (
     "citeboard.core.confined.probe",
 )
 PROBE_PROGRAM = "citeboard.core.confined.probe:attempt"
-#: If the kernel lacks a feature, clients may send a file again after UNDECIDED seconds.
+#: If the kernel lacks a feature, clients may send a file again after UNDECIDED_RETRY_SECONDS seconds.
 UNDECIDED_RETRY_SECONDS = 300
 #: Reading an organiser's file may take ORGANISER_TIME_FACTOR times as long as a run.
 ORGANISER_TIME_FACTOR = 6

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
-#: A request waits at most PATIENCE seconds for a connection to the database.
+#: A request waits at most CONNECTION_WAIT_SECONDS seconds for a connection to the database.
 CONNECTION_WAIT_SECONDS = 3.0
 #: The pool tries for RECONNECT_SECONDS to reconnect to an unavailable database server.
 #: The next request for a connection starts a new attempt to reconnect.

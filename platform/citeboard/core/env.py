@@ -264,7 +264,7 @@ def _parse_database_url(text: str) -> DBConfig:
 
 MAX_WRITER_WAIT_SECONDS = 20  # seconds that a writer waits for another writer
 #: The unit of connect_timeout is a second, and of tcp_user_timeout a millisecond.
-#: With SERVER's timeouts, pages report an unavailable database within five seconds.
+#: With SERVER_TIMEOUTS's timeouts, pages report an unavailable database within five seconds.
 SERVER_TIMEOUTS = {"connect_timeout": 3, "tcp_user_timeout": 4000}
 #: Opening SQLite's file takes four times as long as rendering a cached board.
 #: Connections to SQLite stay open, and Django checks each connection before reuse.

@@ -37,7 +37,7 @@ CHECKED_REQUIREMENTS = {
     "redis",
     "cache",
 }
-#: The health check of Redis times out after PATIENCE seconds.
+#: The health check of Redis times out after REDIS_TIMEOUT_SECONDS seconds.
 REDIS_TIMEOUT_SECONDS = 1.0
 GIGABYTE = 1 << 30
 #: An upload or a scoring needs at least MIN_FREE_BYTES bytes of free disk space.

@@ -54,7 +54,7 @@ BOARD_PAGES_SERVED = Counter(
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
 )
-#: HTTP methods outside METHODS share one label, because clients can invent methods.
+#: HTTP methods outside LABELLED_HTTP_METHODS share one label, because clients can invent methods.
 LABELLED_HTTP_METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 )

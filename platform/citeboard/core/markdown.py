@@ -48,7 +48,7 @@ ALLOWED_TAGS = {
     "tr",
     "ul",
 }
-#: Pages show texts of more than MAX_TEXT characters as plain text, not as Markdown.
+#: Pages show texts of more than MAX_RENDERED_LENGTH characters as plain text, not as Markdown.
 MAX_RENDERED_LENGTH = 50_000
 _MARKDOWN_PARSER = MarkdownIt("commonmark").enable("table")
 

@@ -206,7 +206,7 @@ def _allowed_methods_of(view: Callable[..., Any] | None) -> Collection[str] | No
     return None
 
 
-#: No upload takes longer than MAX_AGE, so older start times from proxies are ignored.
+#: No upload takes longer than MAX_REQUEST_AGE, so older start times from proxies are ignored.
 MAX_REQUEST_AGE = dt.timedelta(hours=6)
 _START_HEADER_PATTERN = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 

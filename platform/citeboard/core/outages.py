@@ -142,7 +142,7 @@ def _storage_outage(error: BaseException) -> Outage | None:
 
 
 DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: REQUESTS is the name in the log for an outage in which a request fails.
+#: FAILED_REQUESTS is the name in the log for an outage in which a request fails.
 FAILED_REQUESTS = "requests"
 
 log = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ log = logging.getLogger(__name__)
 #: _seen maps each service to the times of the first and last error of its outage.
 _seen: dict[str, tuple[float, float]] = {}
 _lock = threading.Lock()
-#: An outage ends after FORGOTTEN_SECONDS seconds without an error.
+#: An outage ends after OUTAGE_EXPIRES_SECONDS seconds without an error.
 OUTAGE_EXPIRES_SECONDS = 60.0
 
 

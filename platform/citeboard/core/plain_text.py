@@ -92,7 +92,7 @@ def validate_link(link: str) -> str:
     return link
 
 
-#: Spreadsheet programs read a text that begins with a sign in FORMULA as a formula.
+#: Spreadsheet programs read a text that begins with a sign in FORMULA_PREFIXES as a formula.
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 

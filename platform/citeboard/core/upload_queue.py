@@ -26,7 +26,7 @@ from citeboard.core.confined.turns import PoolFull
 MAX_UPLOADS = 100
 #: An upload waits at most PATIENCE seconds and checks the queue every LOOK_SECONDS.
 PATIENCE, LOOK_SECONDS = 30.0, 1.0
-#: After LONG seconds, a running upload no longer keeps other uploads waiting.
+#: After LONG_UPLOAD_SECONDS seconds, a running upload no longer keeps other uploads waiting.
 LONG_UPLOAD_SECONDS = 3.0
 #: The queue counts waiting time in steps of a quarter of a second.
 #: Each upload that made other uploads wait counts as at least one step of waiting time.

@@ -40,7 +40,7 @@ HEARTBEAT_SECONDS = 2.0
 #: A record of a write is valid for RECORD_VALID_SECONDS.
 #: RECORD_VALID_SECONDS is longer than a writer may wait for SQLite's lock.
 RECORD_VALID_SECONDS = MAX_WRITER_WAIT_SECONDS + 10.0
-#: The row of a machine is deleted FORGOTTEN_SECONDS after its last heartbeat.
+#: The row of a machine is deleted HEARTBEAT_KEPT_SECONDS after its last heartbeat.
 HEARTBEAT_KEPT_SECONDS = 24 * 3600
 #: SQLite needs at least MIN_FREE_BYTES bytes of free disk space for a commit.
 MIN_FREE_BYTES = 1 << 20

@@ -26,9 +26,9 @@ from scoring.models import EstimateSheet
 from scoring.worker.estimating import SampleParameters, compute_estimates
 from tasks.models import Gold, Phase, Submission
 
-#: The file PEOPLE contains people's labels in the format that organisers upload.
+#: The file PEOPLES_LABELS_FILE contains people's labels in the format that organisers upload.
 PEOPLES_LABELS_FILE: Path = EXAMPLES_FOLDER / "demo-season" / "claims-people.jsonl"
-#: The sheet of disagreements between judges has DISAGREEMENTS pairs.
+#: The sheet of disagreements between judges has DISAGREEMENT_PAIRS pairs.
 DISAGREEMENT_PAIRS = 20
 
 

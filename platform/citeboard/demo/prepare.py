@@ -50,7 +50,7 @@ DEMO_SEASON = "demo"
 ENDED_SEASON = "demo-2024"
 #: FIELD_TASKS_SEASON is the season with declared tasks, which the demo loads last.
 FIELD_TASKS_SEASON = "field-tasks"
-#: The tasks of the season REPORTS are to write reports and to judge reports.
+#: The tasks of the season REPORTS_SEASON are to write reports and to judge reports.
 REPORTS_SEASON = "reports"
 JUDGING_TASK = "judges"
 PARTICIPANT_TEAM = "Fulmar"
@@ -71,9 +71,9 @@ EARLIER_BASELINE_RUNS = {
 NEWEST_TASK = "positional"
 
 
-#: While the file UNFINISHED exists, the next start of the site continues the demo.
+#: While the file UNFINISHED_MARK exists, the next start of the site continues the demo.
 UNFINISHED_MARK = ".unfinished"
-#: Submission times of successive demo runs differ by APART, or less in short phases.
+#: Submission times of successive demo runs differ by SUBMISSION_INTERVAL, or less in short phases.
 SUBMISSION_INTERVAL = dt.timedelta(days=33)
 MAX_INTERVALS_BACK = 9
 
@@ -359,7 +359,7 @@ def add_to_team(user: User, team: Team) -> None:
 
 PRACTICE_PHASE = "practice"
 TEAMS_IN_ALL_PHASES = ("Avocet", "Bittern", "Curlew")
-#: BASELINES contains the quick built-in baselines of each task in the demo.
+#: BASELINE_NAMES_BY_TASK contains the quick built-in baselines of each task in the demo.
 BASELINE_NAMES_BY_TASK = {
     "1a": {
         "clsumm-tfidf-top1": "TF-IDF, best sentence",

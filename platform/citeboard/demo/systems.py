@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: The demo's practice phases use the split SPLIT, and other phases use other topics.
+#: The demo's practice phases use the split DEMO_SPLIT, and other phases use other topics.
 DEMO_SPLIT = "demo"
 
 
@@ -102,7 +102,7 @@ REPORT_WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Two of the demo's JUDGES have judged teams' reports, and the third only counts words.
+#: Two of the demo's REPORT_JUDGES have judged teams' reports, and the third only counts words.
 REPORT_JUDGES = (
     DemoSystem("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     DemoSystem("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
@@ -111,7 +111,7 @@ REPORT_JUDGES = (
 #: A sample contains SAMPLED_UNITS instances of each run, and 60 judgements in total.
 SAMPLED_UNITS = 21
 SAMPLE_SEED = "demo-178"
-#: LEAD is the baseline run in the season file, which has no team.
+#: LEAD_SYSTEM is the baseline run in the season file, which has no team.
 #: New users of the demo can submit the file of the baseline run as a trial.
 LEAD_SYSTEM = DemoSystem("", "lead", "The easiest answer that can be given.", 0.0)
 

@@ -44,7 +44,7 @@ from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
 FILES_FOLDER = "files"
-#: The `LastDone` row with the name BACKUP contains the time of the last backup.
+#: The `LastDone` row with the name BACKUP_EVENT contains the time of the last backup.
 BACKUP_EVENT = "backup"
 #: A backup fails if files are replaced during each of MAX_SNAPSHOT_ATTEMPTS database snapshots.
 MAX_SNAPSHOT_ATTEMPTS = 5

@@ -601,7 +601,7 @@ def _check_for_organiser() -> Said:
     return FindingState.GOOD, _("there is somebody who may organise"), ""
 
 
-#: CHECKS maps the names that `doctor --only` accepts to the functions of the checks.
+#: CHECKS_BY_NAME maps the names that `doctor --only` accepts to the functions of the checks.
 CHECKS_BY_NAME: dict[str, Callable[[], Said]] = {
     "settings": _check_settings,
     "database": _check_database,

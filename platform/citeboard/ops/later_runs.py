@@ -33,7 +33,7 @@ from tasks.submissions.submit import submit_dated_run
 from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
 
 LIST, FILES = "runs.jsonl", "files"
-#: Runs with a status in TAKEN_BACK were withdrawn and are not submitted again.
+#: Runs with a status in WITHDRAWN_STATUSES were withdrawn and are not submitted again.
 WITHDRAWN_STATUSES = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
 

@@ -29,7 +29,7 @@ from tasks.submissions.submit import check_phase_entry, require_accepted_terms
 
 MAIL_TESTED_ACTION = "mail-tested"
 MAIL_TIMEOUT_SECONDS = 10  # seconds
-#: A step of the checklist names at most MAX_NAMED incomplete phases.
+#: A step of the checklist names at most MAX_PHASES_NAMED incomplete phases.
 MAX_PHASES_NAMED = 3
 
 

@@ -66,7 +66,7 @@ from tasks.models.notifications import Kind
 from tasks.seasons import history
 from tasks.submissions.uploads import MIN_AGE_FOR_REMOVAL, remove_abandoned_files
 
-#: A transaction deletes at most AT_ONCE rows, so that other transactions wait briefly.
+#: A transaction deletes at most MAX_ROWS_PER_TRANSACTION rows, so that other transactions wait briefly.
 MAX_ROWS_PER_TRANSACTION = 500
 
 

@@ -52,7 +52,7 @@ HANG_SECONDS = (
 )
 MAX_FAILED_STARTS = 5  # number of consecutive failed starts after which `serve` exits
 
-#: The modification time of the file SIGN is the time of the last check of workers.
+#: The modification time of the file WATCH_SIGN_FILE is the time of the last check of workers.
 #: The script `scripts/healthcheck.py` reads the modification time of the file SIGN.
 WATCH_SIGN_FILE = "workers-watched"
 
@@ -377,7 +377,7 @@ class StartTimeLimit:
         self.seconds = self._first
 
 
-#: A process that only polls computes less than LEAST_COMPUTED seconds between checks.
+#: A process that only polls computes less than MIN_PROCESSOR_SECONDS seconds between checks.
 MIN_PROCESSOR_SECONDS = 0.05
 
 

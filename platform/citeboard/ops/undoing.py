@@ -39,7 +39,7 @@ from tasks.seasons.file.entries import SEASON_PREFIX, TERMS_KEY, rows_by_prefix
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.organisers import restore_organiser
 
-#: An entry with the action TAKEN_BACK records the undoing of another history entry.
+#: An entry with the action UNDO_RECORD_ACTION records the undoing of another history entry.
 UNDO_RECORD_ACTION = "taken-back"
 SENT_MESSAGES_KEY = "posts"
 

@@ -28,8 +28,8 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: A user can have at most MOST valid tokens.
-#: A user with more than MOST valid tokens has probably not revoked old tokens.
+#: A user can have at most MAX_TOKENS valid tokens.
+#: A user with more than MAX_TOKENS valid tokens has probably not revoked old tokens.
 MAX_TOKENS = 20
 
 

@@ -112,7 +112,7 @@ def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> S
 MAX_WAITING, MAX_A_DAY = 30, 50
 DAY = dt.timedelta(days=1)
 MAX_ADDRESS_LENGTH = 254
-#: Ended invitations stay for KEPT, so that people who declined get no new e-mail.
+#: Ended invitations stay for EXPIRED_INVITATION_KEPT, so that people who declined get no new e-mail.
 EXPIRED_INVITATION_KEPT = dt.timedelta(days=30)
 
 #: QUEUE and UNQUEUE name functions of `tasks.jobs` that create and delete e-mail jobs.

@@ -33,7 +33,7 @@ from tasks.models import Phase, Season, Task
 from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
 
 SITEMAP_SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: robots.txt forbids crawlers to read PRIVATE pages, and boards with URL parameters.
+#: robots.txt forbids crawlers to read DISALLOWED_PATHS pages, and boards with URL parameters.
 DISALLOWED_PATHS = (
     "/accounts/",
     "/admin/",
@@ -43,7 +43,7 @@ DISALLOWED_PATHS = (
     "/teams/",
     "/*?",
 )
-#: In robots.txt, the longer rules of the PUBLIC pages override the rules of PRIVATE.
+#: In robots.txt, the longer rules of the ALLOWED_PATHS pages override the rules of PRIVATE.
 ALLOWED_PATHS = ("/teams/*/results/", "/teams/*/systems/")
 
 

@@ -29,7 +29,7 @@ _SAMPLE_NAMES = re.compile(
 )
 MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
 ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
-#: FIELDS maps each task form to the field name of the answer in imported files.
+#: ANSWER_FIELDS_BY_FORM maps each task form to the field name of the answer in imported files.
 ANSWER_FIELDS_BY_FORM = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
 Row = dict[str, Any]
 

@@ -17,7 +17,7 @@ INNER_ARCHIVE_LIMITS = Limits(
     files=20_000, bytes=1 << 28, nests_anywhere=True, reads_kit=True
 )
 MAX_INNER_ARCHIVES = 200
-#: The importer does not read text files with more than MAX_TEXT bytes.
+#: The importer does not read text files with more than MAX_TEXT_BYTES bytes.
 MAX_TEXT_BYTES = 1 << 20
 DESCRIPTION_FILE_NAMES = ("competition.yaml", "competition.yml")
 _DATA_ID_PATTERN = re.compile(

@@ -27,7 +27,7 @@ from tasks.types.problems import as_values
 READING_PROGRAM = "scoring.exchange.bundles.old_runs:read"
 SCORE_LIST_FILE = "scores.csv"
 MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
-#: In score lists, a column with a name in TEAMS or RUNS identifies the team or the run.
+#: In score lists, a column named in TEAM_COLUMN_NAMES or RUN_COLUMN_NAMES identifies the team or run.
 TEAM_COLUMN_NAMES = (
     "team",
     "teamname",

@@ -5,7 +5,7 @@ images and forms. This module does not import Django.
 import re
 from html.parser import HTMLParser
 
-#: Elements in _NOTHING are removed, and elements in _BLOCK_ELEMENTS start a paragraph.
+#: Elements in _REMOVED_ELEMENTS are removed, and elements in _BLOCK_ELEMENTS start a paragraph.
 _REMOVED_ELEMENTS = frozenset(
     {"script", "style", "head", "template", "noscript", "svg", "form"}
 )

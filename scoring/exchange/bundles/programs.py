@@ -26,7 +26,7 @@ ENTRY_FILE_NAMES = (
     "scoring_program.py",
 )
 MAX_SOURCES, MAX_DEPTH = 100, 20
-#: Only the last MAX_TEXT characters of a printed text can contain a key.
+#: Only the last MAX_PRINTED_LENGTH characters of a printed text can contain a key.
 MAX_PRINTED_LENGTH = 500
 _COMMAND_PATTERN = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
 _PYTHON_INTERPRETER_PATTERN = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
@@ -187,8 +187,8 @@ def _ndcg_metric(said: Options) -> Any:
 
 
 SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
-#: CALLS maps each library function to a task form and a measure.
-#: A value of CALLS may be a function that derives the measure from call arguments.
+#: MEASURES_BY_CALL maps each library function to a task form and a measure.
+#: A value of MEASURES_BY_CALL may be a function that derives the measure from call arguments.
 MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
     f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
@@ -219,7 +219,7 @@ MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
     "seqeval.metrics.precision_score": ("tags", "entity_precision"),
     "seqeval.metrics.recall_score": ("tags", "entity_recall"),
 }
-#: Each function in SEVERAL returns a tuple of several measures.
+#: Each function in MEASURES_BY_TUPLE_CALL returns a tuple of several measures.
 MEASURES_BY_TUPLE_CALL: Mapping[str, tuple[str, tuple[str, ...]]] = {
     f"{SKLEARN}.precision_recall_fscore_support": (
         "labels",
@@ -228,7 +228,7 @@ MEASURES_BY_TUPLE_CALL: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 MEASURES_BY_ROUGE_NAME = {"rouge1": "rouge_1", "rouge2": "rouge_2"}
 MEASURES_BY_ROUGE_NAME |= {"rougeL": "rouge_l", "rougeLsum": "rouge_lsum"}
-#: TREC maps names of measures in trec_eval to names of measures on the site.
+#: MEASURES_BY_TREC_NAME maps names of measures in trec_eval to names of measures on the site.
 MEASURES_BY_TREC_NAME = {
     "map": "map",
     "recip_rank": "mrr",
@@ -241,7 +241,7 @@ MEASURES_BY_TREC_CUTOFF_NAME = {
     "recall": "recall",
     "P": "precision",
 }
-#: A function whose name matches an expression in NAMED probably computes the measure.
+#: A function whose name matches an expression in MEASURES_BY_FUNCTION_NAME probably computes the measure.
 MEASURES_BY_FUNCTION_NAME = (
     (r"mean_reciprocal_rank|mrr|reciprocal_rank", "ranking", "mrr"),
     (r"mean_average_precision|mapk|map_score|average_precision", "ranking", "map"),

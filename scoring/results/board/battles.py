@@ -26,7 +26,7 @@ from tasks.models import Phase, Registration, Submission
 from tasks.types.jsonlines import as_lines, well_formed
 from tasks.types.text import nfc
 
-#: In a phase with battles but no scores, runs in the states WAITING are also compared.
+#: In a phase with battles but no scores, runs in the states UNSCORED_RUN_STATES are also compared.
 UNSCORED_RUN_STATES = (
     Submission.Status.QUEUED,
     Submission.Status.SCORING,

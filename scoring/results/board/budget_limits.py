@@ -22,7 +22,7 @@ from scoring.results.board.same_content import have_equal_draws
 from tasks.gold.early import BudgetExcess, UnequalPublicParts
 from tasks.models import GoldOverlap, Phase, Season
 
-#: An error message lists at most MAX_NAMED budget items, the largest first.
+#: An error message lists at most MAX_ITEMS_LISTED budget items, the largest first.
 MAX_ITEMS_LISTED = 8
 
 

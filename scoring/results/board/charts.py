@@ -45,9 +45,9 @@ from scoring.stats.significance import ALPHA
 from scoring.tools.baselines import Baseline, baselines
 from tasks.submissions.run_card import TeamMeasure
 
-#: A chart labels at most MAX_NAMED points with names.
+#: A chart labels at most MAX_POINTS_LABELLED points with names.
 MAX_POINTS_LABELLED = 12
-#: A chart of a whole board has at most MAX_DRAWN rows, but the table has all rows.
+#: A chart of a whole board has at most MAX_CHART_ROWS rows, but the table has all rows.
 MAX_CHART_ROWS = 40
 
 
@@ -624,7 +624,7 @@ def metric_pairings_of(board: Board) -> list[MetricPairing]:
     return pairings
 
 
-#: The chart draws at most DRAWN columns as lines, but the table has all columns.
+#: The chart draws at most MAX_SWEEP_LINES columns as lines, but the table has all columns.
 MAX_SWEEP_LINES = 3
 
 

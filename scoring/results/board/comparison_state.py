@@ -19,7 +19,7 @@ from tasks.jobs.engine import (
 )
 from tasks.models import Job, Phase
 
-#: A periodic job queues the comparisons of at most MAX_ASKED boards.
+#: A periodic job queues the comparisons of at most MAX_COMPARISONS_QUEUED boards.
 MAX_COMPARISONS_QUEUED = 20
 
 

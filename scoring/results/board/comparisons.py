@@ -37,8 +37,8 @@ from scoring.results.board.seeds import SeedMeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
 
-#: A batch compares one evaluation with AT_A_TIME others, with shared random exchanges.
-#: Evaluations with more than MAX_ROWS rows in total make the batch smaller.
+#: A batch compares one evaluation with EVALUATIONS_PER_BATCH others, with shared random exchanges.
+#: Evaluations with more than MAX_ROWS_PER_BATCH rows in total make the batch smaller.
 EVALUATIONS_PER_BATCH, MAX_ROWS_PER_BATCH = 32, 2_000_000
 
 log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ def pairs_with_too_few_trials(
     }
 
 
-#: The p-value NOT_YET marks rows without a comparison, which count as not different.
+#: The p-value P_NOT_COMPUTED marks rows without a comparison, which count as not different.
 P_NOT_COMPUTED = math.inf
 
 
@@ -486,7 +486,7 @@ def separation_of_top_two(
 
 #: The power is computed for test sets that are larger by the factors TIMES.
 TEST_SET_SIZE_FACTORS = (1, 2, 4)
-#: The estimate of power compares each two of the MAX_RUNS newest runs.
+#: The estimate of power compares each two of the MAX_RUNS_FOR_POWER newest runs.
 MAX_RUNS_FOR_POWER = 4
 
 

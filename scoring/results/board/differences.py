@@ -39,7 +39,7 @@ from tasks.models import Phase, run_cards
 #: The heat map has at most MAX_HEAT_MAP_ROWS rows, but the table has all chosen rows.
 MAX_HEAT_MAP_ROWS = 40
 DEFAULT_SYSTEM_COUNT = 5
-#: The query parameter for the dimension has the value EVERY to select all dimensions.
+#: The query parameter for the dimension has the value ALL_DIMENSIONS to select all dimensions.
 ALL_DIMENSIONS = "all"
 
 

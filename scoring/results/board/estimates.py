@@ -19,7 +19,7 @@ from tasks.models import Phase
 
 #: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
 USEFUL_AGREEMENT = 0.8
-#: Two scores that differ by at most SAME are equal.
+#: Two scores that differ by at most EQUAL_SCORE_TOLERANCE are equal.
 EQUAL_SCORE_TOLERANCE = 1e-9
 ESTIMATE_COLUMNS = (
     "measure",

@@ -15,7 +15,7 @@ from scoring.stats.significance import ALPHA
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
-#: PARTS contains parts of metric keys that are not displayed as plain words.
+#: METRIC_KEY_PART_LABELS contains parts of metric keys that are not displayed as plain words.
 METRIC_KEY_PART_LABELS = {
     "f1": "F1",
     "rouge": "ROUGE",
@@ -154,7 +154,7 @@ def dimension_label(name: str) -> str:
     )
 
 
-#: The expression _NUMBER matches a number or a date.
+#: The expression _NUMBER_PATTERN matches a number or a date.
 _NUMBER_PATTERN = re.compile(r"\d+(?:[.-]\d+)*")
 
 

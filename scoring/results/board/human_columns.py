@@ -31,7 +31,7 @@ class HumanColumn:
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: SCALE determines the number of decimals in a column of human ratings.
+#: RATING_SCALE determines the number of decimals in a column of human ratings.
 RATING_SCALE = float(HIGHEST)
 
 

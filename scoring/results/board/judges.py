@@ -47,7 +47,7 @@ from tasks.types.judge_views import (
 )
 from tasks.types.ledger import NO_LABEL
 
-#: The rank correlation is not computed for fewer than MIN_SYSTEMS systems.
+#: The rank correlation is not computed for fewer than MIN_SYSTEMS_FOR_CORRELATION systems.
 MIN_SYSTEMS_FOR_CORRELATION = 3
 FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"

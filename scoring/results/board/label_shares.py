@@ -142,7 +142,7 @@ def confusion_matrix_of(evaluation: Evaluation) -> ConfusionMatrix | None:
     )
 
 
-#: SCHEMES maps a metric, whose matrix counts labels, to the name of the label scheme.
+#: LABEL_SCHEME_NAMES maps a metric, whose matrix counts labels, to the name of the label scheme.
 LABEL_SCHEME_NAMES = {
     "kl_intent": gettext_lazy("citation intents"),
     "kl_corwa": gettext_lazy("discourse tags"),
@@ -284,7 +284,7 @@ def label_sources_text(counts: LabelCounts, side: str) -> str:
     )
 
 
-#: In a chart, the gold and at most MAX_DRAWN runs have their own colour.
+#: In a chart, the gold and at most MAX_RUNS_COLOURED runs have their own colour.
 MAX_RUNS_COLOURED = 6
 
 

@@ -28,7 +28,7 @@ from tasks.seasons.phase_acts import lock_phase
 from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME, TeamMeasure
 
 MAX_NAME_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_MEASURES_PER_PHASE = 60, 400, 20
-#: The text with the values of a measure has at most MAX_LINES lines.
+#: The text with the values of a measure has at most MAX_VALUE_LINES lines.
 MAX_VALUE_LINES, MAX_VALUES_CHARACTERS = 5_000, 200_000
 #: An error message lists at most MAX_FAULTY_LINES_LISTED faulty lines.
 MAX_FAULTY_LINES_LISTED = 20

@@ -50,7 +50,7 @@ from tasks.models import Phase, Season, Submission
 from tasks.seasons.access import listed_entries
 
 MAX_SYSTEM_SLUG, SYSTEM_DIGEST_DIGITS = 40, 8
-#: The summary of a board has TOP rows.
+#: The summary of a board has SUMMARY_ROWS rows.
 SUMMARY_ROWS = 4
 Kept = TypeVar("Kept")
 
@@ -501,7 +501,7 @@ def shows_teams_publicly(phase: Phase) -> bool:
     )
 
 
-#: Two shares that differ by less than ROUNDING are equal.
+#: Two shares that differ by less than SHARE_TOLERANCE are equal.
 SHARE_TOLERANCE = 1e-9
 
 

@@ -12,7 +12,7 @@ from scoring.results.board.comparisons import Ranks, TopTwoComparison, compute_r
 from scoring.results.board.seeds import SeedMeanRows
 from tasks.models import Gold, Phase
 
-#: Increase VERSION if the fields or the computation of stored ranks change.
+#: Increase STORED_RANKS_VERSION if the fields or the computation of stored ranks change.
 STORED_RANKS_VERSION = 2
 
 

@@ -19,7 +19,7 @@ from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
 from scoring.results.board.standings import Board, Cell, Column, Row
 from scoring.stats.significance import ALPHA
 
-#: BEST contains the names of a column's default order and of the reverse order.
+#: SCORE_ORDER_NAMES contains the names of a column's default order and of the reverse order.
 SCORE_ORDER_NAMES = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDER_NAMES_BY_COLUMN = {
     SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
@@ -337,7 +337,7 @@ def sort_order_text(board: Board, query: BoardQuery) -> str:
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
-#: The template `boards/_whisker.html` draws intervals in a box of WIDTH pixels.
+#: The template `boards/_whisker.html` draws intervals in a box of WHISKER_WIDTH_PIXELS pixels.
 WHISKER_WIDTH_PIXELS, WHISKER_MARGIN_PIXELS = 132, 5
 #: The bounds of an axis of counts are multiples of AXIS_STEP_OF_COUNTS.
 AXIS_STEP_OF_COUNTS = 5.0

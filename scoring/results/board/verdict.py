@@ -13,7 +13,7 @@ from citeboard.core.words import count_with_noun, join_names, localize_separator
 from scoring.results.board.comparisons import Separation, unit_count_text
 from scoring.results.board.formatting import p_value_text
 
-#: A sentence names at most MAX_NAMED systems, and gives the number of other systems.
+#: A sentence names at most MAX_SYSTEMS_NAMED systems, and gives the number of other systems.
 MAX_SYSTEMS_NAMED = 3
 TEST_NAME = "paired randomisation test"
 #: On a board with means over seeds, SEED_MEAN_TEST_NAME is the name of the test.

@@ -65,7 +65,7 @@ ALL_OUTCOME_LABELS = OUTCOME_LABELS | {
 }
 MAX_NEAR_MISS_SENTENCES = 2
 OUTCOMES_IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: ASKED contains the question that each task asks, as one sentence.
+#: QUESTIONS_BY_FORM contains the question that each task asks, as one sentence.
 QUESTIONS_BY_FORM = {
     base.SENTENCES: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
@@ -99,7 +99,7 @@ _RANK_PREFIX_PATTERN = re.compile(r"^\d+\. ")
 _GRADE_SUFFIX_PATTERN = re.compile(r" \(\d+\)$")
 _CITATION_MARK_PATTERN = re.compile(r"\[\d+\]")
 _CITATION_PLACE_PATTERN = re.compile(r"<(?:OTHER)?REF>")
-#: In the input for a citation text, the tags in _TAGS surround the parts.
+#: In the input for a citation text, the tags in _INPUT_TAGS_PATTERN surround the parts.
 _INPUT_TAGS_PATTERN = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 

@@ -9,7 +9,7 @@ from scoring.results.comparison.pieces import InstanceLine, InstancePart, TextPi
 from tasks.types.base import ShownInstance, TaskType
 from tasks.types.registry import shipped_folder
 
-#: Some task types have instances that are hard to understand, so FILE has an example.
+#: Some task types have instances that are hard to understand, so EXAMPLE_FILE_NAME has an example.
 EXAMPLE_FILE_NAME = "example.toml"
 #: An example has at most MAX_LINES lines per part and MAX_CHARACTERS letters per line.
 MAX_LINES, MAX_CHARACTERS = 4, 180

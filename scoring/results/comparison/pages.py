@@ -203,7 +203,7 @@ def class_comparison_context(
     }
 
 
-#: The page lists at most MAX_TURNED instances that became right, or that became wrong.
+#: The page lists at most MAX_TURNED_INSTANCES_LISTED instances that became right, or that became wrong.
 MAX_TURNED_INSTANCES_LISTED = 12
 
 

@@ -39,11 +39,11 @@ from scoring.stats.significance import (
 )
 
 CACHE_SECONDS = 24 * 3600
-#: A page shows PAGE instances.
+#: A page shows INSTANCES_PER_PAGE instances.
 INSTANCES_PER_PAGE = 50
-#: If a test has at most FEW_UNITS units, the page computes the test immediately.
+#: If a test has at most MAX_UNITS_TESTED_AT_ONCE units, the page computes the test immediately.
 MAX_UNITS_TESTED_AT_ONCE = 2_000
-#: A request waits at most PATIENCE seconds while tests for another request run.
+#: A request waits at most MAX_WAIT_SECONDS seconds while tests for another request run.
 MAX_WAIT_SECONDS = 20.0
 
 Told = dict[str, dict[str, Any]]

@@ -64,7 +64,7 @@ PAIR_SELECTION_LABELS = {
     ANSWERS: gettext_lazy("the answers differ"),
     ALL: gettext_lazy("all"),
 }
-#: SWAPPED maps a selection to the equivalent selection with runs A and B exchanged.
+#: SWAPPED_SELECTIONS maps a selection to the equivalent selection with runs A and B exchanged.
 SWAPPED_SELECTIONS = {
     A_BETTER: B_BETTER,
     B_BETTER: A_BETTER,
@@ -89,7 +89,7 @@ SELECTION_ORDER_LABELS = {
     NONE_RIGHT: gettext_lazy("no system has anything right"),
 }
 SELECTIONS_AGAINST_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
-#: If a page is about all systems, it shows at most MAX_DRAWN answers.
+#: If a page is about all systems, it shows at most MAX_ANSWERS_SHOWN answers.
 MAX_ANSWERS_SHOWN = 6
 
 
@@ -496,7 +496,7 @@ def stored_instances_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
         raise statistics_error(evaluation, reason) from reason
 
 
-#: A page shows at most PAGE instances.
+#: A page shows at most INSTANCES_PER_PAGE instances.
 INSTANCES_PER_PAGE = 10
 
 

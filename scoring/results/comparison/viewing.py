@@ -35,7 +35,7 @@ from tasks.types.views import POST, REFERENCE, TABLE, View, in_words
 
 Parts = Sequence[AnswerPart]
 SIGNS_BY_MARK_KIND = {BOTH: "✓", PARTLY: "½", ANSWER: "✗", GOLD: "–"}
-#: If an item of a displayed list has more than LONG words, each item gets a line.
+#: If an item of a displayed list has more than LONG_ITEM_WORDS words, each item gets a line.
 LONG_ITEM_WORDS = 5
 _BRACKETS_PATTERN = re.compile(r"[\[\]{}\"]")
 

@@ -44,7 +44,7 @@ from scoring.results.publications.reading import PrintedMeasure
 from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
 from tasks.models import Task
 
-#: WIDTHS maps the scale of a printed metric to the maximum value in drawings.
+#: DRAWN_MAXIMUM_BY_SCALE maps the scale of a printed metric to the maximum value in drawings.
 DRAWN_MAXIMUM_BY_SCALE = {"fraction": 1.0, "percent": 100.0}
 
 

@@ -36,11 +36,11 @@ from tasks.types.guarded.toml_reader import TOML, read_toml
 from tasks.types.problems import fatal
 from tasks.types.toml_lines import KeyPath
 
-#: A file with the tables of a paper has at most LARGEST bytes.
+#: A file with the tables of a paper has at most MAX_FILE_BYTES bytes.
 MAX_FILE_BYTES = 10_000_000
-#: TABLES limits the size of publications in TOML format.
+#: TOML_LIMITS limits the size of publications in TOML format.
 TOML_LIMITS = replace(TOML, size=MAX_FILE_BYTES)
-#: FEATURES are fields that, besides the system, distinguish the rows of a table.
+#: ROW_FEATURE_FIELDS are fields that, besides the system, distinguish the rows of a table.
 ROW_FEATURE_FIELDS = (
     "dataset",
     "dataset_id",
@@ -400,7 +400,7 @@ def _parse_figures(
 
 
 SCHEMA_NAME = "published-results/1"
-#: PARTS maps each part of a printed value to a field of a row.
+#: ROW_FIELD_BY_VALUE_PART maps each part of a printed value to a field of a row.
 ROW_FIELD_BY_VALUE_PART = {
     "value": "values",
     "printed": "printed",
@@ -541,7 +541,7 @@ class Publication:
     tables: tuple[PrintedTable, ...]
 
 
-#: A name or label has at most LONGEST characters.
+#: A name or label has at most MAX_TEXT_CHARACTERS characters.
 MAX_TEXT_CHARACTERS = 400
 
 
@@ -700,9 +700,9 @@ def mark_contradictions(table: PrintedTable) -> PrintedTable:
     return replace(table, rows=tuple(rows))
 
 
-#: The columns in PLAIN are not values and do not distinguish rows.
+#: The columns in NON_VALUE_COLUMNS are not values and do not distinguish rows.
 NON_VALUE_COLUMNS = ("system", "system_id", "note")
-#: Publications print the texts in NOTHING in place of a missing value.
+#: Publications print the texts in MISSING_VALUE_TEXTS in place of a missing value.
 MISSING_VALUE_TEXTS = {"", "-", "–", "—", "n/a", "N/A"}
 _NUMBER_PATTERN = r"[+\-−]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)"
 _PRINTED_FIGURE_PATTERN = re.compile(

@@ -29,7 +29,7 @@ from scoring.results.publications.reading import PrintedMeasure
 from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
 from tasks.models import Phase, Task
 
-#: The field MEASURED marks values that this site computed.
+#: The field MEASURED_FIELD marks values that this site computed.
 MEASURED_FIELD = "measured"
 #: The rows of a board are keyed by the name of the system or by the id of the run.
 K = TypeVar("K", str, int)

@@ -12,7 +12,7 @@ from scoring.models import Evaluation
 from scoring.offline.evaluate import described_units, load_details, load_page
 from scoring.results.board.comparisons import open_statistics
 
-#: A page shows AT_A_TIME responses, as a response may have a dozen parse trees.
+#: A page shows RESPONSES_PER_PAGE responses, as a response may have a dozen parse trees.
 RESPONSES_PER_PAGE = 5
 #: The names of metrics for runs with claims begin with METRICS.
 CLAIM_METRIC_PREFIX = "aliice_"

@@ -21,9 +21,9 @@ from tasks.jobs.queue_choice import (
 from tasks.models import Job, Submission
 
 Status = Submission.Status
-#: In addition to scoring, a run takes OVERHEAD seconds.
+#: In addition to scoring, a run takes OVERHEAD_SECONDS seconds.
 OVERHEAD_SECONDS = 0.3
-#: The expected duration is estimated from the RECENT newest scorings.
+#: The expected duration is estimated from the RECENT_SCORINGS newest scorings.
 RECENT_SCORINGS = 20
 
 
@@ -150,7 +150,7 @@ REFUSED_ADVICE = gettext_lazy(
     "The file stays here, for you to look at."
 )
 
-#: A built-in baseline in one of the states UNWRITTEN has no run yet.
+#: A built-in baseline in one of the states UNWRITTEN_RUN_SENTENCES has no run yet.
 UNWRITTEN_RUN_SENTENCES = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to compute the run."),
     Status.SCORING: gettext_lazy("The run is being computed now."),

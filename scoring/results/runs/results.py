@@ -44,7 +44,7 @@ from tasks.types import task_type as the_type
 from tasks.types.base import printed_options
 from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
 
-#: A chart by class has at most DRAWN metrics, but the table has all metrics.
+#: A chart by class has at most MAX_METRICS_DRAWN metrics, but the table has all metrics.
 MAX_METRICS_DRAWN = 3
 
 
@@ -331,7 +331,7 @@ def _class_score_table(
     }
 
 
-#: From SETTLED instances, intervals have nominal coverage except for rare classes.
+#: From MIN_SETTLED_INSTANCES instances, intervals have nominal coverage except for rare classes.
 MIN_SETTLED_INSTANCES = 30
 DIRECTION_LABELS = {
     True: gettext_lazy("higher is better"),

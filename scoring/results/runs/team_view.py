@@ -15,7 +15,7 @@ from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
 Status = Submission.Status
-#: Pages show the state RECEIVED, which is never stored, if the real state is hidden.
+#: Pages show the state RECEIVED_STATE, which is never stored, if the real state is hidden.
 RECEIVED_STATE = "received"
 HIDDEN_STATES = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
 

@@ -74,7 +74,7 @@ def rank_by_lexrank(
     return summaries
 
 
-#: The model LED needs at least one token with global attention.
+#: The model LED_MODEL_KIND needs at least one token with global attention.
 #: The models of the paper use global attention on the first token of the input.
 LED_MODEL_KIND = "led"
 

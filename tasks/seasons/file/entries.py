@@ -195,7 +195,7 @@ class TaskEntry:
         return options
 
 
-#: ROLES maps keys of the season file to roles, and a person in both is an organiser.
+#: ROLES_BY_KEY maps keys of the season file to roles, and a person in both is an organiser.
 ROLES_BY_KEY = {
     "organisers": Organiser.Role.ORGANISER.value,
     "helpers": Organiser.Role.HELPER.value,

@@ -40,9 +40,9 @@ PUBLISHED_RESULTS_READER = "scoring.results.publications.season_results.SeasonRe
 EXPECTED_IN_FILE = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: If a task has runs with a status in BINDING, the task's type cannot change.
+#: If a task has runs with a status in STATUSES_FIXING_TYPE, the task's type cannot change.
 STATUSES_FIXING_TYPE = (*Submission.COUNTED, Submission.Status.FAILED)
-#: The word ALL in the arguments `--apply` and `--keep` means all keys.
+#: The word ALL_KEYS in the arguments `--apply` and `--keep` means all keys.
 ALL_KEYS = "all"
 
 

@@ -2,5 +2,5 @@
 no network. This package does not import Django.
 """
 
-#: The uploaded file has the name UPLOAD in the working folder of its reader.
+#: The uploaded file has the name UPLOAD_FILE_NAME in the working folder of its reader.
 UPLOAD_FILE_NAME = "upload"

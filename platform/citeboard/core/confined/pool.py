@@ -233,13 +233,13 @@ FORK_SERVER_COMMAND = (
     "-m",
     "citeboard.core.confined.fork_server",
 )
-#: A fork server must start and begin the work of an order within MAX_SILENCE seconds.
+#: A fork server must start and begin the work of an order within MAX_SILENCE_SECONDS seconds.
 MAX_SILENCE_SECONDS = 20.0
-#: A fork server that computes less than LEAST_COMPUTED s in MAX_SILENCE s is stuck.
+#: A fork server that computes less than MIN_CPU_SECONDS s in MAX_SILENCE_SECONDS s is stuck.
 MIN_CPU_SECONDS = 0.05
 #: The fork server must report a timeout of a process within TIMEOUT_GRACE_SECONDS seconds.
 TIMEOUT_GRACE_SECONDS = 5.0
-#: The pool checks the files that a program writes every LOOK seconds.
+#: The pool checks the files that a program writes every POLL_SECONDS seconds.
 POLL_SECONDS = 0.2
 #: Numerical libraries use one thread, so that processes do not compete for processors.
 THREAD_COUNT_VARIABLES = (

@@ -26,7 +26,7 @@ from citeboard.core.confined.rights import (
 
 #: A sandboxed process must not reach other files, the network, processes or IPC.
 #: A site that requires confinement reads no uploads if a sandbox fails the probe.
-#: FILE is a file outside the sandbox, which the probe tries to read.
+#: PROBED_FILE is a file outside the sandbox, which the probe tries to read.
 REQUIRED_PROTECTIONS = ("files", "network", "processes", "ipc")
 PROBED_FILE = "/etc/passwd"
 _SHMGET_NUMBERS = {"x86_64": 29, "aarch64": 194}

@@ -369,7 +369,7 @@ def become_nobody() -> None:
         os.setresgid(NOBODY_USER_ID, NOBODY_USER_ID, NOBODY_USER_ID)
         os.setresuid(NOBODY_USER_ID, NOBODY_USER_ID, NOBODY_USER_ID)
     except OSError:
-        # A container may lack the user NOBODY, but the other restrictions still apply.
+        # A container may lack the user NOBODY_USER_ID, but the other restrictions still apply.
         return
     _call_prctl(_DUMPABLE, 0)
 

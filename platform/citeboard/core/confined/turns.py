@@ -21,10 +21,10 @@ PATIENCE, RETRY_AFTER = 3.0, 5
 #: Each slot accepts MAX_REQUESTS_PER_SLOT requests, including the running request.
 #: A web process needs more threads than all its running and waiting requests.
 MAX_REQUESTS_PER_SLOT = 4
-#: The queue checks every LOOK seconds whether to replace a running request.
+#: The queue checks every POLL_SECONDS seconds whether to replace a running request.
 POLL_SECONDS = 0.1
 HOUR_SECONDS = 3600
-#: HALF is the half-life in seconds of the recorded waiting time.
+#: HALF_LIFE_SECONDS is the half-life in seconds of the recorded waiting time.
 HALF_LIFE_SECONDS = 600
 
 

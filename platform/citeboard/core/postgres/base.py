@@ -16,7 +16,7 @@ from django.db.utils import DatabaseErrorWrapper, OperationalError
 from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
-#: A PostgreSQL server hangs if it does not answer a check within PATIENCE seconds.
+#: A PostgreSQL server hangs if it does not answer a check within CHECK_TIMEOUT_SECONDS seconds.
 CHECK_TIMEOUT_SECONDS = 1.0
 #: psycopg raises InternalError if a server is read-only (25006).
 #: psycopg raises ProgrammingError if a privilege is missing (42501).

@@ -16,7 +16,7 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
 
-#: FULL contains the error numbers of a full disk and of an exceeded quota.
+#: FULL_DISK_ERRNOS contains the error numbers of a full disk and of an exceeded quota.
 FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 
 

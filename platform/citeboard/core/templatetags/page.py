@@ -21,7 +21,7 @@ from citeboard.core.instants import (
     zone_name,
 )
 
-#: The page's scripts look up the translation of a text in WORDS by the English text.
+#: The page's scripts look up the translation of a text in SCRIPT_TEXTS by the English text.
 SCRIPT_TEXTS = (
     _("Copy"),
     _("Copied"),

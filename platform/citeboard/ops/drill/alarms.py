@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 #: The program `promtool` evaluates the alerts at the minutes in LOOKS.
 EVALUATED_MINUTES = (2, 5, 10, 20, 40, 60)
 UP_SERIES = 'up{job="citeboard",instance="drill"}'
-#: A metric whose name ends with a suffix in COUNTS is a counter.
+#: A metric whose name ends with a suffix in COUNTER_SUFFIXES is a counter.
 COUNTER_SUFFIXES = ("_total", "_bucket", "_count", "_sum")
 FIRING_ALERTS_EXPRESSION = 'ALERTS{alertstate="firing"}'
 

@@ -19,7 +19,7 @@ from citeboard.ops.drill.site_copy import SiteCopy
 
 TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Commands in NAMESPACES enter a mount namespace, where drills can mount a small disk.
+#: Commands in NAMESPACE_COMMANDS enter a mount namespace, where drills can mount a small disk.
 #: A user without root rights also needs a new user namespace.
 NAMESPACE_COMMANDS = (
     ("unshare", "--mount"),

@@ -29,11 +29,11 @@ from citeboard.ops.backups import write_backup
 from citeboard.ops.drill.door import InterruptibleProxy
 from citeboard.ops.drill.own_redis import TemporaryRedis
 
-#: A drill waits at most PATIENCE seconds for the copy of the site to start or recover.
+#: A drill waits at most START_TIMEOUT_SECONDS seconds for the copy of the site to start or recover.
 START_TIMEOUT_SECONDS = 300.0
 #: The timeout REQUEST_SECONDS exceeds the 20 s that uploads may wait for SQLite's lock.
 REQUEST_SECONDS = 60.0
-#: The site's copy inherits only the variables in KEPT, which contain no server address.
+#: The site's copy inherits only the variables in INHERITED_VARIABLES, which contain no server address.
 INHERITED_VARIABLES = (
     "PATH",
     "HOME",
@@ -41,7 +41,7 @@ INHERITED_VARIABLES = (
     "CITEBOARD_CONFINEMENT",
     "CITEBOARD_SHARED",
 )
-#: The script PREPARE removes the webhooks and the upload limits of the copied site.
+#: The script PREPARE_SCRIPT removes the webhooks and the upload limits of the copied site.
 PREPARE_SCRIPT = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()

@@ -280,7 +280,7 @@ def manual_scores_tab_context(
     }
 
 
-#: SCALE makes correlations have as many decimals as scores between 0 and 1.
+#: CORRELATION_SCALE makes correlations have as many decimals as scores between 0 and 1.
 CORRELATION_SCALE = 1.0
 
 

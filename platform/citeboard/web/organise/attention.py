@@ -49,7 +49,7 @@ from tasks.seasons.cards import card
 
 Status = Submission.Status
 
-#: If a run waits longer than PATIENCE, probably no worker is free or running.
+#: If a run waits longer than WAITING_RUN_PATIENCE, probably no worker is free or running.
 WAITING_RUN_PATIENCE = dt.timedelta(minutes=10)
 #: A phase without gold is a problem if the phase opens within the time SOON.
 GOLD_NEEDED_WITHIN = dt.timedelta(days=14)

@@ -29,7 +29,7 @@ from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused
 from tasks.types.problems import capped
 
-#: SALT is the salt of the signed bundle name until the draft season is created.
+#: BUNDLE_NAME_SALT is the salt of the signed bundle name until the draft season is created.
 BUNDLE_NAME_SALT = "bundle"
 
 

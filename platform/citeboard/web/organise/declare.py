@@ -63,9 +63,9 @@ from tasks.types.problems import capped, from_values
 from tasks.types.toml_lines import KeyLines
 
 Told = dict[str, Any]
-#: A file `measures.py` has at most MAX_MEASURES characters.
+#: A file `measures.py` has at most MAX_MEASURES_LENGTH characters.
 MAX_MEASURES_LENGTH = 50_000
-#: _FIELDS maps declaration keys to form fields that set the keys under another name.
+#: _FIELDS_BY_DECLARATION_KEY maps declaration keys to form fields that set the keys under another name.
 _FIELDS_BY_DECLARATION_KEY: dict[object, str] = {"id": "key", "field": "gold"}
 DRAFT_SALT = "declared-task"
 DEFAULT_OPEN_TIME = dt.timedelta(days=90)

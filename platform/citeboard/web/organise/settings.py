@@ -352,7 +352,7 @@ class SettingsForm(OverwritingForm):
 
 
 MAX_SEASON_FILE_BYTES = 1 << 20
-#: SALT is the salt for signing the name of a stored zip file.
+#: STORED_ZIP_SALT is the salt for signing the name of a stored zip file.
 #: A zip file is stored until the import, for at most a day.
 STORED_ZIP_SALT = "season-zip"
 DECISION_FIELD_PREFIX = "decision:"
