@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from tasks.models.seasons import increment_board_version
-from tests.browser.driving import barriers, comes_to, wait_for
+from tests.browser.driving import barriers, comes_to, until, wait_for
 from tests.browser.scenes import METRICS, Scene
 from tests.factories import make_submission, make_team
 from tests.scoring import boards
@@ -284,11 +284,11 @@ def test_without_scripts_the_tabs_and_the_numbers_are_links(visit, live_server, 
     page = visit(java_script_enabled=False)
     page.goto(live_server.url + scene.address("board"))
     page.click("#over-time")
-    assert page.is_visible("#view h2 >> text=Over time")
+    page.wait_for_selector("#view h2 >> text=Over time")
     page.click("#adjust")
     page.check("input[name=baselines]")
     page.click("#apply")
-    assert page.locator("table.board tbody tr").count() == 6
+    until(lambda: page.locator("table.board tbody tr").count() == 6)
     assert "view=over-time" in page.url
     page.click("tbody tr >> nth=1 >> td.rest > a >> nth=1")
-    assert "/runs/" in page.url
+    until(lambda: "/runs/" in page.url)
