@@ -228,6 +228,14 @@ def test_a_file_database_is_written_ahead_and_waits_for_its_turn():
     assert settings.DATABASES["default"].get("ATOMIC_REQUESTS", False) is False
 
 
+@pytest.mark.django_db
+def test_each_connection_to_a_file_caches_half_a_megabyte():
+    if connection.vendor != "sqlite":
+        pytest.skip("speaks of SQLite")
+    with connection.cursor() as cursor:
+        assert cursor.execute("PRAGMA cache_size").fetchone() == (-512,)
+
+
 def test_sign_in_through_others_is_offered_by_settings_alone(
     root, tmp_path, transactional_db
 ):
