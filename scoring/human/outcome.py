@@ -219,7 +219,7 @@ Ratings = Mapping[str, Mapping[people.Item, int]]
 class AnnotatorPairAgreement:
     """The agreement of two annotators on the texts that both annotators have rated.
 
-    ``kappa_of_pair`` is NaN if the coefficient is undefined.
+    ``kappa`` is NaN if the coefficient is undefined.
     """
 
     first: str

@@ -295,7 +295,7 @@ MAX_QUEUE_POSITION = 100
 
 def place_in_queue(submission: Submission) -> int | None:
     """Return the run's position in the queue of jobs, counted from 1, but at most
-    MAX_PLACE + 1. Return None if the run is not queued.
+    MAX_QUEUE_POSITION + 1. Return None if the run is not queued.
     """
     job = (
         submission.jobs.filter(sets_status=True, state=Job.State.QUEUED)

@@ -171,7 +171,7 @@ def max_upload_bytes() -> int:
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
-#: A file without a run is removed if it has not changed for SAFE_AGE.
+#: A file without a run is removed if it has not changed for MIN_AGE_FOR_REMOVAL.
 MIN_AGE_FOR_REMOVAL = dt.timedelta(hours=1)
 #: A run's folder is named by the first two characters of the run's checksum.
 CHECKSUM_FOLDERS = [f"{number:02x}" for number in range(256)]

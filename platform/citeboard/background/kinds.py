@@ -473,7 +473,7 @@ class JobOutcome:
     `record` stores the results in the transaction that ends the job, and returns the
     values that the job's page shows. ``problems`` lists findings that did not make the
     job fail, and ``record`` may append findings. If the transaction of ``record``
-    fails, ``delete_unused_sheet_file`` deletes the files with the job's results.
+    fails, ``discard`` deletes the files with the job's results.
     """
 
     record: Callable[[], Mapping[str, Any]]

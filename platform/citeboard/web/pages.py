@@ -501,7 +501,7 @@ def sent(request: HttpRequest) -> dict[str, Any]:
 def paginate_rows(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
     """Return the requested page of a long list.
 
-    The URL parameter `build_url_pattern` is the number of the page.
+    The URL parameter `page` is the number of the page.
     """
     return Paginator(rows, most).get_page(request.GET.get("page"))
 

@@ -289,7 +289,7 @@ def find_sample_answers(
     """Return the answers in a sample file that has the same instances as the gold.
 
     If ``is_sample`` is False, the function considers only files with names such as
-    `sample` or `find_sample_answers`.
+    `sample` or `predictions`.
     """
     found = []
     for file in files:

@@ -138,7 +138,7 @@ def _gold_version_values(board: Board) -> dict[str, Any] | None:
 
 
 def row_values(board: Board, row: Row) -> dict[str, Any]:
-    """Return a row of the board as JSON values for export. ``rank_range_text`` is the text that
+    """Return a row of the board as JSON values for export. ``ranks`` is the text that
     the board displays, such as `2–4`. ``group``, which version 0.3.0 introduced, is the
     best possible rank.
     """

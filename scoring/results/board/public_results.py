@@ -59,7 +59,7 @@ Kept = TypeVar("Kept")
 class PublicPlacing:
     """The position of a run on a board, with the score if the board shows scores.
 
-    ``place`` is a text such as `rank 2–4 of 18`, and ``rank_range_text`` is a text such as `2–4`.
+    ``place`` is a text such as `rank 2–4 of 18`, and ``ranks`` is a text such as `2–4`.
     The column and the cell with the score are None if the board shows only ranks.
     ``tied`` is the number of other systems that could also be first, or None if
     unknown.

@@ -245,7 +245,7 @@ class Row(CountingRun):
 @dataclass
 class Board:
     """A board. ``is_compared`` is True if all pairs of rows have been compared, and
-    ``freeze_time_for`` is None if the board is not frozen.
+    ``frozen_at`` is None if the board is not frozen.
     """
 
     phase: Phase
@@ -261,10 +261,10 @@ class Board:
     untested: UntestedReason | None = None
     #: ``equal_to_first`` is the number of ranked rows with the best value.
     equal_to_first: int = 1
-    #: ``was_final_before_verdicts`` is True if the board became final before verdicts existed.
+    #: ``keeps_sentences`` is True if the board became final before verdicts existed.
     keeps_sentences: bool = False
     frozen_at: dt.datetime | None = None
-    #: ``stored_or_computed_ranks`` is the month of the monthly ranks, or None for other ranks.
+    #: ``ranks_of`` is the month of the monthly ranks, or None for other ranks.
     ranks_of: dt.date | None = None
 
     @property

@@ -366,7 +366,7 @@ class ExplainedScore:
     parts: tuple[tuple[str, str], ...]
     command: str
     has_interval: bool = True
-    #: ``interval_caution`` is the reason why the interval may cover less than its nominal level.
+    #: ``caution`` is the reason why the interval may cover less than its nominal level.
     caution: str = ""
     #: ``rules`` is the rule set, or empty for human judgements.
     rules: str = ""

@@ -135,7 +135,7 @@ class SamplingRules:
     """The rules by which contexts of a diagnostic split are selected and assigned to
     classes.
 
-    Without ``compute_length_thresholds``, the thresholds of sentence length are computed from
+    Without ``length_thresholds``, the thresholds of sentence length are computed from
     the corpus. The computed thresholds are one standard deviation below and above the
     mean length of sentences in tokens. Sentences whose length differs from the mean by
     more than ``outlier_z`` standard deviations are excluded.

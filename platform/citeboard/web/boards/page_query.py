@@ -49,7 +49,7 @@ BOARD_FILE_LABELS: dict[str, str | Promise] = {
 class BoardPageParameters(BoardQuery):
     """The query parameters of a board's page.
 
-    ``view`` is the name of a tab in `tabs.TABS`. `SINGLE_TAB_PARAMETERS` contains the parameters that
+    ``view`` is the name of a tab in `tabs.BOARD_TABS`. `SINGLE_TAB_PARAMETERS` contains the parameters that
     belong to a single tab and not to the table. ``table`` is the number of a published
     table, starting at 1.
     """

@@ -1,4 +1,4 @@
-"""The contexts of the tabs below a board. `tabs.TABS` lists the tabs."""
+"""The contexts of the tabs below a board. `tabs.BOARD_TABS` lists the tabs."""
 
 import math
 from collections.abc import Mapping, Sequence

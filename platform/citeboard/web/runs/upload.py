@@ -91,7 +91,7 @@ KEPT, ENCODING = "kept", "encoding"
 class RepairOffer:
     """An offer to repair a rejected file.
 
-    ``open_stored_upload`` is the token of a stored file, which is either the original file or the
+    ``kept`` is the token of a stored file, which is either the original file or the
     repaired copy.
     """
 
