@@ -229,7 +229,7 @@ _LABELS = {NO_LABEL: NO_LABEL} | {
 
 def label_row(record: Mapping[str, Any], model: str) -> Judgement:
     """Convert a label of an entailment model to a row of the judgement ledger. Raises
-    _Fault for the first fault of the row.
+    _RowFault for the first fault of the row.
     """
     for message, expected in entailment.faults_of(record):
         raise _RowFault(message, expected)
@@ -246,7 +246,7 @@ def label_row(record: Mapping[str, Any], model: str) -> Judgement:
 
 
 def ledger_row(value: Mapping[str, Any]) -> Judgement:
-    """Validate and parse a row in the format of the judgement ledger. Raises _Fault for
+    """Validate and parse a row in the format of the judgement ledger. Raises _RowFault for
     the first fault of the row.
     """
     if unknown := value.keys() - FIELDS:

@@ -65,7 +65,7 @@ Shares = dict[str, float | None]
 CONSTANT_WINS = 0.9
 #: A site stores at most MAX_ANSWER characters of the best constant answer.
 MAX_ANSWER = 80
-#: A run with few but right answers maximises CL-Summ metrics with a prefix in _PARTS.
+#: A run with few but right answers maximises CL-Summ metrics with a prefix in _FACET_METRIC_PREFIXES.
 _FACET_METRIC_PREFIXES = ("facet_precision", "facet_recall")
 #: In a quick report, trivial runs answer at most MOST instances, or MOST_TEXTS texts.
 #: The candidate lists in a quick report have at most MOST_CANDIDATES candidates.

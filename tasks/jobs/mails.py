@@ -157,7 +157,7 @@ def _claim_due_mails(
     job: Job, row: Notification | MailedInvitation
 ) -> list[tuple[Job, Any]]:
     """Claim the jobs of all due e-mails to the same person, in order to send one
-    e-mail. If the last e-mail to the person was sent less than TOGETHER ago, postpone
+    e-mail. If the last e-mail to the person was sent less than MIN_INTERVAL_BETWEEN_MAILS ago, postpone
     the job and return an empty list.
     """
     taken: list[tuple[Job, Any]] = [(job, row)]

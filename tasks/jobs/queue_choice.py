@@ -125,7 +125,7 @@ class WorkerGroupWatchdog:
 LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
 #: The function in `scoring` has a dotted name, as `tasks` must not import `scoring`.
 NEEDS_MODELS_FUNCTION = "scoring.metrics.needs_models"
-#: A run is heavy if the median of recent runs of its phase took longer than HEAVY.
+#: A run is heavy if the median of recent runs of its phase took longer than HEAVY_RUN_DURATION.
 HEAVY_RUN_DURATION = dt.timedelta(seconds=20)
 RECENT_RUNS_CONSIDERED = 5
 

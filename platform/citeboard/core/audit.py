@@ -151,7 +151,7 @@ def _model_label(thing: Model) -> str:
 
 
 DELETED, RESTORED = "deleted", "restored"
-#: A history entry stores deleted rows as a change with the key ROWS.
+#: A history entry stores deleted rows as a change with the key DELETED_ROWS_KEY.
 DELETED_ROWS_KEY = "rows"
 
 

@@ -106,7 +106,7 @@ class ObjectCache(LocMemCache):
 
 #: Each insertion deletes at most MAX_EXPIRED_ROWS_DELETED expired rows.
 MAX_EXPIRED_ROWS_DELETED = 200
-#: Rows that never expire have the expiry time NEVER.
+#: Rows that never expire have the expiry time NEVER_EXPIRES_AT.
 NEVER_EXPIRES_AT = 1e12
 
 LIMITS_TABLE = "core_limit"

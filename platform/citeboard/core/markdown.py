@@ -101,7 +101,7 @@ def make_wide_parts_scrollable(html: str) -> str:
 GUIDES_FOLDER = "docs"
 #: The files in the folder DOWNLOADS_FOLDER of ``docs`` are also static files of the site.
 DOWNLOADS_FOLDER = "receipts/"
-#: The page of guides shows guides without a group in the last group of GROUPS.
+#: The page of guides shows guides without a group in the last group of GUIDE_GROUPS.
 GUIDE_GROUPS = {
     _("Reading and citing"): (
         "readers",

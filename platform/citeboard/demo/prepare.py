@@ -62,7 +62,7 @@ PUBLISHED_SEASONS = (
     "citation-recommendation-2024",
     "aliice-2025",
 )
-#: Demo seasons of early releases lack NEWEST_TASK and get the baseline runs in EARLIER.
+#: Demo seasons of early releases lack NEWEST_TASK and get the baseline runs in EARLIER_BASELINE_RUNS.
 EARLIER_BASELINE_RUNS = {
     "1a": "lead.jsonl",
     "1b": "lead.jsonl",

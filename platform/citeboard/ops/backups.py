@@ -194,7 +194,7 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
 
 
 MANIFEST_FILE = "manifest.json"
-#: This release writes and reads backups of the format version FORM.
+#: This release writes and reads backups of the format version BACKUP_FORMAT_VERSION.
 BACKUP_FORMAT_VERSION = 1
 CHUNK_BYTES = 1 << 20
 

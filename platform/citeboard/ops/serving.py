@@ -53,7 +53,7 @@ HANG_SECONDS = (
 MAX_FAILED_STARTS = 5  # number of consecutive failed starts after which `serve` exits
 
 #: The modification time of the file WATCH_SIGN_FILE is the time of the last check of workers.
-#: The script `scripts/healthcheck.py` reads the modification time of the file SIGN.
+#: The script `scripts/healthcheck.py` reads the modification time of the file WATCH_SIGN_FILE.
 WATCH_SIGN_FILE = "workers-watched"
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[3]

@@ -43,7 +43,7 @@ DISALLOWED_PATHS = (
     "/teams/",
     "/*?",
 )
-#: In robots.txt, the longer rules of the ALLOWED_PATHS pages override the rules of PRIVATE.
+#: In robots.txt, the longer rules of the ALLOWED_PATHS pages override the rules of DISALLOWED_PATHS.
 ALLOWED_PATHS = ("/teams/*/results/", "/teams/*/systems/")
 
 

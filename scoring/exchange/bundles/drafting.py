@@ -54,7 +54,7 @@ from tasks.types.problems import fatal
 from tasks.types.runs import read_run
 
 DRAFTING_PROGRAM = "scoring.exchange.bundles.drafting:draft"
-#: A lower value is better for each measure in LOWER.
+#: A lower value is better for each measure in LOWER_IS_BETTER_MEASURES.
 LOWER_IS_BETTER_MEASURES = frozenset(
     {"mse", "rmse", "mae", "log_loss", "brier_score", "hamming_loss"}
 )

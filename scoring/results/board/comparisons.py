@@ -484,7 +484,7 @@ def separation_of_top_two(
     )
 
 
-#: The power is computed for test sets that are larger by the factors TIMES.
+#: The power is computed for test sets that are larger by the factors TEST_SET_SIZE_FACTORS.
 TEST_SET_SIZE_FACTORS = (1, 2, 4)
 #: The estimate of power compares each two of the MAX_RUNS_FOR_POWER newest runs.
 MAX_RUNS_FOR_POWER = 4

@@ -152,7 +152,7 @@ LABEL_SCHEME_NAMES = {
 #: Labels that come with runs and gold determine the metrics in SUPPLIED_LABEL_SCHEMES.
 #: Metrics of supplied labels never determine the ranks of a board.
 SUPPLIED_LABEL_SCHEMES = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
-#: Pages show labels outside of the task's label set under the name OTHER.
+#: Pages show labels outside of the task's label set under the name OTHER_LABELS.
 OTHER_LABELS = "other labels"
 DATASET_DIMENSION = "dataset"
 CACHE_SECONDS = 24 * 3600

@@ -251,7 +251,7 @@ def public_verdict(phase: Phase) -> BoardVerdict | None:
 
 
 def top_public_placings(phase: Phase) -> tuple[PublicPlacing, ...]:
-    """Return the first TOP rows of the public board without human annotators, and the
+    """Return the first SUMMARY_ROWS rows of the public board without human annotators, and the
     best baseline if it ranks below these rows.
     """
 

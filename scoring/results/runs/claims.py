@@ -14,7 +14,7 @@ from scoring.results.board.comparisons import open_statistics
 
 #: A page shows RESPONSES_PER_PAGE responses, as a response may have a dozen parse trees.
 RESPONSES_PER_PAGE = 5
-#: The names of metrics for runs with claims begin with METRICS.
+#: The names of metrics for runs with claims begin with CLAIM_METRIC_PREFIX.
 CLAIM_METRIC_PREFIX = "aliice_"
 FALLBACK_NOTES = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: A sandboxed process reports a failure with an exit code, such as FAULT.
+#: A sandboxed process reports a failure with an exit code, such as FAULT_EXIT_CODE.
 FAULT_EXIT_CODE = 1
 OUT_OF_MEMORY_EXIT_CODE = 3
 FILE_TOO_LARGE_EXIT_CODE = 4

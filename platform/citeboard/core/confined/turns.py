@@ -135,7 +135,7 @@ class UsedProcessorSeconds(Counter[str]):
 class CausedWaitingTime:
     """Count the seconds that accounts, teams and networks made other senders wait.
 
-    The seconds decay exponentially with the half-life HALF.
+    The seconds decay exponentially with the half-life HALF_LIFE_SECONDS.
     """
 
     def __init__(self) -> None:

@@ -117,7 +117,7 @@ class FolderStorage(Storage):
 runs = FolderStorage("runs")
 gold = FolderStorage("gold")
 statistics = FolderStorage("statistics")
-#: The site stores all files outside the database in the folders FOLDERS.
+#: The site stores all files outside the database in the folders of FOLDER_STORAGES.
 FOLDER_STORAGES = (runs, gold, statistics)
 
 

@@ -15,7 +15,7 @@ import yaml
 from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
-#: The program `promtool` evaluates the alerts at the minutes in LOOKS.
+#: The program `promtool` evaluates the alerts at the minutes in EVALUATED_MINUTES.
 EVALUATED_MINUTES = (2, 5, 10, 20, 40, 60)
 UP_SERIES = 'up{job="citeboard",instance="drill"}'
 #: A metric whose name ends with a suffix in COUNTER_SUFFIXES is a counter.

@@ -223,7 +223,7 @@ def wait_for(
 ) -> float:
     """Wait until the condition is true, and return the waiting time in seconds.
 
-    Raises DrillStopped if the condition is still false after PATIENCE seconds.
+    Raises DrillStopped if the condition is still false after START_TIMEOUT_SECONDS.
     """
     began = time.monotonic()
     while not condition():

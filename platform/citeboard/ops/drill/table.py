@@ -10,7 +10,7 @@ TABLE_HEAD = (
     "| away | upload | page | probe | doctor | alarm after minutes | recovery |\n"
     "| --- | --- | --- | --- | --- | --- | --- |"
 )
-#: Recovery times vary between drills, so the table rounds them up to values of STEPS.
+#: Recovery times vary between drills, so the table rounds them up to values of ROUNDED_SECONDS.
 ROUNDED_SECONDS = (5, 15, 30, 60, 120, 300)
 
 

@@ -51,7 +51,7 @@ Status = Submission.Status
 
 #: If a run waits longer than WAITING_RUN_PATIENCE, probably no worker is free or running.
 WAITING_RUN_PATIENCE = dt.timedelta(minutes=10)
-#: A phase without gold is a problem if the phase opens within the time SOON.
+#: A phase without gold is a problem if the phase opens within the time GOLD_NEEDED_WITHIN.
 GOLD_NEEDED_WITHIN = dt.timedelta(days=14)
 MAX_LINES_SHOWN = 8
 #: Organisers should avoid the actions in RISKY_LATE_ACTIONS shortly before a phase ends.
