@@ -715,6 +715,12 @@ def _trace_common_subsequences(
 
 def _fill_lower_bits(words: Words) -> Words:
     shift = 1
+    if words.dtype != object:
+        # A few shifts too many cost less than a look at each one's result.
+        while shift < words.dtype.itemsize * 8:
+            words = words | (words >> shift)
+            shift *= 2
+        return words
     while (lower := words >> shift).any():
         words = words | lower
         shift *= 2

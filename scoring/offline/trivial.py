@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from scoring.metrics import Metric, metrics_of
 from scoring.metrics.base import value_of
 from scoring.metrics.classification import Coverage, OneClass
-from scoring.offline.evaluate import measured
+from scoring.offline.evaluate import Measurements, measured
 from scoring.offline.gold_findings import (
     MAX_LINES,
     GoldFinding,
@@ -293,9 +293,13 @@ class _TrivialTrials:
             # The empty run is invalid if the task form requires an answer everywhere.
             return None
         shares: Shares = {}
+        # Precision, recall and F1 share a matrix, which is computed once.
+        by_statistic: dict[str, Measurements] = {}
         for metric in self.metrics:
             try:
-                own = measured([metric], pairs)
+                if metric.statistic not in by_statistic:
+                    by_statistic[metric.statistic] = measured([metric], pairs)
+                own = by_statistic[metric.statistic]
                 value = value_of(metric, own.matrices[metric.statistic], own.units)
             except (InputRefused, TypeError, Unavailable, ValueError):
                 continue

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from scoring.offline import trivial
 from scoring.offline.commands import FORMS, written
 from scoring.offline.trivial import GoldReport, report_on_gold
 from tasks.types import task_type
@@ -43,6 +44,20 @@ def test_a_built_in_type_has_each_run_that_means_something_for_it(sample, slug):
     report = sample(slug)
     assert set(report.trivial) == set(RUNS) - set(LEFT_OUT[slug])
     assert bool(report.best_constant) == ("constant" not in LEFT_OUT[slug])
+
+
+@pytest.mark.parametrize("slug", ["clsumm-1a", "clsumm-2"])
+def test_measures_of_one_statistic_share_its_rows_of_a_run(sample, monkeypatch, slug):
+    asked, measured = [], trivial.measured
+
+    def note(metrics, pairs):
+        asked.append((metrics[0].statistic, pairs))
+        return measured(metrics, pairs)
+
+    monkeypatch.setattr(trivial, "measured", note)
+    sample(slug)
+    names = [(statistic, id(pairs)) for statistic, pairs in asked]
+    assert len(names) == len(set(names)) > 20
 
 
 @pytest.mark.parametrize(
