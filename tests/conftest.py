@@ -35,6 +35,7 @@ from tests.browser.fixtures import chromium, page, visit  # noqa: F401  (fixture
 from tests.emptying import empty_tables
 from tests.going_on import GoesOn
 from tests.mass import IS_FULL
+from tests.scoring import scorers
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("CITEBOARD_SHARED", ROOT.parent / "shared" / "data"))
@@ -229,6 +230,7 @@ def _scorers_end() -> Iterator[None]:
     yield
     if child._server is not None:
         child._server.close()
+    scorers.end()
 
 
 @pytest.fixture(scope="session", autouse=True)
