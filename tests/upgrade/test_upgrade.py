@@ -108,7 +108,7 @@ def without_leaders(boards: list[dict], spared: Collection[str] = ()) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
-    release, upgraded, tmp_path
+    release, upgraded, contents_of_new_site
 ):
     folder, now = upgraded(release)
     before = numbers_before(release)
@@ -126,10 +126,15 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
     assert changes(before, now | {"boards": boards}) == []
     if release == "0.3.0":
         assert in_site(folder, jobs_of) == expected()
-    # An empty database is not brought there step by step, and comes to the same.
-    empty = tmp_path / "empty.sqlite3"
+    assert contents_of_new_site == contents(folder / "citeboard.sqlite3")
+
+
+@pytest.fixture(scope="module")
+def contents_of_new_site(tmp_path_factory) -> dict[str, object]:
+    """An empty database is not brought there step by step, and comes to the same."""
+    empty = tmp_path_factory.mktemp("new") / "empty.sqlite3"
     migrate(f"sqlite:///{empty}")
-    assert contents(empty) == contents(folder / "citeboard.sqlite3")
+    return contents(empty)
 
 
 def contents(path: Path) -> dict[str, object]:
