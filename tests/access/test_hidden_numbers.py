@@ -26,7 +26,10 @@ from tests.access.scene import (
 from tests.access.table import ROUTES, address, is_read, named
 from tests.kept_worlds import KeptWorld, keep_world
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("questions_are_noted")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("questions_are_noted", "pictures_are_texts"),
+]
 
 #: What the card of a run says in a link that leads to its team.
 CARD_LINK = "https://canary.example.org/team"
@@ -222,6 +225,12 @@ def parts(db, monkeypatch, kept_parts) -> dict[str, Part]:
     return kept_parts()
 
 
+@pytest.fixture
+def pictures_are_texts(monkeypatch) -> None:
+    """Answer with the SVG of a picture, whose words a search finds, and which is not drawn as points."""
+    monkeypatch.setattr(files, "convert_svg", lambda svg, form, scale: svg)
+
+
 def by_phase():
     Phase.objects.update(shows_teams=False, version=2)
 
@@ -281,15 +290,16 @@ def test_no_form_of_any_address_tells_what_its_phase_hides(client, parts, role):
         assert told == {}, where
 
 
-def drawn_of(client, part: Part) -> str:
-    card = address("board-card", part.scene)
-    for where in (
-        card,
-        f"{card}?run={part.scene.run.pk}",
-        address("season-card", part.scene),
-    ):
+def drawn_at(client, *addresses: str) -> str:
+    DRAWN.clear()
+    for where in addresses:
         assert client.get(where).status_code in (200, 404), where
     return "\n".join(DRAWN)
+
+
+def drawn_of(client, part: Part) -> str:
+    card = address("board-card", part.scene)
+    return drawn_at(client, card, f"{card}?run={part.scene.run.pk}")
 
 
 #: What is drawn on pictures, which no search of their bytes finds.
@@ -307,16 +317,18 @@ def test_pictures_that_are_shared_draw_nothing_that_a_phase_hides(
     share_card = files.draw_share_card
     monkeypatch.setattr(files, "draw_share_card", noted)
     hiding = [parts[way] for way in OF_OTHERS]
+    of_season = address("season-card", hiding[0].scene)
+    said_by_season = drawn_at(client, of_season)
     for part in hiding:
-        DRAWN.clear()
+        assert part.score in said_by_season, part.way
         assert part.score in drawn_of(client, part), part.way
     for part in hiding:
         part.hide()
     # What was drawn before is kept by it.
     Phase.objects.update(version=3)
+    said_by_season = drawn_at(client, of_season)
     for part in hiding:
-        DRAWN.clear()
-        said = drawn_of(client, part)
+        said = drawn_of(client, part) + said_by_season
         assert [text for text in part.forbidden("visitor") if text in said] == [], (
             part.way
         )
