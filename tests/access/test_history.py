@@ -9,11 +9,22 @@ import pytest
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import models, transaction
+from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
-from scoring.models import ManualMeasure, ManualScore
+from scoring.human.data_sheet import DATA_SHEET_QUESTIONS
+from scoring.models import (
+    Annotator,
+    EstimateSheet,
+    JudgementImport,
+    ManualMeasure,
+    ManualScore,
+    PhaseJudge,
+    Sheet,
+)
 from tests.access.table import OUR_ROUTES, address, expected, sign_in, takes_team
 from tests.exchange.bundles import codabench, packed
+from tests.scoring import sheets
 from tests.tasks.seasons import SEASON
 from tests.written_tables import noting_tables
 
@@ -41,6 +52,10 @@ ELSEWHERE = {
     "terms": "an acceptance says whose it is and when",
     "api:terms": "an acceptance says whose it is and when",
 }
+#: What organisers bring, make and publish of scores, which the app of scores stores.
+OF_SCORES = (
+    Annotator, EstimateSheet, JudgementImport, ManualMeasure, ManualScore, PhaseJudge, Sheet,
+)  # fmt: skip
 #: What the queue and the counts of a database do by themselves, and what follows from gold.
 NOT_WATCHED = {
     "job", "workergroup", "teamfigure", "seasonfile", "token", "acceptance", "goldcontent", "goldoverlap",
@@ -63,6 +78,8 @@ DATES = {
     "evaluation": "2026-06-01 00:00",
     "closes": "2026-07-01 00:00",
 }
+#: One that the data sheet of a human evaluation asks.
+QUESTION = next(iter(DATA_SHEET_QUESTIONS))
 
 
 Rows = dict[type[models.Model], dict[int, dict[str, object]]]
@@ -77,7 +94,7 @@ def watched_models() -> list[type[models.Model]]:
     ]
     return [
         model
-        for model in (*of_apps, ManualMeasure, ManualScore)
+        for model in (*of_apps, *OF_SCORES)
         if model._meta.model_name not in NOT_WATCHED
     ]
 
@@ -180,6 +197,14 @@ def bodies(scene) -> dict[str, dict]:
             "links": "https://example.org",
         },
         "organise-board": {"board": "nobody"},
+        "organise-sheet-annotator": {"email": scene.people["organiser"].email},
+        "api:add-annotator": {"email": scene.people["organiser"].email},
+        "organise-judge-add": {"email": scene.people["organiser"].email},
+        "api:add-judge": {"email": scene.people["organiser"].email},
+        "organise-sheet-adjudication": {"distance": "2"},
+        "api:change-adjudication": {"distance": "2"},
+        "organise-data-sheet": {QUESTION: "Students of the field."},
+        "api:answer-data-sheet": {QUESTION: "Students of the field."},
         "organise-freeze": {"frozen_from": "2091-05-10T12:00"},
         "submission-seed": {"seeds_of": "One", "reason": "Asked for."},
         "submission-withdraw": {"reason": "Asked for."},
@@ -217,12 +242,14 @@ def request(client, scene, name: str, method: str) -> None:
     client.post(where, bodies(scene).get(name, team)).getvalue()
 
 
-def changes_by(role: str, client, scene, before: Rows) -> dict[str, Changes]:
+def changes_by(
+    role: str, client, scene, before: Rows, names: Iterable[str] = OUR_ROUTES
+) -> dict[str, Changes]:
     """Return by address what the requests of a person change; each is undone."""
     sign_in(client, scene, role)
     signed_in = client.cookies.copy()
     found: dict[str, Changes] = defaultdict(Changes)
-    for name, method in product(filter(is_watched, OUR_ROUTES), ("POST", "DELETE")):
+    for name, method in product(filter(is_watched, names), ("POST", "DELETE")):
         if expected(name, method, role) not in ANSWERED:
             continue
         client.cookies = signed_in.copy()
@@ -284,3 +311,57 @@ def test_every_change_of_a_season_or_a_team_leaves_an_entry(client, scene):
         "api:announcement", "api:close", "api:decide",
         "api:invitation", "api:new-season", "api:withdraw",
     }  # fmt: skip
+
+
+#: What stands in the names of addresses of sheets, judges and estimates.
+OF_SHEETS = (
+    "sheet", "judge", "pairs", "estimates", "annotator", "adjudication", "references",
+)  # fmt: skip
+
+
+def leave_to_be_published(scene) -> None:
+    rater = scene.sheet.annotators.get().name
+    sheets.rate(scene.sheet, rater, {("r-1", scene.run): (3, 4)})
+    EstimateSheet.objects.update(result={"estimates": []})
+
+
+def publish(scene) -> None:
+    Sheet.objects.update(published_at=timezone.now())
+    EstimateSheet.objects.update(published_at=timezone.now())
+
+
+def close(scene) -> None:
+    Sheet.objects.update(closed_at=timezone.now())
+
+
+#: Acts on sheets that each state of them allows.
+BEFORE = {
+    "organise-data-sheet", "api:answer-data-sheet", "organise-sheet-annotator", "api:add-annotator",
+    "organise-judge-add", "api:add-judge", "organise-annotator-remove", "api:remove-annotator",
+    "organise-judge-remove", "api:remove-judge", "organise-sheet-adjudication", "api:change-adjudication",
+    "organise-sheet-publish", "api:publish-sheet", "organise-estimates-publish", "api:publish-estimates",
+}  # fmt: skip
+PUBLISHED = {
+    "organise-data-sheet", "api:answer-data-sheet", "organise-sheet-take-back", "api:take-sheet-back",
+    "organise-pairs-take-back", "api:take-pairs-back", "organise-estimates-take-back",
+    "api:take-estimates-back",
+}  # fmt: skip
+CLOSED = {
+    "organise-sheet-reopen",
+    "api:reopen-sheet",
+    "organise-pairs-reopen",
+    "api:reopen-pairs",
+}
+
+
+@pytest.mark.parametrize(
+    ("prepare", "acts"),
+    [(leave_to_be_published, BEFORE), (publish, PUBLISHED), (close, CLOSED)],
+)
+def test_every_change_of_a_sheet_leaves_an_entry(client, scene, prepare, acts):
+    prepare(scene)
+    names = [name for name in OUR_ROUTES if any(part in name for part in OF_SHEETS)]
+    found = changes_by("organiser", client, scene, rows(watched_models()), names)
+    silent = {name: own.rows for name, own in found.items() if None in own.entries}
+    assert silent == {}
+    assert found.keys() >= acts
