@@ -292,6 +292,15 @@ def test_whoever_opens_the_address_of_a_form_is_led_to_a_page(client, scene):
     assert leads["submission-withdraw"] == reverse("submission", args=[scene.run.pk])
 
 
+@pytest.mark.parametrize("name", ["api:invitations", "api:merges"])
+def test_lists_for_the_lead_of_a_team_are_not_for_its_other_members(
+    client, scene, name
+):
+    for person, code in (("member", 200), ("mate", 403)):
+        sign_in(client, scene, person)
+        assert ask(client, name, "GET", scene).status_code == code, person
+
+
 def text_of(response) -> str:
     """What the answer says, archives unpacked, and where it sends to."""
     body = response.said
