@@ -28,7 +28,7 @@ from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
 from tasks.models.seasons import increment_board_version
 from tasks.registration.entries import lock_entry
 from tasks.types.base import OF_JUDGE
-from tasks.types.judge_views import further_judge, options_of
+from tasks.types.judge_views import judge_key, options_of
 
 log = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ def claim_other_rule_sets(job: Job) -> list[Job]:
             number
             for number, rules in same.order_by("pk").values_list("pk", "rules")
             if runs_program(rules) == runs_program(job.rules)
-            and further_judge(rules) == further_judge(job.rules)
+            and judge_key(rules) == judge_key(job.rules)
         ]
         claimed = [claim_job(number, job.lease_owner) for number in numbers]
     return [other for other in claimed if other is not None]

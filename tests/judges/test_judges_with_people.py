@@ -18,6 +18,7 @@ from scoring.human.estimates import (
 )
 from scoring.metrics.entailment import Pair
 from scoring.models import EstimateSheet, Evaluation, Judge, Judgement, Score
+from scoring.results.board import judge_repeats
 from tasks.models.seasons import increment_board_version
 from tests.factories import make_user
 from tests.judges.test_views_by_judge import (
@@ -276,6 +277,16 @@ def test_consistency_is_the_share_of_repeated_pairs_with_one_label(phase, runs, 
     assert "each time the judge was asked again 1 of 2" in told
     [view] = told_by_api(client, phase).json()["views"]
     assert view["repeats"] is None
+
+
+def test_repeated_pairs_are_read_in_several_statements(
+    phase, runs, client, monkeypatch
+):
+    monkeypatch.setattr(judge_repeats, "QUESTIONS_PER_STATEMENT", 1)
+    answer_again(IN_OSLO, "yes")
+    answer_again(IN_ROME, "yes")
+    answer_again(JOINT, "yes", repeat=3)
+    assert repeats(client, phase) == {"pairs": 3, "same_label": 2}
 
 
 def test_pairs_behind_no_shown_number_do_not_count_as_repeated(phase, runs, client):

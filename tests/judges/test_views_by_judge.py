@@ -482,14 +482,14 @@ def test_of_two_labels_of_a_pair_the_one_of_the_newest_run_counts(scored, judged
 def test_judgements_of_earlier_scorings_are_not_behind_the_numbers(scored, judged):
     UsedJudgements.objects.update(is_current=False)
     board = board_of(scored)
-    assert count_labelled_pairs(board) == 0
+    assert count_labelled_pairs(board, ["entails"]) == 0
     assert visible_judges_of(board, None).views[0].agreement.pairs == 0
 
 
 def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
     scored, judged, client
 ):
-    before = count_labelled_pairs(board_of(scored))
+    before = count_labelled_pairs(board_of(scored), ["entails"])
     assert before > 0
     UsedJudgements.objects.update(labels=b"")
     caches["results"].clear()

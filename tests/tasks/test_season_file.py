@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tasks.models import Phase, Season
+from tasks.seasons.file.entries import _no_further_judge_error
+from tasks.types import task_type
 from tasks.types.toml_lines import KeyLines
 from tests.tasks.seasons import edit, load, refusals, write_season
 from tests.tasks.types.corpus import write_topic
@@ -416,3 +418,22 @@ def test_the_line_of_a_key_does_not_depend_on_the_values_before_it(values):
         return  # A control character that TOML does not allow.
     lines = KeyLines(text)
     assert {path: lines.line(path) for path in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ("corrected@b@entails", "besides “nuggets-a”"),
+        ("corrected@support-a@supports", "besides “support-a”"),
+    ],
+)
+def test_a_view_that_no_judge_can_decide_is_refused_with_the_kinds_of_the_task(
+    view, expected
+):
+    options = {"assignments": "store:nuggets-a", "supports": "store:support-a"}
+    message, wanted = _no_further_judge_error(
+        view, 1, task_type("cited-reports"), options
+    )
+    assert message == f"no further judge can decide “{view}”"
+    assert expected in wanted
+    assert wanted.endswith("@ and assigns or supports at the end")

@@ -1,5 +1,7 @@
 """The API operation for the judges of a board."""
 
+from typing import Any
+
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,8 +16,10 @@ from scoring.results.board.judge_facts import judges_as_dict
 from scoring.results.board.judges import (
     ALL_TIED,
     FEW_SYSTEMS,
+    KIND_NAMES,
     NO_PAIRS,
     ONE_LABEL,
+    OTHER_LABELS,
     PART_WITHHELD,
     SEVERAL_KINDS,
     visible_judges_of,
@@ -89,6 +93,10 @@ RepeatsSerializer = build_serializer(
 )
 #: JUDGE_QUALITY_FIELDS contains an LLM judge's fields for agreement with people and consistency.
 JUDGE_QUALITY_FIELDS = {
+    "kinds": serializers.ListField(
+        child=serializers.ChoiceField(choices=list(KIND_NAMES)),
+        help_text="The kinds of labels that the scores take from the judge.",
+    ),
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."
     ),
@@ -96,10 +104,39 @@ JUDGE_QUALITY_FIELDS = {
         allow_null=True, help_text="Null without repeated pairs."
     ),
 }
+#: AGREEMENT_FIELDS contains the fields for the agreement of two judges on pairs.
+AGREEMENT_FIELDS: dict[str, Any] = {
+    "pairs": (
+        int | None,
+        "Distinct pairs behind the numbers with labels of both judges.",
+    ),
+    "same_label": int | None,
+    "kappa": (float | None, "Cohen's kappa over these pairs."),
+    "why_no_kappa": (
+        str | None,
+        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}”, “{ONE_LABEL}” or “{SEVERAL_KINDS}”.",
+    ),
+    "kappa_low": (
+        float | None,
+        "Of the 95 % interval of kappa by the jackknife over topics.",
+    ),
+    "kappa_high": float | None,
+    "why_no_kappa_interval": (
+        str | None,
+        f"{WHY_NO_INTERVAL} or “{NoInterval.NO_TOPICS}”.",
+    ),
+}
+AgreementByKindSerializer = build_serializer(
+    "JudgeAgreementByKind",
+    "The agreement of two judges on pairs with labels of one kind.",
+    kind=serializers.ChoiceField(choices=list(KIND_NAMES)),
+    **AGREEMENT_FIELDS,
+)
 JudgeViewSerializer = build_serializer(
     "JudgeView",
-    "A further judge beside the first judge of a board.",
+    "A further judge beside the judge of a board that it replaces.",
     judge=str,
+    compared_with=(str, "The judge of the task's options that the view replaces."),
     rules=(str, "The rule set of the view: `GET …/leaderboard/?rules=…`."),
     tau_b=(
         float | None,
@@ -108,34 +145,27 @@ JudgeViewSerializer = build_serializer(
     low=(float | None, "Of the 95 % interval by Bonett and Wright, from five systems."),
     high=float | None,
     systems=(int, "Ranked systems with a value by both judges."),
-    why_no_tau_b=(str | None, f"Null, “{FEW_SYSTEMS}” or “{ALL_TIED}”."),
-    pairs=(
-        int | None,
-        "Distinct pairs behind the numbers with labels of both judges.",
-    ),
-    same_label=int | None,
-    kappa=(float | None, "Cohen's kappa over these pairs."),
-    why_no_kappa=(
+    why_no_tau_b=(
         str | None,
-        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}”, “{ONE_LABEL}” or “{SEVERAL_KINDS}”.",
+        f"Null, “{FEW_SYSTEMS}”, “{ALL_TIED}” or “{OTHER_LABELS}”.",
     ),
-    kappa_low=(
-        float | None,
-        "Of the 95 % interval of kappa by the jackknife over topics.",
-    ),
-    kappa_high=float | None,
-    why_no_kappa_interval=(
-        str | None,
-        f"{WHY_NO_INTERVAL} or “{NoInterval.NO_TOPICS}”.",
-    ),
+    **AGREEMENT_FIELDS,
+    by_kind=AgreementByKindSerializer(many=True),
     ranks=RankByJudgeSerializer(many=True),
+    **JUDGE_QUALITY_FIELDS,
+)
+OtherJudgeSerializer = build_serializer(
+    "OtherJudgeOfBoard",
+    "A judge of the task's options beside the first one, which decides another kind.",
+    judge=str,
     **JUDGE_QUALITY_FIELDS,
 )
 JudgesOfBoardSerializer = build_serializer(
     "JudgesOfBoard",
-    "The judges of a board: the first one determines the ranks, the others have views.",
+    "The judges of a board: those of the task's options decide its scores, the others have views.",
     first_judge=str,
     rules=str,
+    others=OtherJudgeSerializer(many=True),
     views=JudgeViewSerializer(many=True),
     **JUDGE_QUALITY_FIELDS,
 )

@@ -4,7 +4,7 @@ labels.
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +38,14 @@ ESTIMATE_COLUMNS = (
 
 
 def newest_published_estimate_sheet(
-    phase: Phase, at: dt.datetime | None = None
+    phase: Phase, at: dt.datetime | None = None, of: Collection[str] = ()
 ) -> EstimateSheet | None:
     """Return the sheet of people's labels that was published last, whose estimates the
-    board shows.
+    board shows. ``of`` are the kinds of units that the sheet may have.
     """
     sheets = EstimateSheet.objects.published().filter(phase=phase)
+    if of:
+        sheets = sheets.filter(of__in=of)
     if at is not None:
         sheets = sheets.filter(published_at__lte=at)
     return sheets.order_by("-published_at", "-pk").first()
@@ -208,13 +210,15 @@ def _negate_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def published_estimates_for(board: Board) -> PublishedEstimates | None:
+def published_estimates_for(
+    board: Board, of: Collection[str] = ()
+) -> PublishedEstimates | None:
     """Return the published estimates of the scores on the board, or None if no
-    estimates are published.
+    estimates are published. ``of`` are the kinds of units that people may have labelled.
 
     The result only contains rows of the board that the audience sees.
     """
-    sheet = newest_published_estimate_sheet(board.phase, board.frozen_at)
+    sheet = newest_published_estimate_sheet(board.phase, board.frozen_at, of)
     if sheet is None:
         return None
     found = estimates_of_sheet(sheet, board)

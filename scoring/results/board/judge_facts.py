@@ -4,7 +4,7 @@ board may see.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,10 +19,13 @@ from scoring.results.board.estimates import (
 )
 from scoring.results.board.judge_repeats import RepeatedLabels, repeated_labels_of
 from scoring.results.board.judges import (
+    BoardJudge,
     JudgeAgreement,
     JudgesOfBoard,
     count_labelled_pairs,
     judge_agreement_on_boards,
+    judge_on_board,
+    ranks_use_labels,
     visible_judges_of,
 )
 from scoring.results.board.people_and_judge import (
@@ -32,12 +35,16 @@ from scoring.results.board.people_and_judge import (
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Phase
-from tasks.types.judge_views import (
-    first_judge,
-    further_judge,
-    further_judges,
-    viewed_judges,
-)
+from tasks.types.judge_views import judges_asked
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherJudge:
+    """The agreement of a judge with another judge on labels of one kind."""
+
+    judge: BoardJudge
+    kind: str
+    agreement: JudgeAgreement
 
 
 @dataclass(frozen=True)
@@ -46,17 +53,28 @@ class JudgeOfBoard:
     labels of the judge.
     """
 
-    name: str
+    judge: BoardJudge
     board: Board
     viewer: object
+
+    @property
+    def name(self) -> str:
+        return self.judge.name
 
     @property
     def phase(self) -> Phase:
         return self.board.phase
 
     @property
-    def is_first(self) -> bool:
-        return not further_judge(self.board.rules or "")
+    def determines_ranks(self) -> bool:
+        return not self.judge.is_view and ranks_use_labels(self.board, self._kinds)
+
+    @cached_property
+    def parts(self) -> list[JudgeOfBoard]:
+        """Return the judge once for each kind of the judge's labels."""
+        return [
+            replace(self, judge=self.judge.of_kind(kind)) for kind in self.judge.kinds
+        ]
 
     @cached_property
     def declared(self) -> list[PhaseJudge]:
@@ -83,30 +101,39 @@ class JudgeOfBoard:
         """Return the number of distinct pairs labelled by the judge on which the shown
         scores are based, or None if scores are withheld.
         """
-        return count_labelled_pairs(self.board)
+        return count_labelled_pairs(self.board, self._kinds)
 
     @cached_property
-    def agreements(self) -> list[tuple[str, JudgeAgreement]]:
-        """Return the agreement of the judge with each other judge of the board."""
+    def agreements(self) -> list[OtherJudge]:
+        """Return the agreement of the judge with each other judge of the board, for each
+        kind of labels that both judges give.
+        """
         found = visible_judges_of(self.board, self.viewer)
         if found is None:
             return []
-        boards = {found.first_judge: found.first}
-        boards |= {view.judge: view.board for view in found.views}
+        boards = [
+            *((judge, found.first) for judge in found.named),
+            *((view.judge, view.board) for view in found.views),
+        ]
         return [
-            (name, judge_agreement_on_boards(self.board, board))
-            for name, board in boards.items()
-            if name != self.name
+            OtherJudge(
+                judge=judge,
+                kind=kind,
+                agreement=judge_agreement_on_boards(self.board, board, [kind]),
+            )
+            for judge, board in boards
+            for kind in judge.kinds
+            if kind in self._kinds and judge.name != self.name
         ]
 
-    @cached_property
-    def _kinds(self) -> list[str]:
-        return [judge.kind for judge in viewed_judges(self.phase.task.options)]
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return self.judge.kinds
 
     @cached_property
     def _estimates(self) -> PublishedEstimates | None:
-        found = published_estimates_for(self.board)
-        return found if found and KINDS[found.sheet.of] in self._kinds else None
+        labelled = [of for of, kind in KINDS.items() if kind in self._kinds]
+        return published_estimates_for(self.board, labelled)
 
     @cached_property
     def estimated(self) -> list[EstimatedMeasure]:
@@ -124,12 +151,13 @@ class JudgeOfBoard:
 
     @cached_property
     def repeats(self) -> RepeatedLabels | None:
-        return repeated_labels_of(self.board, self.name)
+        return repeated_labels_of(self.board, self.judge)
 
     @property
     def quality(self) -> dict[str, Any]:
         """Return JSON data about the judge's agreement with people and consistency."""
         return {
+            "kinds": self._kinds,
             "with_people": self.with_people.facts if self.with_people else None,
             "repeats": self.repeats.facts if self.repeats else None,
         }
@@ -145,27 +173,37 @@ class JudgeOfBoard:
         return [
             phase
             for phase in phases.order_by("task", "pk")
-            if self.name
-            in (first_judge(phase.task.options), *further_judges(phase.task.rules))
+            if any(
+                judge.name == self.name and judge.kind in self._kinds
+                for judge in judges_asked(phase.task.rules, phase.task.options)
+            )
         ]
 
 
-def judge_of_board(board: Board, viewer: object) -> JudgeOfBoard | None:
-    """Return the judge whose labels determine the scores on a board, or None if no
-    judge labels texts.
+def judge_of_board(
+    board: Board, viewer: object, judge: BoardJudge | None = None
+) -> JudgeOfBoard | None:
+    """Return the given judge, by default the judge of a view or the first judge, with
+    the board whose scores use labels of the judge.
+
+    The result is None if no judge labels texts.
     """
-    options, rules = board.phase.task.options, board.rules or ""
-    name = further_judge(rules) or first_judge(options)
-    return JudgeOfBoard(name, board, viewer) if name else None
+    found = judge or judge_on_board(board.phase, board.rules)
+    return JudgeOfBoard(found, board, viewer) if found else None
 
 
 def judges_as_dict(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
     """Return JSON data about the judges of a board, each with the agreement with people
     and the judge's consistency.
     """
-    first = JudgeOfBoard(found.first_judge, found.first, viewer)
+    first, *others = (JudgeOfBoard(one, found.first, viewer) for one in found.named)
     views = [
         {**view.facts, **JudgeOfBoard(view.judge, view.board, viewer).quality}
         for view in found.views
     ]
-    return {**found.facts, **first.quality, "views": views}
+    return {
+        **found.facts,
+        **first.quality,
+        "others": [{"judge": one.name, **one.quality} for one in others],
+        "views": views,
+    }

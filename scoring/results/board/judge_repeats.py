@@ -6,22 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Exists, OuterRef
 
 from scoring.models import Judge, Judgement
 from scoring.models.ledger import eight_byte_digests
 from scoring.results.board.judges import (
+    BoardJudge,
     Shown,
     cache_per_board_version,
     pair_digests_of_evaluations,
 )
 from scoring.results.board.standings import Board
 from tasks.types.ledger import NO_LABEL
+
+#: A statement reads the labels of at most QUESTIONS_PER_STATEMENT repeated questions.
+QUESTIONS_PER_STATEMENT = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +39,15 @@ class RepeatedLabels:
         return {"pairs": self.pairs, "same_label": self.same}
 
 
-def repeated_labels_of(board: Board, judge: str) -> RepeatedLabels | None:
+def repeated_labels_of(board: Board, judge: BoardJudge) -> RepeatedLabels | None:
     """Return how often a judge gives the same label to the same pair, or None if the
     judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
-    shown, season = Shown.of(board), board.phase.task.season
+    shown, season = Shown.of(board, judge.kinds), board.phase.task.season
     versions = sorted(
         version
         for kind in shown.kinds
-        for version in Judge.objects.deciding(judge, season, kind).values_list(
+        for version in Judge.objects.deciding(judge.name, season, kind).values_list(
             "pk", "version"
         )
     )
@@ -77,15 +78,42 @@ def _labels_of_repeated_pairs(
     repeatedly. A reply without a label does not count, because the site then asks the
     judge again.
     """
-    rows = Judgement.objects.standing().filter(judge__in=judges)
-    same_question = {name: OuterRef(name) for name in ("judge", "items", "by")}
-    again = rows.filter(repeat__gt=0, **same_question)
-    if not rows.filter(repeat__gt=0).exists():
-        return
-    found = rows.filter(Exists(again)).order_by("judge", "items", "by", "repeat")
-    answers = found.values_list("judge", "items", "by", "label").iterator(5000)
-    behind = pair_digests_of_evaluations(shown)
-    for question, given in groupby(answers, key=itemgetter(0, 1, 2)):
-        _judge, items, _by = question
-        if np.isin(eight_byte_digests([items]), behind).all():
-            yield [label for *_question, label in given if label != NO_LABEL]
+    repeated = _repeated_questions(shown, judges)
+    for start in range(0, len(repeated), QUESTIONS_PER_STATEMENT):
+        some = repeated[start : start + QUESTIONS_PER_STATEMENT]
+        rows = Judgement.objects.standing().filter(
+            judge__in=judges, items__in={items for _judge, items, _by in some}
+        )
+        answers: dict[_Question, list[str]] = {question: [] for question in some}
+        for *question, label in rows.values_list("judge", "items", "by", "label"):
+            given = answers.get(_Question(*question))
+            if given is not None and label != NO_LABEL:
+                given.append(label)
+        yield from answers.values()
+
+
+class _Question(NamedTuple):
+    judge: int
+    items: str
+    by: str
+
+
+def _repeated_questions(shown: Shown, judges: Collection[int]) -> list[_Question]:
+    """Return the pairs of the shown scores about which a judge was asked repeatedly, by
+    the judge and the person asked.
+    """
+    # These conditions are those of the partial index on repeated judgements.
+    again = Judgement.objects.standing().filter(judge__in=judges, repeat__gt=0)
+    questions = sorted(
+        {
+            _Question(*row)
+            for row in again.values_list("judge", "items", "by").iterator()
+        }
+    )
+    if not questions:
+        return []
+    asked = eight_byte_digests(question.items for question in questions)
+    behind = np.isin(asked, pair_digests_of_evaluations(shown))
+    return [
+        question for question, is_one in zip(questions, behind, strict=True) if is_one
+    ]

@@ -1,15 +1,15 @@
 """The judges of a board.
 
-Labels of the first judge determine the ranks of the board, and each additional judge
-has a separate board, called the judge's view. This module uses only boards and
-evaluations that the audience may see.
+The options of a task name a judge for each kind of labels, and each additional judge has
+a separate board, called the judge's view. This module uses only boards and evaluations
+that the audience may see.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,7 +17,8 @@ import numpy as np
 from django.core.cache import caches
 from django.db.models import QuerySet
 from django.http import Http404
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
 from citeboard.core.release import release
@@ -37,21 +38,107 @@ from scoring.stats.correlation import Correlation, of_points
 from scoring.stats.jackknife import NoInterval
 from scoring.stats.resampling import Bounds
 from tasks.models import Phase
-from tasks.types.base import base_rules
+from tasks.types.base import OF_JUDGE, base_rules
 from tasks.types.judge_views import (
     first_judge,
     further_judge,
-    further_judges,
+    kind_of_view,
+    replaced_judges,
     view_of,
-    viewed_judges,
 )
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import ASSIGNS, ENTAILS, NO_LABEL, SUPPORTS
+from tasks.types.stored_judges import stored_judges
 
 #: The rank correlation is not computed for fewer than MIN_SYSTEMS_FOR_CORRELATION systems.
 MIN_SYSTEMS_FOR_CORRELATION = 3
-FEW_SYSTEMS, ALL_TIED = "few-systems", "all-tied"
+FEW_SYSTEMS, ALL_TIED, OTHER_LABELS = "few-systems", "all-tied", "other-labels"
 PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
 SEVERAL_KINDS = "several-kinds"
+#: What the labels of each kind are about, in the words of pages.
+KIND_NAMES: dict[str, Promise] = {
+    ENTAILS: gettext_lazy("claims"),
+    SUPPORTS: gettext_lazy("citations"),
+    ASSIGNS: gettext_lazy("nuggets"),
+}
+
+
+def judge_label(key: str) -> str:
+    """Return the name of a judge for readers, with the kind of labels if the key of the
+    judge has one, such as `support-b (citations)`.
+    """
+    name, _mark, kind = key.rpartition(OF_JUDGE)
+    return f"{name} ({KIND_NAMES[kind]})" if kind in KIND_NAMES else key
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardJudge:
+    """A judge, with the rule set or the view whose scores use labels of the judge.
+
+    ``kinds`` are the kinds of these labels. ``kind`` is empty unless the judge is one of
+    a view that replaces the judge of one kind only, or unless a page shows one kind.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    rules: str
+    kind: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the value of the parameter `judge` in addresses."""
+        return view_of(self.name, self.kind)
+
+    @property
+    def label(self) -> str:
+        return judge_label(self.key)
+
+    @property
+    def is_view(self) -> bool:
+        return bool(further_judge(self.rules))
+
+    def of_kind(self, kind: str) -> BoardJudge:
+        return replace(self, kinds=(kind,), kind=kind)
+
+
+def judges_of_rules(phase: Phase, rules: str | None) -> list[BoardJudge]:
+    """Return the judges in the options of the task, the first judge first, and then the
+    judges of the views of a rule set.
+    """
+    task, base = phase.task, base_rules(rules or "")
+    if base not in task.rules:
+        return []
+    kinds: dict[str, list[str]] = {}
+    for judge in stored_judges(task.options):
+        kinds.setdefault(judge.name, []).append(judge.kind)
+    named = [
+        BoardJudge(name=name, kinds=tuple(own), rules=base)
+        for name, own in kinds.items()
+    ]
+    return [*named, *_judges_of_views(phase, base)]
+
+
+def _judges_of_views(phase: Phase, base: str) -> list[BoardJudge]:
+    """Return the judges of the views of a rule set, or of all views without one."""
+    return [
+        BoardJudge(
+            name=further_judge(rules),
+            kinds=tuple(
+                judge.kind for judge in replaced_judges(rules, phase.task.options)
+            ),
+            rules=rules,
+            kind=kind_of_view(rules),
+        )
+        for rules in phase.task.rules
+        if further_judge(rules) and base in ("", base_rules(rules))
+    ]
+
+
+def judge_on_board(phase: Phase, rules: str | None) -> BoardJudge | None:
+    """Return the judge of a view, or the first judge for a rule set, or None if the
+    options name no judge.
+    """
+    judges = judges_of_rules(phase, rules)
+    return next((judge for judge in judges if judge.rules == rules), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +195,14 @@ class SystemRanksByJudge:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedView:
-    """The board of an additional judge, and the board of the first judge for
+    """The board of an additional judge, and the board of the judges in the options for
     comparison.
+
+    ``compared`` is the judge that the additional judge replaces.
     """
 
-    judge: str
+    judge: BoardJudge
+    compared: str
     board: Board
     first: Board
 
@@ -131,7 +221,7 @@ class JudgedView:
     @cached_property
     def correlation(self) -> Correlation:
         """Return Kendall's tau-b between the scores by both judges, over the systems
-        with both scores, or NaN if undefined.
+        with both scores, or NaN if undefined or if the ranks do not use the labels.
         """
         values = [
             (round_to_12_digits(one.first.value), round_to_12_digits(one.view.value))
@@ -140,13 +230,15 @@ class JudgedView:
             and one.first.value is not None
             and one.view.value is not None
         ]
-        if len(values) < MIN_SYSTEMS_FOR_CORRELATION:
+        if len(values) < MIN_SYSTEMS_FOR_CORRELATION or not self.ranks_use_labels:
             return Correlation(math.nan, None, None, len(values))
         first, other = np.array(values).T
         return of_points("Kendall", first, other)
 
     @property
     def why_no_correlation(self) -> str:
+        if not self.ranks_use_labels:
+            return OTHER_LABELS
         if not math.isnan(self.correlation.value):
             return ""
         return (
@@ -155,15 +247,28 @@ class JudgedView:
             else ALL_TIED
         )
 
+    @property
+    def ranks_use_labels(self) -> bool:
+        return ranks_use_labels(self.first, self.judge.kinds)
+
     @cached_property
     def agreement(self) -> JudgeAgreement:
-        return judge_agreement_on_boards(self.first, self.board)
+        return judge_agreement_on_boards(self.first, self.board, self.judge.kinds)
+
+    @cached_property
+    def agreement_by_kind(self) -> dict[str, JudgeAgreement]:
+        return {
+            kind: judge_agreement_on_boards(self.first, self.board, [kind])
+            for kind in self.judge.kinds
+        }
 
     @property
     def facts(self) -> dict[str, Any]:
         found = self.correlation
         return {
-            "judge": self.judge,
+            "judge": self.judge.name,
+            "kinds": self.judge.kinds,
+            "compared_with": self.compared,
             "rules": self.board.rules,
             "tau_b": None if math.isnan(found.value) else found.value,
             "low": found.low,
@@ -171,6 +276,10 @@ class JudgedView:
             "systems": found.n,
             "why_no_tau_b": self.why_no_correlation or None,
             **self.agreement.facts,
+            "by_kind": [
+                {"kind": kind, **one.facts}
+                for kind, one in self.agreement_by_kind.items()
+            ],
             "ranks": [
                 {
                     "run": one.first.submission,
@@ -184,7 +293,12 @@ class JudgedView:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgesOfBoard:
+    """The judges in the options of the task, the first judge first, with their board, and
+    the additional judges with their views.
+    """
+
     first: Board
+    named: list[BoardJudge]
     views: list[JudgedView]
 
     @property
@@ -200,42 +314,65 @@ class JudgesOfBoard:
         }
 
 
-def judge_names_of_rules(phase: Phase, rules: str | None) -> list[str]:
-    """Return the names of a rule set's judges, the first judge first, or no names if
-    there is only one judge.
+def ranks_use_labels(board: Board, kinds: Collection[str]) -> bool:
+    """Return True if the metric that ranks the board uses labels of one of the kinds."""
+    ranking = board.ranking
+    options = [
+        judge.option
+        for judge in stored_judges(board.phase.task.options)
+        if judge.kind in kinds
+    ]
+    # The column key of a metric names the options that the metric uses.
+    return ranking is None or any(f"|{name}:" in ranking.key for name in options)
+
+
+def judge_keys_of_rules(phase: Phase, rules: str | None) -> list[str]:
+    """Return the keys of the judges between which readers of a board can choose, the
+    first judge first, or no keys if the rule set has no view.
     """
-    further = _further_judges_with_rules(phase, base_rules(rules or ""))
-    return [first_judge(phase.task.options), *further] if further else []
+    judges = judges_of_rules(phase, rules)
+    views = [judge.key for judge in judges if judge.is_view]
+    return [judges[0].key, *views] if views else []
 
 
-def _further_judges_with_rules(phase: Phase, base: str) -> list[str]:
-    rules = phase.task.rules
-    return [judge for judge in further_judges(rules) if view_of(base, judge) in rules]
+def has_several_judges(phase: Phase, rules: str | None) -> bool:
+    return len(judges_of_rules(phase, rules)) > 1
 
 
-def rules_using_judge(phase: Phase, rules: str | None, judge: str) -> str | None:
-    """Return the rule set that uses labels of this judge, for the given rule set or by
-    default the ranking rule set.
+def asked_judge(phase: Phase, rules: str | None, key: str) -> BoardJudge:
+    """Return the judge with this key, for the given rule set or by default for the
+    ranking rule set. The key of each judge may also name one of the judge's kinds.
 
-    Raises Http404 if the judge has no board for the rule set.
+    Raises Http404 if no scores of the rule set use labels of the judge.
     """
     task = phase.task
     base = base_rules(rules or (task.ranking_rules if task.rules else ""))
-    if judge == first_judge(task.options) and base in task.rules:
-        return base
-    view = view_of(base, judge)
-    if view not in task.rules and not rules:
-        own = (name for name in task.rules if further_judge(name) == judge)
-        view = next(own, view)
-    if view not in task.rules:
+    judges = judges_of_rules(phase, base)
+    # A judge of a view precedes a judge of the options with the same name.
+    ordered = [*judges[:1], *(judge for judge in judges if judge.is_view), *judges[1:]]
+    if not rules:
+        ordered += _judges_of_views(phase, "")
+    found = _matching_judge(ordered, key)
+    if found is None:
         words = _("%(task)s has no view by the judge “%(judge)s”; it has %(known)s")
-        facts = {
-            "task": task,
-            "judge": judge,
-            "known": ", ".join(judge_names_of_rules(phase, base)) or _("none"),
-        }
+        known = dict.fromkeys(judge.key for judge in judges)
+        facts = {"task": task, "judge": key, "known": ", ".join(known) or _("none")}
         raise Http404(words % facts)
-    return view
+    return found
+
+
+def _matching_judge(judges: Sequence[BoardJudge], key: str) -> BoardJudge | None:
+    name, _mark, kind = key.rpartition(OF_JUDGE)
+    matches = [
+        *(judge for judge in judges if judge.key == key),
+        *(judge for judge in judges if judge.name == key),
+        *(
+            judge.of_kind(kind)
+            for judge in judges
+            if judge.name == name and kind in judge.kinds
+        ),
+    ]
+    return matches[0] if matches else None
 
 
 def visible_judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
@@ -245,19 +382,27 @@ def visible_judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
     scores.
     """
     base = base_rules(board.rules or "")
-    judges = _further_judges_with_rules(board.phase, base)
-    if not judges or board.visibility != Visibility.SCORES:
+    judges = judges_of_rules(board.phase, base)
+    if len(judges) < 2 or board.visibility != Visibility.SCORES:
         return None
     first = _board_under_rules(board, viewer, base)
     views = [
         JudgedView(
             judge=judge,
-            board=_board_under_rules(board, viewer, view_of(base, judge)),
+            compared=_replaced_judge_name(board.phase, judge),
+            board=_board_under_rules(board, viewer, judge.rules),
             first=first,
         )
         for judge in judges
+        if judge.is_view
     ]
-    return JudgesOfBoard(first=first, views=views)
+    named = [judge for judge in judges if not judge.is_view]
+    return JudgesOfBoard(first=first, named=named, views=views)
+
+
+def _replaced_judge_name(phase: Phase, judge: BoardJudge) -> str:
+    replaced = replaced_judges(judge.rules, phase.task.options)
+    return replaced[0].name if replaced else ""
 
 
 def ranks_by_first_judge(board: Board, viewer: object) -> dict[int, int]:
@@ -280,8 +425,7 @@ def _board_under_rules(board: Board, viewer: object, rules: str) -> Board:
 
 @dataclass(frozen=True)
 class Shown:
-    """The scores on a board, and the kinds of labels that the scores take from the judge
-    of the board.
+    """The scores on a board, and the kinds of labels that the scores take from a judge.
 
     Scores of reports can also use labels of another kind by another judge, who is not
     compared.
@@ -291,15 +435,14 @@ class Shown:
     kinds: tuple[str, ...]
 
     @classmethod
-    def of(cls, board: Board) -> Shown:
-        judges = viewed_judges(board.phase.task.options)
+    def of(cls, board: Board, kinds: Iterable[str]) -> Shown:
         return cls(
             evaluations=frozenset(
                 row.evaluation
                 for row in expand_rows_to_runs(board.rows)
                 if row.evaluation
             ),
-            kinds=tuple(judge.kind for judge in judges),
+            kinds=tuple(kinds),
         )
 
     @property
@@ -319,25 +462,27 @@ class Shown:
         return has_withheld_scores(self.evaluations)
 
 
-def judge_agreement_on_boards(first: Board, other: Board) -> JudgeAgreement:
-    """Return the agreement of two judges on the labelled pairs from which the shown
-    scores are computed.
+def judge_agreement_on_boards(
+    first: Board, other: Board, kinds: Sequence[str]
+) -> JudgeAgreement:
+    """Return the agreement of two judges on the pairs with labels of these kinds from
+    which the shown scores are computed.
 
     If the scores are computed on a part of the gold, the agreement is withheld, because
     it would also depend on the other part.
     """
-    left, right = Shown.of(first), Shown.of(other)
+    left, right = Shown.of(first, kinds), Shown.of(other, kinds)
     facts = ("agreement", *left.facts, *right.facts)
     return cache_per_board_version(
         first.phase, facts, lambda: _compute_judge_agreement(left, right)
     )
 
 
-def count_labelled_pairs(board: Board) -> int | None:
-    """Return the number of distinct labelled pairs from which the shown scores are
-    computed, or None if scores are withheld.
+def count_labelled_pairs(board: Board, kinds: Iterable[str]) -> int | None:
+    """Return the number of distinct pairs with labels of these kinds from which the
+    shown scores are computed, or None if scores are withheld.
     """
-    shown = Shown.of(board)
+    shown = Shown.of(board, kinds)
     return cache_per_board_version(
         board.phase, ("pairs", *shown.facts), lambda: _count_pairs_of_evaluations(shown)
     )

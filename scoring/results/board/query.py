@@ -16,7 +16,7 @@ from citeboard.core.query import (
     texts_parameter,
 )
 from scoring.results.board.comparisons import RANKING_METHODS, VALUE
-from scoring.results.board.judges import rules_using_judge
+from scoring.results.board.judges import asked_judge
 from scoring.results.board.standings import (
     Board,
     Column,
@@ -38,7 +38,7 @@ class BoardQuery(PageParameters):
     """
 
     rules: str | None = text_parameter("rules", default=None)
-    #: ``judge`` is the name of a further judge, or empty for the first judge.
+    #: ``judge`` is the key of a judge, such as `b` or `b@supports`; empty for the first.
     judge: str = text_parameter("judge")
     gold: int | None = number_parameter("gold")
     by: str = text_parameter("rank", default=VALUE, choices=RANKING_METHODS)
@@ -153,7 +153,7 @@ def requested_board(
     if query.others:
         viewer, audience = None, Audience.PUBLIC
     rules = (
-        rules_using_judge(phase, query.rules, query.judge)
+        asked_judge(phase, query.rules, query.judge).rules
         if query.judge
         else query.rules
     )

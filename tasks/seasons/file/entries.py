@@ -57,9 +57,10 @@ from tasks.types.judge_views import (
     first_judge,
     further_judge,
     is_view,
+    replaced_judges,
 )
 from tasks.types.registry import folder_type, stored
-from tasks.types.stored_judges import OPTIONS as JUDGE_OPTIONS
+from tasks.types.stored_judges import OPTIONS as JUDGE_OPTIONS, stored_judges
 from tasks.types.toml_lines import KeyLines
 
 SEASON_FILE_NAME = "season.toml"
@@ -518,11 +519,21 @@ def _no_further_judge_error(
             "a first judge whose labels the site stores: %(option)s = store:JUDGE"
         )
         return message, expected % {"option": _(" or ").join(names)}
-    expected = _(
+    if replaced := replaced_judges(rules, options):
+        first = replaced[0].name
+    words = _(
         "rules of the task, @, and a judge besides “%(first)s”: at most %(most)s letters, digits, “.”, “_” "
         "and “-”"
     )
-    return message, expected % {"most": MAX_RULES, "first": first}
+    expected = words % {"most": MAX_RULES, "first": first}
+    kinds = [judge.kind for judge in stored_judges(options)]
+    if len(kinds) > 1:
+        words = _(
+            "%(expected)s; for one kind of labels alone, @ and %(kinds)s at the end"
+        )
+        facts = {"expected": expected, "kinds": _(" or ").join(kinds)}
+        expected = words % facts
+    return message, expected
 
 
 def _read_option_files(

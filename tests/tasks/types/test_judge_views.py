@@ -10,6 +10,8 @@ from tasks.types.judge_views import (
     further_judge,
     further_judges,
     is_view,
+    judge_key,
+    kind_of_view,
     options_of,
     plain_rules,
     view_of,
@@ -82,6 +84,50 @@ def test_the_judge_of_citations_of_reports_has_views_too():
         "supports": "store:support-b",
         "track": "none",
     }
+
+
+TWO = {"assignments": "store:nuggets-a", "supports": "store:support-a"}
+
+
+def test_a_view_of_one_kind_names_its_judge_and_the_kind():
+    view = view_of("corrected", "support-b", "supports")
+    assert view == "corrected@support-b@supports"
+    assert (base_rules(view), further_judge(view)) == ("corrected", "support-b")
+    assert (kind_of_view(view), judge_key(view)) == ("supports", "support-b@supports")
+    assert is_view(view, OFFERED, TWO)
+
+
+@pytest.mark.parametrize(
+    ("view", "changed"),
+    [
+        ("corrected@b", {"assignments": "store:b"}),
+        ("corrected@b@assigns", {"assignments": "store:b"}),
+        ("corrected@b@supports", {"supports": "store:b"}),
+        ("corrected@support-a", {"assignments": "store:support-a"}),
+        ("corrected@nuggets-a@supports", {"supports": "store:nuggets-a"}),
+    ],
+)
+def test_a_view_replaces_the_judge_of_its_kind_and_keeps_the_other(view, changed):
+    assert is_view(view, OFFERED, TWO)
+    assert options_of(view, TWO) == {**TWO, **changed}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "corrected@b@",
+        "corrected@b@entails",
+        "corrected@b@prefers",
+        "corrected@b@supports@assigns",
+        "corrected@@supports",
+        "corrected@support-a@supports",
+        "corrected@nuggets-a@assigns",
+        "corrected@nuggets-a",
+        "@b@supports",
+    ],
+)
+def test_no_view_replaces_a_judge_by_itself_or_the_judge_of_a_kind_without_one(rules):
+    assert not is_view(rules, OFFERED, TWO)
 
 
 def test_the_judges_of_a_task_are_read_from_its_rule_sets():

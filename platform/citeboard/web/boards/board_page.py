@@ -47,7 +47,14 @@ from scoring.results.board.counting import (
 )
 from scoring.results.board.formatting import metric_label
 from scoring.results.board.judged import judgement_notes
-from scoring.results.board.judges import judge_names_of_rules, ranks_by_first_judge
+from scoring.results.board.judges import (
+    judge_keys_of_rules,
+    judge_label,
+    judge_on_board,
+    judges_of_rules,
+    ranks_by_first_judge,
+    ranks_use_labels,
+)
 from scoring.results.board.limit_texts import leak_limit_sentences
 from scoring.results.board.open_gold import gold_commitments_of
 from scoring.results.board.query import RANK, select_and_sort_rows
@@ -68,7 +75,7 @@ from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind, embargoes_of
 from tasks.models import Gold, Phase
 from tasks.models.run_cards import searchable_card_facts
 from tasks.types.base import base_rules
-from tasks.types.judge_views import first_judge, further_judge, plain_rules
+from tasks.types.judge_views import first_judge, judge_key, plain_rules
 
 COUNTING_RULE_TEXTS = {
     Phase.Counting.BEST: gettext_lazy("The best run of each team"),
@@ -397,8 +404,8 @@ class BoardPage:
             rules_offered=tuple(plain_rules(task.rules))
             if self.shows_scores and len(plain_rules(task.rules)) > 1
             else (),
-            judge=self.judge or self.first_judge,
-            judges_offered=tuple(judge_names_of_rules(self.phase, board.rules))
+            judge=judge_key(board.rules or "") or self.first_judge,
+            judges_offered=tuple(judge_keys_of_rules(self.phase, board.rules))
             if self.shows_scores
             else (),
             columns=len(board.filled) if self.shows_scores else 0,
@@ -450,10 +457,23 @@ class BoardPage:
 
     @property
     def judge(self) -> str:
-        """Return the name of the judge whose scores the board shows, or an empty text
-        for the first judge.
+        """Return the name of the judge of a view, with the kind of labels if the view
+        replaces the judge of one kind only, or an empty text for a rule set.
         """
-        return further_judge(self.board.rules or "")
+        return judge_label(judge_key(self.board.rules or ""))
+
+    @property
+    def only_judge(self) -> str:
+        """Return the name of the judge if a single judge labels texts for the scores that
+        the board shows, or an empty text.
+        """
+        judges = judges_of_rules(self.phase, self.board.rules)
+        return judges[0].name if self.shows_scores and len(judges) == 1 else ""
+
+    @property
+    def _view_decides_ranks(self) -> bool:
+        judge = judge_on_board(self.phase, self.board.rules)
+        return judge is not None and ranks_use_labels(self.board, judge.kinds)
 
     @cached_property
     def first_judge(self) -> str:
@@ -482,7 +502,7 @@ class BoardPage:
         if len(plain_rules(self.phase.task.rules)) > 1:
             facts = {"metric": measure, "rules": base_rules(self.board.rules or "")}
             measure = _("%(metric)s under the rules “%(rules)s”") % facts
-        if self.judge:
+        if self.judge and self._view_decides_ranks:
             facts = {"metric": measure, "judge": self.judge}
             measure = _("%(metric)s by the judge %(judge)s") % facts
         ranked = _("%(rule)s, ranked by %(measure)s") % {

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.core.query import LinkedChoice
 from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.results.board import comparisons
+from scoring.results.board.judges import judge_label
 from scoring.results.board.query import RANK
 from scoring.results.board.table import order_names
 from tasks.models import Submission
@@ -53,7 +54,7 @@ class TableControls:
 
     @property
     def judges(self) -> list[LinkedChoice]:
-        return self.query.choices("judge", self.judges_offered, self.judge)
+        return self.query.choices("judge", self.judges_offered, self.judge, judge_label)
 
     @property
     def ways(self) -> list[LinkedChoice]:

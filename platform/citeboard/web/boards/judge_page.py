@@ -12,6 +12,7 @@ from citeboard.web.boards.page_query import BoardPageParameters
 from citeboard.web.pages import Answer, phase_readers
 from scoring.results.board.formatting import metric_label, score_with_interval, shown
 from scoring.results.board.judge_facts import JudgeOfBoard, judge_of_board
+from scoring.results.board.judges import KIND_NAMES, asked_judge
 from scoring.results.board.people_and_judge import PeopleJudgeComparison
 from scoring.results.board.query import requested_board_with_scores
 from scoring.results.board.visibility import audience_of
@@ -22,36 +23,65 @@ from tasks.models import Phase
 @phase_readers.page("boards/judge.html")
 def judge(request: HttpRequest, phase: Phase) -> Answer:
     """Show a judge of a board, with the judge's agreement with others. The parameter
-    `judge` is the name of a judge, by default of the first judge.
+    `judge` is the key of a judge, by default of the first judge.
     """
     query, audience = (
         BoardPageParameters.of(request.GET),
         audience_of(phase, request.user),
     )
     board = requested_board_with_scores(phase, request.user, query, audience)
-    found = judge_of_board(board, request.user)
+    asked = asked_judge(phase, query.rules, query.judge) if query.judge else None
+    found = judge_of_board(board, request.user, asked)
     if found is None:
         raise Http404(_("No judge decides this board."))
     return {"judge": found, **_judge_context(found)}
 
 
 def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
+    has_several_kinds = len(found.judge.kinds) > 1
     return {
+        "has_several_kinds": has_several_kinds,
+        "kinds": ", ".join(str(KIND_NAMES[kind]) for kind in found.judge.kinds),
         "others": [
-            {"judge": name, **agreement_context(one)} for name, one in found.agreements
+            {
+                "judge": one.judge,
+                "kind": KIND_NAMES[one.kind],
+                **agreement_context(one.agreement),
+            }
+            for one in found.agreements
+        ],
+        "parts": [
+            {
+                "kind": KIND_NAMES[part.judge.kind],
+                "key": part.judge.key,
+                "pairs": part.pairs,
+                "repeats": part.repeats,
+            }
+            for part in found.parts
         ],
         "with_people": [
             {
-                "measure": metric_label(measure.column.metric),
-                "share": shown(measure.agreement),
+                "kind": KIND_NAMES[part.judge.kind] if has_several_kinds else "",
+                "measures": _measures_with_agreement(part),
+                "labels": _label_agreement_context(part.with_people)
+                if part.with_people
+                else None,
             }
-            for measure in found.estimated
-            if measure.agreement is not None
+            for part in found.parts
+            if any(one.agreement is not None for one in part.estimated)
         ],
-        "labels": _label_agreement_context(found.with_people)
-        if found.with_people
-        else None,
     }
+
+
+def _measures_with_agreement(found: JudgeOfBoard) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": metric_label(measure.column.metric),
+            "share": shown(measure.agreement),
+        }
+        for measure in found.estimated
+        if measure.agreement is not None
+    ]
 
 
 def _label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from scoring.results.board.formatting import (
 from scoring.results.board.judges import (
     ALL_TIED,
     FEW_SYSTEMS,
+    KIND_NAMES,
     NO_PAIRS,
     ONE_LABEL,
+    OTHER_LABELS,
     PART_WITHHELD,
     SEVERAL_KINDS,
     JudgeAgreement,
@@ -29,6 +31,7 @@ from scoring.results.board.standings import Board, Row
 UNDEFINED_REASON_TEXTS = {
     FEW_SYSTEMS: gettext_lazy("fewer than three systems"),
     ALL_TIED: gettext_lazy("all systems of one judge are equal"),
+    OTHER_LABELS: gettext_lazy("the ranks use other labels"),
     PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
     NO_PAIRS: gettext_lazy("no pair with stored labels of both judges"),
     ONE_LABEL: gettext_lazy("undefined: both judges give one label"),
@@ -48,6 +51,13 @@ def judges_tab_context(
     ranking = found.first.ranking
     return {
         "first_judge": found.first_judge,
+        "named": [
+            {
+                "judge": judge,
+                "kinds": ", ".join(str(KIND_NAMES[kind]) for kind in judge.kinds),
+            }
+            for judge in found.named
+        ],
         "measure": metric_label(ranking.metric) if ranking else "",
         "views": [_judge_view_context(view, query) for view in found.views],
         "ranks": _ranks_by_judge(found.views),
@@ -58,6 +68,7 @@ def _judge_view_context(view: JudgedView, query: BoardPageParameters) -> dict[st
     correlation = view.correlation
     return {
         "judge": view.judge,
+        "compared": view.compared,
         "href": f"{query.with_(rules=view.board.rules, judge='')}#view",
         "tau": "" if math.isnan(correlation.value) else shown(correlation.value),
         "ends": interval(correlation.low, correlation.high),
@@ -80,6 +91,8 @@ def agreement_context(agreement: JudgeAgreement) -> dict[str, Any]:
 
 
 def _ranks_by_judge(views: list[JudgedView]) -> list[dict[str, Any]]:
+    if not views:
+        return []
     return [
         {
             "system": standings[0].first.system,

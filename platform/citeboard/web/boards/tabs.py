@@ -27,7 +27,7 @@ from scoring.results.board import charts, label_shares, visibility
 from scoring.results.board.battles import battle_run_ids, has_battle_board
 from scoring.results.board.counting import has_reported_or_manual_scores
 from scoring.results.board.estimates import has_published_estimates
-from scoring.results.board.judges import judge_names_of_rules
+from scoring.results.board.judges import has_several_judges
 from scoring.results.board.standings import (
     FIRST_HUMAN_COLUMN_POSITION,
     Board,
@@ -222,8 +222,8 @@ BOARD_TABS = (
         name="judges",
         label=gettext_lazy("Judges"),
         template="boards/_judges.html",
-        is_offered=lambda contents: bool(
-            judge_names_of_rules(contents.phase, contents.board.rules)
+        is_offered=lambda contents: has_several_judges(
+            contents.phase, contents.board.rules
         ),
         context=judges.judges_tab_context,
         page="judges",

@@ -11,6 +11,7 @@ from citeboard.acts import judging as acts
 from citeboard.background.kinds import jobs_of
 from citeboard.web import pages
 from scoring.models import PhaseJudge
+from scoring.results.board.judges import judges_of_rules
 from scoring.worker import background, judging
 from tasks.models import Phase, Season
 from tasks.types.stored_judges import StoredJudge, stored_judges
@@ -58,6 +59,11 @@ def _judge_context(
         "phase": phase,
         "name": named.name,
         "kind": named.kind,
+        "decides": [
+            judge.of_kind(named.kind)
+            for judge in judges_of_rules(phase, phase.task.ranking_rules)
+            if named.kind in judge.kinds
+        ],
         "judge": offer.judges.get(named.name),
         "row": row,
         "open": judging.pairs_open(row) if row else 0,
