@@ -27,8 +27,9 @@ from scoring.offline.estimated_units import KINDS
 from scoring.worker.child import RunFailed
 from scoring.worker.estimating import (
     SampleParameters,
+    UnitForms,
     item_digests_of_row,
-    open_all_unit_rows,
+    open_all_unit_forms,
 )
 from scoring.worker.ledger import (
     ParsedJudgements,
@@ -39,10 +40,11 @@ from scoring.worker.ledger import (
 from scoring.worker.local_copies import FileRefused
 from tasks.models import Phase, Submission
 from tasks.types import Problem
-from tasks.types.judge_views import further_judges, view_of
-from tasks.types.ledger import ASSIGNS, ENTAILS, NO_LABEL, Judgement
+from tasks.types.base import OF_JUDGE
+from tasks.types.judge_views import judge_key, options_of, replaced_judges, view_of
+from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
 from tasks.types.problems import Problems
-from tasks.types.stored_judges import StoredJudge, stored_judges
+from tasks.types.stored_judges import stored_judges
 
 #: Minimum and maximum number of pairs on which two judges disagree in a sheet.
 MIN_PAIRS, MAX_PAIRS = 10, 1000
@@ -54,10 +56,25 @@ MAX_JUDGE_NAME_LENGTH, DIGEST_CHARACTERS = 60, 12
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComparedJudges:
+    """A judge of the task, and the further judge of a view that replaces the judge.
+
+    ``kind`` is the kind of the labels that are compared, and ``of`` the kind of units,
+    such as claims, that people label.
+    """
+
+    first: str
+    other: str
+    kind: str
+    of: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class DisagreementRequest:
     """The parameters of a sheet of pairs on which two judges disagree.
 
-    ``judge`` is compared with the first judge of the phase, and ``seed`` determines the
+    ``judge`` is the key of a further judge of the phase, such as `b` or `b@supports`,
+    who is compared with the judge whom its view replaces, and ``seed`` determines the
     sample of pairs.
     """
 
@@ -67,21 +84,26 @@ class DisagreementRequest:
     seed: str
 
     @property
-    def first(self) -> StoredJudge:
-        judge = _compared_judge(self.phase)
-        assert judge is not None, "only phases with a judge of the ledger have views"
-        return judge
+    def compared(self) -> ComparedJudges:
+        judges = compared_judges(self.phase)
+        assert self.judge in judges, "only further judges of a phase are compared"
+        return judges[self.judge]
 
     @property
-    def first_judge(self) -> str:
-        return self.first.name
+    def view(self) -> str:
+        """Return the key of the view whose scores use labels of the further judge."""
+        keys = map(judge_key, self.phase.task.rules)
+        return self.judge if self.judge in keys else self.compared.other
 
     @property
     def name(self) -> str:
         """Return the name of the sheet, which the ledger stores as the prompt digest of
         the sheet's labels.
         """
-        judges = f"{_shorten_judge_name(self.first_judge)} and {_shorten_judge_name(self.judge)}"
+        found = self.compared
+        judges = (
+            f"{_shorten_judge_name(found.first)} and {_shorten_judge_name(found.other)}"
+        )
         return f"disagreements of {judges}, {self.pairs} pairs, seed {self.seed}"
 
 
@@ -109,36 +131,46 @@ class SampledDisagreements:
     differing: int
 
 
+def compared_judges(phase: Phase) -> dict[str, ComparedJudges]:
+    """Return the comparisons of judges for which the site can make sheets, by the key of
+    the further judge.
+
+    If a view replaces the judge of several kinds of labels, the key of the view compares
+    labels of the last kind, and a key with the kind compares labels of each kind.
+    """
+    units = {KINDS[of]: of for of in estimable_kinds(phase)}
+    options, found = phase.task.options, dict[str, ComparedJudges]()
+    for rules in phase.task.rules:
+        view = {one.kind: one.name for one in stored_judges(options_of(rules, options))}
+        for judge in replaced_judges(rules, options):
+            if judge.kind in units:
+                compared = ComparedJudges(
+                    first=judge.name,
+                    other=view[judge.kind],
+                    kind=judge.kind,
+                    of=units[judge.kind],
+                )
+                found[judge_key(rules)] = compared
+                found.setdefault(view_of(compared.other, "", judge.kind), compared)
+    return found
+
+
 def judges_to_compare(phase: Phase) -> list[str]:
-    """Return the judges whose labels can be compared with the labels of the first
-    judge.
+    """Return the keys of judges whose labels can be compared with labels of the judges
+    of the task. A key names the kind of labels if the judge can be compared by several.
     """
-    return further_judges(phase.task.rules) if _unit_of(phase) else []
-
-
-def _unit_of(phase: Phase) -> str | None:
-    """Return the kind of units, such as claims, that the judges of the phase label, or
-    None if people cannot label such units.
-    """
-    judge = _compared_judge(phase)
-    if judge is None:
-        return None
-    return next((of for of in estimable_kinds(phase) if KINDS[of] == judge.kind), None)
-
-
-def _compared_judge(phase: Phase) -> StoredJudge | None:
-    """Return the first judge of the phase with the kind of its labels that a sheet can
-    ask people for. A row of a sheet of nuggets has no forms to look up in the ledger.
-    """
-    judges = stored_judges(phase.task.options)
-    return next(
-        (
-            judge
-            for judge in judges
-            if judge.name == judges[0].name and judge.kind != ASSIGNS
-        ),
-        None,
-    )
+    keys: dict[str, list[str]] = {}
+    for key, compared in (found := compared_judges(phase)).items():
+        keys.setdefault(compared.other, []).append(key)
+    return [
+        key
+        for own in keys.values()
+        for key in (
+            own[:1]
+            if len({found[key].kind for key in own}) == 1
+            else [key for key in own if OF_JUDGE in key]
+        )
+    ]
 
 
 def new_sampling_seed() -> str:
@@ -149,45 +181,43 @@ def sample_disagreements(asked: DisagreementRequest, by: User) -> SampledDisagre
     """Sample pairs on which the two judges disagree, from the runs on the board. Raises
     SheetRefused.
     """
-    if asked.judge not in judges_to_compare(asked.phase):
+    if asked.judge not in compared_judges(asked.phase):
         raise SheetRefused(_("the judge decides no view of this phase"))
     sampling = _sampling_for_request(asked, by)
     try:
-        with open_all_unit_rows(sampling) as rows:
-            return _sample_from_rows(asked, sampling, rows)
+        with open_all_unit_forms(sampling) as units:
+            return _sample_from_units(asked, sampling, units)
     except (RunFailed, UploadUnreadable) as reason:
         raise SheetRefused(str(reason)) from reason
 
 
 def _sampling_for_request(asked: DisagreementRequest, by: User) -> SampleParameters:
     board = require_estimable_board(asked.phase, by)
-    unit = _unit_of(asked.phase)
     assert board.gold is not None
     assert board.rules is not None
-    assert unit is not None, "the phase has views to compare"
     chosen = [row.submission for row in board.systems]
     runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
     return SampleParameters(
         phase=asked.phase,
         gold=board.gold,
         rules=board.rules,
-        of=unit,
+        of=asked.compared.of,
         labels=asked.pairs,
         seed=asked.seed,
         runs=[runs[number] for number in chosen if runs[number].file],
     )
 
 
-def _sample_from_rows(
+def _sample_from_units(
     asked: DisagreementRequest,
     sampling: SampleParameters,
-    rows: Iterable[Mapping[str, Any]],
+    units: Iterable[UnitForms],
 ) -> SampledDisagreements:
     common = differing = 0
 
     def differing_rows_by_key() -> Iterator[tuple[str, Mapping[str, Any]]]:
         nonlocal common, differing
-        for compared in _compare_labels(asked, rows):
+        for compared in _compare_labels(asked, units):
             common += 1
             if compared.differs:
                 differing += 1
@@ -199,7 +229,8 @@ def _sample_from_rows(
     )
     if not common:
         words = _("no pair has labels of both %(first)s and %(judge)s")
-        raise SheetRefused(words % {"first": asked.first_judge, "judge": asked.judge})
+        facts = {"first": asked.compared.first, "judge": asked.compared.other}
+        raise SheetRefused(words % facts)
     if not differing:
         words = _("the judges agree on all of the %(pairs)s that both labelled")
         raise SheetRefused(words % {"pairs": count_with_noun(common, "pair")})
@@ -223,24 +254,27 @@ class _ComparedRow:
 
 
 def _compare_labels(
-    asked: DisagreementRequest, rows: Iterable[Mapping[str, Any]]
+    asked: DisagreementRequest, units: Iterable[UnitForms]
 ) -> Iterator[_ComparedRow]:
-    season = asked.phase.task.season
+    season, compared = asked.phase.task.season, asked.compared
     judges = [
-        list(Judge.objects.deciding(name, season, asked.first.kind))
-        for name in (asked.first_judge, asked.judge)
+        list(Judge.objects.deciding(name, season, compared.kind))
+        for name in (compared.first, compared.other)
     ]
-    for some in split_into_batches(rows):
-        forms = [list(item_digests_of_row(row)) for row in some]
-        first, other = (_labels_by_form(judge, forms) for judge in judges)
-        for row, own in zip(some, forms, strict=True):
-            a = next((first[form] for form in own if form in first), None)
-            b = next((other[form] for form in own if form in other), None)
+    for some in split_into_batches(units):
+        first, other = (
+            _labels_by_form(judge, [unit.forms for unit in some]) for judge in judges
+        )
+        for unit in some:
+            a = next((first[form] for form in unit.forms if form in first), None)
+            b = next((other[form] for form in unit.forms if form in other), None)
             if a is not None and b is not None:
-                yield _ComparedRow(row, a != b)
+                yield _ComparedRow(unit.row, a != b)
 
 
-def _labels_by_form(deciding: list[Judge], forms: list[list[str]]) -> dict[str, str]:
+def _labels_by_form(
+    deciding: list[Judge], forms: Iterable[Iterable[str]]
+) -> dict[str, str]:
     asked = (form for own in forms for form in own)
     return {
         items: decision.settled.label
@@ -255,7 +289,7 @@ def lines_to_label(asked: DisagreementRequest, found: SampledDisagreements) -> b
     judges.
     """
     head = {
-        "kind": asked.first.kind,
+        "kind": asked.compared.kind,
         "judge": PEOPLE_JUDGE,
         "digest": asked.name,
         "by": "",
@@ -282,14 +316,14 @@ def save_disagreement_sheet(
             labels=asked.pairs,
             seed=asked.seed,
             gold=sampling.gold,
-            rules=view_of(sampling.rules, asked.judge),
+            rules=view_of(sampling.rules, asked.view),
             runs=[run.pk for run in sampling.runs],
             judgements=lines.rows,
             file=lines.name,
             result={
                 "name": asked.name,
-                "kind": asked.first.kind,
-                "judges": [asked.first_judge, asked.judge],
+                "kind": asked.compared.kind,
+                "judges": [asked.compared.first, asked.compared.other],
                 "common": found.common,
                 "differing": found.differing,
             },

@@ -4,13 +4,14 @@ the labels.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.metrics import entailment
 from scoring.models import Judge
@@ -26,7 +27,7 @@ from scoring.worker.scorers import (
 )
 from tasks.jobs import interruptions
 from tasks.models import Gold, Phase, Submission
-from tasks.types.ledger import ASSIGNS, digest_of
+from tasks.types.ledger import ASSIGNS, KINDS as LEDGER_KINDS, AskedItem, digest_of
 from tasks.types.stored_judges import (
     StoredJudge,
     first_line,
@@ -143,14 +144,17 @@ def _asked_forms(sampling: SampleParameters) -> Iterator[Iterator[str]]:
     """Yield an iterator over the digests under which the ledger may have the nuggets of
     the runs. Judges may have seen other forms of a nugget than people see.
     """
+    with _open_asked_items(sampling) as asked:
+        yield (form for item in asked for form in (item.items, *item.others))
+
+
+@contextmanager
+def _open_asked_items(sampling: SampleParameters) -> Iterator[Iterator[AskedItem]]:
+    """Yield an iterator over what a judge is asked about the runs. Raises RunFailed."""
     with closing(make_scorer()) as scorer:
         asked = scorer.folder / ASKED
         _write_sample_sheet(scorer, sampling, asked=asked)
-        yield (
-            form
-            for item in read_pending_pairs(asked)
-            for form in (item.items, *item.others)
-        )
+        yield read_pending_pairs(asked)
 
 
 @contextmanager
@@ -170,19 +174,56 @@ def open_all_unit_rows(
         yield map(json.loads, lines)
 
 
+class UnitForms(NamedTuple):
+    """A unit as a row of a file that people label, with the digests under which the
+    judgement ledger may have stored labels of the unit.
+    """
+
+    row: Mapping[str, Any]
+    forms: tuple[str, ...]
+
+
+@contextmanager
+def open_all_unit_forms(sampling: SampleParameters) -> Iterator[Iterator[UnitForms]]:
+    """Yield an iterator over all units of the runs, each distinct unit once. Raises
+    RunFailed.
+
+    The names of a nugget are part of the gold, so the scorer writes their digests.
+    """
+    if KINDS[sampling.of] != ASSIGNS:
+        with open_all_unit_rows(sampling) as rows:
+            yield (UnitForms(row, tuple(item_digests_of_row(row))) for row in rows)
+        return
+    with _open_asked_items(sampling) as asked:
+        yield _distinct_units(asked)
+
+
+def _distinct_units(asked: Iterable[AskedItem]) -> Iterator[UnitForms]:
+    known = set[bytes]()
+    for item in asked:
+        # Two runs can have the same report.
+        key = hashlib.sha256(item.items.encode()).digest()
+        if key not in known:
+            known.add(key)
+            yield UnitForms({"texts": item.by_role}, (item.items, *item.others))
+
+
 def item_digests_of_row(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the digests under which the judgement ledger may have stored a pair. Older
-    labels have a SHA-1 digest of the premise, and documents have several forms.
+    labels have a SHA-1 digest of the premise, and documents have several forms. Of a
+    nugget, the row has only the form that people see.
     """
     texts = row["texts"]
     if "premise" in texts:
         premise, hypothesis = texts["premise"], digest_of(texts["hypothesis"])
         yield f"{digest_of(premise)} {hypothesis}"
         yield f"{entailment.sha1(premise)} {hypothesis}"
-        return
-    sentence, document = digest_of(texts["sentence"]), texts["document"]
-    for form in (document, f"Title: {document}", f"\n{document}"):
-        yield f"{sentence} {digest_of(form)}"
+    elif "nugget" in texts:
+        yield " ".join(digest_of(texts[role]) for role in LEDGER_KINDS[ASSIGNS].items)
+    else:
+        sentence, document = digest_of(texts["sentence"]), texts["document"]
+        for form in (document, f"Title: {document}", f"\n{document}"):
+            yield f"{sentence} {digest_of(form)}"
 
 
 def _options_with_label_file(

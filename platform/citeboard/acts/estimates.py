@@ -10,6 +10,7 @@ from citeboard.acts.declared import ActForm, by_organisers
 from citeboard.teams.models import User
 from scoring.human import disagreements, estimates
 from scoring.models import BackgroundJob, EstimateSheet
+from scoring.results.board.judges import judge_label
 from scoring.worker.background import Kind, queue_background_job
 from tasks.models import Phase
 from tasks.submissions.uploads import receive_upload
@@ -93,7 +94,7 @@ class DisagreementsForm(ActForm):
         ),
     )
     api = {
-        "judge": "A further judge of the phase.",
+        "judge": "A further judge of the phase, with @ and the kind of labels if it gives several kinds.",
         "pairs": "The most pairs on the sheet.",
         "seed": "Draws the same pairs again; drawn by the site without it.",
     }
@@ -102,14 +103,14 @@ class DisagreementsForm(ActForm):
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_disagreements_{number}_%s")
         names = [] if of is None else disagreements.judges_to_compare(of)
-        self.fields["judge"].widget.choices = [(name, name) for name in names]
+        self.fields["judge"].widget.choices = [(key, judge_label(key)) for key in names]
 
 
 def _make_disagreements(
     *, phase: Phase, judge: str, pairs: int, by: User, seed: str = ""
 ) -> BackgroundJob:
-    known = disagreements.judges_to_compare(phase)
-    if judge not in known:
+    if judge not in disagreements.compared_judges(phase):
+        known = disagreements.judges_to_compare(phase)
         message = (
             f"The phase has no view by {judge}; there are {', '.join(known) or 'none'}."
         )

@@ -27,7 +27,11 @@ class Command(BaseCommand):
         add = parser.add_argument
         for name in ("season", "task", "phase"):
             add(name, metavar=name.upper(), help=f"the slug of the {name}")
-        add("judge", metavar="JUDGE", help="a further judge of the phase")
+        add(
+            "judge",
+            metavar="JUDGE",
+            help="a further judge of the phase, such as support-b or support-b@supports",
+        )
         add("--organiser", required=True, metavar="ADDRESS", help="who draws the sheet")
         add("--pairs", type=int, default=LABELS_AT_FIRST, help="the most pairs on it")
         add("--seed", default="", help="draws the same pairs again")
