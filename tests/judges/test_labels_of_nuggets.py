@@ -4,7 +4,6 @@ import json
 from decimal import Decimal
 
 import pytest
-from django.urls import reverse
 
 from citeboard.acts.judging import AGREE_TO_JUDGE, ASK_JUDGE
 from citeboard.core.refusals import Refused
@@ -29,6 +28,12 @@ from tests.archive.test_archive import export, first, over, verified
 from tests.archive.test_archived_ledger import replace_in
 from tests.declared import small_reports
 from tests.declared.small_reports import RIGHT, TITLES, WRONG
+from tests.judges.reading import (
+    consent,
+    offering_page,
+    read_by_a_team,
+    refused_consent,
+)
 from tests.judges.stub import said, stub_endpoint, write_judges
 from tests.judges.test_judging_runs import (  # noqa: F401  (a fixture)
     offers,
@@ -370,31 +375,18 @@ def test_the_page_judges_has_a_form_for_each_kind_and_states_what_is_sent(
     organiser = factories.make_user()
     options = {"assignments": f"store:{JUDGE}", "supports": f"store:{JUDGE}"}
     phase = reports_phase(tmp_path, options, organiser=organiser)
-    settings.JUDGES_FILE = write_judges(
-        tmp_path, "http://127.0.0.1:9/v1", name=f'"{JUDGE}"'
-    )
     client.force_login(organiser)
-    slug = phase.task.season.slug
-    told = client.get(reverse("organise-judges", args=[slug])).content.decode()
+    judges = write_judges(tmp_path, "http://127.0.0.1:9/v1", name=f'"{JUDGE}"')
+    told = offering_page(client, phase, settings, judges)
     for name in ("support", "partial_support", "not_support", "full", "none"):
         assert told.count(f'name="{name}"') == 1
     assert "the nuggets, which are secret gold, are sent to 127.0.0.1:9" in told
-    address = reverse("organise-judges-agree", args=[slug, phase.pk])
-    wrong = {"kind": "assigns", "consent": "on", "prompt": "{topic} {nugget}"}
-    answer = client.post(address, wrong)
-    assert answer.status_code == 422
-    assert "the prompt lacks {report}" in answer.content.decode().lower()
-    assert not phase.phase_judges.exists()
-    client.post(address, {"kind": "assigns", "consent": "on", "not_support": "No"})
+    wrong = refused_consent(client, phase, kind="assigns", prompt="{topic} {nugget}")
+    assert "the prompt lacks {report}" in wrong
+    consent(client, phase, kind="assigns", not_support="No")
     row = phase.phase_judges.get()
     assert (row.kind, row.answers["No"]) == ("assigns", "not_support")
-    member = factories.make_user()
-    factories.make_team(season=phase.task.season, lead=member)
-    client.force_login(member)
-    upload = reverse("upload", args=[slug, phase.task.slug, phase.slug])
-    assert (
-        "decides which nuggets reports contain" in client.get(upload).content.decode()
-    )
+    assert "decides which nuggets reports contain" in read_by_a_team(client, phase)
 
 
 def board_of(phase, rules=None):

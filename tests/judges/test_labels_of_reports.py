@@ -35,6 +35,12 @@ from tests.archive.test_archive import export, first, over, verified
 from tests.archive.test_archived_ledger import replace_in
 from tests.declared import small_reports
 from tests.declared.small_reports import RIGHT, WRONG
+from tests.judges.reading import (
+    consent,
+    offering_page,
+    read_by_a_team,
+    refused_consent,
+)
 from tests.judges.stub import said, stub_endpoint, write_judges
 from tests.judges.test_judging_runs import (  # noqa: F401  (a fixture)
     offers,
@@ -350,32 +356,24 @@ def test_the_page_judges_asks_for_the_three_answers_of_support(
     organiser = factories.make_user()
     phase = reports_phase(tmp_path, organiser=organiser)
     client.force_login(organiser)
-    settings.JUDGES_FILE = write_judges(tmp_path, "http://127.0.0.1:9/v1")
-    slug = phase.task.season.slug
-    told = client.get(reverse("organise-judges", args=[slug])).content.decode()
+    judges = write_judges(tmp_path, "http://127.0.0.1:9/v1")
+    told = offering_page(client, phase, settings, judges)
     for name in ("prompt", "full", "partial", "none"):
         assert f'name="{name}"' in told
     for name in ("yes", "no"):
         assert f'name="{name}"' not in told
     assert "It contains {sentence} and {document}." in told
-    address = reverse("organise-judges-agree", args=[slug, phase.pk])
-    wrong = {"consent": "on", "prompt": "{premise}: {hypothesis}?"}
-    answer = client.post(address, wrong)
-    assert answer.status_code == 422
-    assert "the prompt lacks {sentence}" in answer.content.decode().lower()
+    wrong = refused_consent(client, phase, prompt="{premise}: {hypothesis}?")
+    assert "the prompt lacks {sentence}" in wrong
     with pytest.raises(Refused, match="“yes” is no label; the labels are full"):
         AGREE_TO_JUDGE(phase, organiser, consent=True, yes="Y")
     assert not phase.phase_judges.exists()
     prompt = "{sentence}\n{document}"
-    client.post(address, {"consent": "on", "prompt": prompt, "full": "Entirely"})
+    consent(client, phase, prompt=prompt, full="Entirely")
     row = phase.phase_judges.get()
     assert (row.kind, row.prompt) == ("supports", prompt)
     assert row.answers == {"Entirely": "full", "Partial": "partial", "None": "none"}
-    member = factories.make_user()
-    factories.make_team(season=phase.task.season, lead=member)
-    client.force_login(member)
-    upload = reverse("upload", args=[slug, phase.task.slug, phase.slug])
-    told = client.get(upload).content.decode()
+    told = read_by_a_team(client, phase)
     assert "decides how far cited documents support sentences" in told
     assert "are sent to 127.0.0.1:9" in told
 
@@ -409,7 +407,7 @@ def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
     }
     assert f"|supports:{OTHER}|" in columns[VIEW]
     [view] = visible_judges_of(board_of(phase), None).views
-    assert view.judge == OTHER
+    assert view.judge.name == OTHER
     assert (view.agreement.pairs, view.agreement.same) == (2, 0)
     task = phase.task
     address = reverse("board", args=[task.season.slug, task.slug, phase.slug])
