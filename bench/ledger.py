@@ -1,9 +1,11 @@
-"""Measure import, export, look-up and scoring with a million judgements and a run of 100,000 pairs.
+"""Measure imports, exports, scoring and pages with a million judgements and a run of 100,000 pairs.
 
 Usage: python bench/ledger.py [--rows N] [--responses N] [--topology sqlite|postgresql]
 
-Each step runs in its own process and reports its peak memory. The exit code is 1 if the import takes more
-than three minutes, or if importer, exporter or scorer need more than 500 MB.
+Each step runs in its own process and reports its peak memory. The page of the judge, with 10,000 repeated
+judgements, and the number of repeats on it are timed beside one pass over all rows. The exit code is 1 if the
+import takes more than three minutes, if importer, exporter or scorer need more than 500 MB, or if the page
+takes longer than such passes.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ import hashlib
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +30,10 @@ from house import ROOT, SMALL, TOPOLOGIES, set_up
 
 JUDGE = "tiny@0123456789ab"
 MOST_SECONDS, MOST_MB = 180, 500
+#: Judgements that repeat one of a pair of the run, and how often each page is timed.
+REPEATED, TIMES = 10_000, 5
+#: A judge's page may take as long as MOST_PASSES passes over the rows.
+MOST_PASSES = 4.0
 
 
 class Cost(NamedTuple):
@@ -72,9 +80,108 @@ def main() -> None:
             flush=True,
         )
     print(f"{queries:,} statements looked up the pairs of the run")
+    passes = time_page(folder, run, asked, manage)
     limited = ("import", "export", "scorer", "scorer that asks")
     too_large = [name for name in limited if costs[name].megabytes > MOST_MB]
-    sys.exit(bool(too_large) or costs["import"].seconds > MOST_SECONDS)
+    is_slow = costs["import"].seconds > MOST_SECONDS or passes > MOST_PASSES
+    sys.exit(bool(too_large) or is_slow)
+
+
+def time_page(folder: Path, run: object, asked: Path, manage: list[str]) -> float:
+    """Return how many passes over the rows of the ledger the page of the judge takes."""
+    from django.core.management import call_command
+    from django.test import Client
+    from django.urls import reverse
+
+    from scoring.models import Judge, Judgement
+    from scoring.results.board.judge_repeats import repeated_labels_of
+    from scoring.results.board.judges import asked_judge
+    from scoring.results.board.standings import compute_board
+
+    again = folder / "again.jsonl"
+    repeated = write_repeats(again, asked)
+    measured([*manage, "import_labels", str(again)])
+    phase = shown_run(folder / "shown", manage, asked)
+    [judge] = Judge.objects.filter(name=JUDGE)
+    rows = Judgement.objects.standing().filter(judge=judge).exclude(label="maybe")
+    task = phase.task
+    address = reverse("board-judge", args=[task.season.slug, task.slug, phase.slug])
+    call_command("collectstatic", verbosity=0, interactive=False)
+    client = Client(HTTP_HOST="localhost")
+    board, own = compute_board(phase, None), asked_judge(phase, None, JUDGE)
+
+    def page() -> None:
+        answer = client.get(address)
+        assert answer.status_code == 200, answer.status_code
+        assert f" of {repeated}" in answer.content.decode()
+
+    steps = {
+        "pass over rows": rows.count,
+        "judge's page": page,
+        "repeats alone": lambda: repeated_labels_of(board, own),
+    }
+    seconds = {name: seconds_of(step) for name, step in steps.items()}
+    for name, spent in seconds.items():
+        ratio = spent / seconds["pass over rows"]
+        print(f"{name:>18}{spent:>9.3f} s{ratio:>9.2f} passes", flush=True)
+    return seconds["judge's page"] / seconds["pass over rows"]
+
+
+def seconds_of(step: Callable[[], object]) -> float:
+    from django.core.cache import caches
+
+    found = []
+    for _ in range(TIMES + 1):
+        caches["results"].clear()
+        begun = time.perf_counter()
+        step()
+        found.append(time.perf_counter() - begun)
+    return statistics.median(found[1:])
+
+
+def write_repeats(path: Path, asked: Path) -> int:
+    """Write second judgements of pairs of the run; return their number."""
+    rows = [
+        {"items": items, "label": "yes" if number % 7 else "no", "repeat": 1}
+        for number, items in enumerate(islice(iter_pairs(asked), REPEATED))
+    ]
+    head = {"kind": "entails", "judge": JUDGE}
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in [head, *rows]))
+    return len(rows)
+
+
+def shown_run(folder: Path, manage: list[str], asked: Path) -> object:
+    """Return a public phase with a small scored run, whose scores rest on the pairs of the large run."""
+    from scoring.models import UsedJudgements
+    from scoring.models.ledger import eight_byte_digests, short_units
+    from scoring.worker.entailment_labels import read_open_pairs, waiting_jobs
+    from scoring.worker.score import score
+
+    run, _files = waiting_run(folder, 3)
+    for number in range(3):
+        for job in run.jobs.filter(state="queued"):
+            score(job.pk)
+        labels = folder / f"labels-{number}.jsonl"
+        pairs = list(read_open_pairs(list(waiting_jobs().filter(job__submission=run))))
+        rows = [{"texts": list(pair.values()), "label": "yes"} for pair in pairs]
+        head = {"kind": "entails", "judge": JUDGE}
+        labels.write_text("".join(f"{json.dumps(row)}\n" for row in [head, *rows]))
+        if rows:
+            measured([*manage, "import_labels", str(labels)])
+    items = [
+        " ".join(one.partition(":")[2] for one in pair) for pair in iter_pairs(asked)
+    ]
+    count = len(items)
+    changed = UsedJudgements.objects.filter(evaluation__submission=run).update(
+        items=eight_byte_digests(items).tobytes(),
+        labels=bytes(number % 2 for number in range(count)),
+        units=short_units(str(number // 30) for number in range(count)).tobytes(),
+        rows=count,
+    )
+    assert changed == 1
+    run.phase.board = "everyone"
+    run.phase.save()
+    return run.phase
 
 
 def measured(command: list[str], out: object = None) -> Cost:
@@ -180,6 +287,12 @@ def digests(asked: Path, count: int) -> Iterator[tuple[str, str] | None]:
             line = next(lines, None)
             pair = json.loads(line) if line else None
             yield pair and (digest(pair["premise"]), digest(pair["hypothesis"]))
+
+
+def iter_pairs(asked: Path) -> Iterator[tuple[str, str]]:
+    with asked.open(encoding="utf-8", newline="\n") as lines:
+        for pair in map(json.loads, lines):
+            yield digest(pair["premise"]), digest(pair["hypothesis"])
 
 
 def digest(text: str) -> str:

@@ -20,7 +20,7 @@ class BackgroundJob(models.Model):
 
     class Kind(models.TextChoices):
         SHEET = "sheet", _("Make a sheet for human evaluation")
-        LABELS = "labels", _("Import entailment labels")
+        LABELS = "labels", _("Import labels of a judge")
         LEDGER = "ledger", _("Import judgements into the ledger")
         JUDGE = "judge", _("Ask a judge")
         JUDGEMENTS = "judgements", _("Import people's judgements")

@@ -199,6 +199,13 @@ class Judgement(models.Model):
                 name="judgement_once",
             )
         ]
+        indexes = [
+            models.Index(
+                fields=["judge", "items"],
+                condition=models.Q(is_standing=True, repeat__gt=0),
+                name="judgement_repeated",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.judge}: {self.label} of {self.items[:12]}"
