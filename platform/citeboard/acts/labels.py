@@ -33,14 +33,16 @@ class LabelsForm(ActForm):
     )
     only_on_pages = ("model",)
     only_in_api = {"model": forms.CharField()}
-    api = {"file": "JSON lines as `python -m scoring decide` writes them."}
+    api = {
+        "file": "JSON lines as `python -m scoring decide` or `judge run` writes them."
+    }
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files, of=of)
         choices = [(name, name) for name in judge_names_of_season(of)]
         self.fields["model"].choices = choices  # type: ignore[attr-defined]
         self.fields["file"].help_text = gettext(
-            "JSON lines as “python -m scoring decide” writes them, at most "
+            "JSON lines as “python -m scoring decide” or “judge run” writes them, at most "
             "%(megabytes)s. The command “manage.py import_labels” on the server "
             "imports larger files."
         ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}

@@ -58,7 +58,7 @@ from scoring.worker import (
 from scoring.worker.supply import requirements_of_task
 from tasks.gold.gold_files import EqualsCorrectedGold
 from tasks.models import Gold, Phase, Season, Submission
-from tasks.types.ledger import KINDS
+from tasks.types.ledger import ENTAILS, KINDS
 from tasks.types.problems import capped
 from tasks.types.stored_judges import StoredJudge
 
@@ -288,6 +288,7 @@ def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
             for task in season.tasks.filter(is_reported_only=False)
         ],
         "models": [_decided_labels_line(judge, season) for judge in judges],
+        "has_claims": any(judge.kind == ENTAILS for judge in judges),
         "page": pages.paginate_rows(request, waiting, WAITING_RUNS_PER_PAGE),
         "open_by_kind": labels.count_open_pairs_by_kind(waiting),
         "imports": imports.select_related("judge", "imported_by")[:MAX_IMPORTS_SHOWN],
