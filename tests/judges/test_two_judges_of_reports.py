@@ -156,6 +156,17 @@ def test_the_organisers_page_links_to_the_page_of_each_judge_and_kind(
         assert f"judges/about/?judge={key}" in page
 
 
+def test_a_task_that_scores_nothing_has_no_pages_of_judges(tmp_path, client, organiser):
+    phase = reports_phase(tmp_path, BOTH, organiser=organiser)
+    phase.task.rules = []
+    phase.task.save()
+    client.force_login(organiser)
+    answer = client.get(reverse("organise-judges", args=[phase.task.season.slug]))
+    assert answer.status_code == 200
+    assert f"names the judge {JUDGE} for nuggets" in text_of(answer)
+    assert "judges/about/" not in answer.content.decode()
+
+
 def test_a_view_of_citations_replaces_their_judge_and_keeps_the_judge_of_nuggets(
     scored, client
 ):

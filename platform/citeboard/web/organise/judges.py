@@ -49,6 +49,7 @@ def _judge_context(
     offer: judging.OfferedJudges,
     filled: acts.JudgeConsentForm | None,
 ) -> dict[str, Any]:
+    ranking = phase.task.ranking_rules if phase.task.rules else ""
     row: PhaseJudge | None = judging.agreed_judge(phase, named.kind).first()
     empty = acts.JudgeConsentForm(of=phase, kind=named.kind)
     is_filled = filled is not None and (filled.of, filled.labels_kind) == (
@@ -61,7 +62,7 @@ def _judge_context(
         "kind": named.kind,
         "decides": [
             judge.of_kind(named.kind)
-            for judge in judges_of_rules(phase, phase.task.ranking_rules)
+            for judge in judges_of_rules(phase, ranking)
             if named.kind in judge.kinds
         ],
         "judge": offer.judges.get(named.name),
