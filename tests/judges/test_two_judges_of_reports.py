@@ -247,7 +247,7 @@ def test_the_page_models_says_what_else_decides_pairs_of_reports(
     told = text_of(client.get(address))
     assert "scoring judge run NAME pairs.jsonl" in told
     assert "rows with by" in told
-    assert "scoring decide" not in told, "an entailment model decides no citations"
+    assert "decide --model" not in told, "an entailment model decides no citations"
 
 
 def test_the_job_of_an_import_names_no_kind_of_labels():
