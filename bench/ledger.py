@@ -102,8 +102,9 @@ def time_page(folder: Path, run: object, asked: Path, manage: list[str]) -> floa
     repeated = write_repeats(again, asked)
     measured([*manage, "import_labels", str(again)])
     phase = shown_run(folder / "shown", manage, asked)
-    [judge] = Judge.objects.filter(name=JUDGE)
-    rows = Judgement.objects.standing().filter(judge=judge).exclude(label="maybe")
+    # Waiting runs make an empty judge of the season, and the imports are shared.
+    judges = list(Judge.objects.filter(name=JUDGE).values_list("pk", flat=True))
+    rows = Judgement.objects.standing().filter(judge__in=judges).exclude(label="maybe")
     task = phase.task
     address = reverse("board-judge", args=[task.season.slug, task.slug, phase.slug])
     call_command("collectstatic", verbosity=0, interactive=False)
