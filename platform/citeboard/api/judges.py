@@ -91,12 +91,10 @@ RepeatsSerializer = build_serializer(
     pairs=int,
     same_label=(int, "Pairs with equal labels each time."),
 )
+KINDS_OF_LABELS = ", ".join(KIND_NAMES)
 #: JUDGE_QUALITY_FIELDS contains an LLM judge's fields for agreement with people and consistency.
-JUDGE_QUALITY_FIELDS = {
-    "kinds": serializers.ListField(
-        child=serializers.ChoiceField(choices=list(KIND_NAMES)),
-        help_text="The kinds of labels that the scores take from the judge.",
-    ),
+JUDGE_QUALITY_FIELDS: dict[str, Any] = {
+    "kinds": (list[str], f"Labels that the scores take from it: {KINDS_OF_LABELS}."),
     "with_people": WithPeopleSerializer(
         allow_null=True, help_text="Null without published estimates of its board."
     ),
@@ -129,7 +127,7 @@ AGREEMENT_FIELDS: dict[str, Any] = {
 AgreementByKindSerializer = build_serializer(
     "JudgeAgreementByKind",
     "The agreement of two judges on pairs with labels of one kind.",
-    kind=serializers.ChoiceField(choices=list(KIND_NAMES)),
+    kind=(str, f"Of {KINDS_OF_LABELS}."),
     **AGREEMENT_FIELDS,
 )
 JudgeViewSerializer = build_serializer(
