@@ -8,7 +8,9 @@ in each round runs are uploaded, and the round ends when all of them are scored.
 is measured between rounds, while nothing is asked: anonymous memory of `serve`, of the
 web processes with those that read files, and of the processes of the queue. Shared
 memory counts once. The process of a single scoring is left out, as it ends with the
-scoring. A first round warms up and does not count. Exits 1 after a wrong answer or
+scoring. A worker that replaces another shares its memory with its parent until it has
+scored a run, so runs are sent until no worker is new. A first round warms up and does
+not count. Exits 1 after a wrong answer or
 score, or if memory grew by 5 % or more in at least 20 rounds.
 """
 
@@ -68,11 +70,13 @@ def main() -> None:
     with served(folder, **PACE) as house:
         load = Load(house)
         load.play(requests, runs)
+        use_every_worker(load, house)
         before = measured(house)
         print(f"{'requests':>8} {'scorings':>8} {'  '.join(before)} MB")
         show(0, 0, before)
         for number in range(1, given.rounds + 1):
             load.play(requests, runs)
+            use_every_worker(load, house)
             after = measured(house)
             show(number * requests, number * runs, after)
     growth = sum(after.values()) / sum(before.values()) - 1
@@ -165,6 +169,18 @@ class Load:
             sys.exit(f"BROKEN: {lost} runs were not scored")
 
 
+def use_every_worker(load: Load, house: Any) -> None:
+    """Let workers score a run each until none of them is new."""
+    is_new = True
+    while is_new:
+        before = {process.pid for process in family(house.leader)}
+        load.play(1, 1)
+        after = {
+            process.pid for process in family(house.leader) if not is_scorer(process)
+        }
+        is_new = not after <= before
+
+
 def measured(house: Any) -> dict[str, float]:
     """Return megabytes of anonymous memory by part of the site, each a median of
     samples.
@@ -192,11 +208,18 @@ def family(pid: int | None) -> list[psutil.Process]:
     return [parent, *parent.children(recursive=True)]
 
 
+def is_scorer(process: psutil.Process) -> bool:
+    """Tell whether a process scores one run, or forks such processes."""
+    with suppress(psutil.NoSuchProcess):
+        return "scoring.worker.confined" in process.cmdline()
+    return True
+
+
 def megabytes(processes: list[psutil.Process]) -> float:
     total = 0
     for process in processes:
         with suppress(psutil.NoSuchProcess, OSError):
-            if "scoring.worker.confined" in process.cmdline():
+            if is_scorer(process):
                 continue
             rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
             total += sum(
