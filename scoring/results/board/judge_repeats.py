@@ -85,10 +85,12 @@ def _labels_of_repeated_pairs(
             judge__in=judges, items__in={items for _judge, items, _by in some}
         )
         answers: dict[_Question, list[str]] = {question: [] for question in some}
-        for *question, label in rows.values_list("judge", "items", "by", "label"):
-            given = answers.get(_Question(*question))
-            if given is not None and label != NO_LABEL:
-                given.append(label)
+        for judge, items, by, label in rows.values_list(
+            "judge", "items", "by", "label"
+        ):
+            labels = answers.get(_Question(judge, items, by))
+            if labels is not None and label != NO_LABEL:
+                labels.append(label)
         yield from answers.values()
 
 
