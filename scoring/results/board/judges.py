@@ -75,7 +75,8 @@ class BoardJudge:
     """A judge, with the rule set or the view whose scores use labels of the judge.
 
     ``kinds`` are the kinds of these labels. ``kind`` is empty unless the judge is one of
-    a view that replaces the judge of one kind only, or unless a page shows one kind.
+    a view that replaces the judge of one kind only, unless a view has the same judge, or
+    unless a page shows one kind.
     """
 
     name: str
@@ -110,11 +111,19 @@ def judges_of_rules(phase: Phase, rules: str | None) -> list[BoardJudge]:
     kinds: dict[str, list[str]] = {}
     for judge in stored_judges(task.options):
         kinds.setdefault(judge.name, []).append(judge.kind)
+    views = _judges_of_views(phase, base)
+    # A judge of citations can also be the judge of a view that replaces another judge.
+    keys = {judge.key for judge in views}
     named = [
-        BoardJudge(name=name, kinds=tuple(own), rules=base)
+        BoardJudge(
+            name=name,
+            kinds=tuple(own),
+            rules=base,
+            kind=own[0] if name in keys else "",
+        )
         for name, own in kinds.items()
     ]
-    return [*named, *_judges_of_views(phase, base)]
+    return [*named, *views]
 
 
 def _judges_of_views(phase: Phase, base: str) -> list[BoardJudge]:
