@@ -335,6 +335,19 @@ def ranks_use_labels(board: Board, kinds: Collection[str]) -> bool:
     return ranking is None or any(f"|{name}:" in ranking.key for name in options)
 
 
+def ranking_judge(board: Board) -> str:
+    """Return the judge in the options of the task whose labels determine the ranks, by
+    default the first judge.
+    """
+    options = board.phase.task.options
+    deciding = (
+        judge.name
+        for judge in stored_judges(options)
+        if ranks_use_labels(board, [judge.kind])
+    )
+    return next(deciding, first_judge(options))
+
+
 def judge_keys_of_rules(phase: Phase, rules: str | None) -> list[str]:
     """Return the keys of the judges between which readers of a board can choose, the
     first judge first, or no keys if the rule set has no view.

@@ -52,6 +52,7 @@ from scoring.results.board.judges import (
     judge_label,
     judge_on_board,
     judges_of_rules,
+    ranking_judge,
     ranks_by_first_judge,
     ranks_use_labels,
 )
@@ -478,6 +479,10 @@ class BoardPage:
     @cached_property
     def first_judge(self) -> str:
         return first_judge(self.phase.task.options)
+
+    @property
+    def ranking_judge(self) -> str:
+        return ranking_judge(self.board)
 
     @cached_property
     def first_ranks(self) -> dict[int, int]:

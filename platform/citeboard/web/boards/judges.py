@@ -24,6 +24,7 @@ from scoring.results.board.judges import (
     SEVERAL_KINDS,
     JudgeAgreement,
     JudgedView,
+    ranking_judge,
     visible_judges_of,
 )
 from scoring.results.board.standings import Board, Row
@@ -50,7 +51,7 @@ def judges_tab_context(
         raise Http404(_("This board has one judge."))
     ranking = found.first.ranking
     return {
-        "first_judge": found.first_judge,
+        "ranking_judge": ranking_judge(found.first),
         "named": [
             {
                 "judge": judge,
