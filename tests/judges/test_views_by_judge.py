@@ -605,10 +605,12 @@ def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, orga
 
 @pytest.mark.parametrize("first", ["m" * 200, "Modell ÄÖ " * 20, "judge-a"])
 def test_the_name_of_a_sheet_fits_the_ledger_and_tells_judges_apart(organised, first):
+    judges = ("b" * 200, "b" * 199 + "c", OTHER)
     organised.task.options = {"entailment": f"store:{first}"}
+    organised.task.rules = ["corrected", *(f"corrected@{judge}" for judge in judges)]
     names = {
         asked(organised, judge=judge, pairs=1000, seed="s" * 32).name
-        for judge in ("b" * 200, "b" * 199 + "c", OTHER)
+        for judge in judges
     }
     assert len(names) == 3
     for name in names:
